@@ -1,0 +1,237 @@
+"""The command line. Exit codes: 0 done, 1 done but not as `--strict` or `doctor` ask, 2 bad input, 3 our own fault."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from grader.report import Report
+
+IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Grades the course, and builds what students receive."
+)
+release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
+app.add_typer(release, name="release")
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def main() -> None:
+    app()
+
+
+def stop(code: int, *sentences: str) -> typer.Exit:
+    """Says what is wrong, and gives the exit to raise."""
+    for sentence in sentences:
+        err.print(escape(sentence), soft_wrap=True)
+    return typer.Exit(code)
+
+
+@app.command()
+def grade(
+    submissions: Annotated[list[Path], typer.Argument(help="Folders of submissions, or of classes of them.")],
+    into: Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")],
+    unit: Annotated[str | None, typer.Option(help="Grade this unit alone.")] = None,
+    student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many to grade at once.")] = os.cpu_count() or 1,
+    allow_unisolated: Annotated[
+        bool, typer.Option("--allow-unisolated", help="Run student code even where nothing locks it in.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
+) -> None:
+    """Grade submissions, and write one JSON report for each student."""
+    from grader.batch import Engine, EngineFault
+    from grader.course import ROOT, CourseError, load_course
+    from grader.grade import Rubric, make_report
+    from grader.report import write_report
+    from grader.sandbox import lockdown
+    from grader.submission import SubmissionError, find_submissions, read_submission
+
+    try:
+        course = load_course()
+        names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+        found = find_submissions(submissions, names, student)
+    except (CourseError, SubmissionError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    _require_folder(into)
+
+    now = datetime.datetime.now(datetime.UTC)
+    reports: list[Report] = []
+    faults: list[str] = []
+    try:
+        with Engine() as engine, _progress(len(found)) as advance:
+            greeting = engine.greeting()
+            missing = greeting["missing"]
+            if not lockdown.is_enough(missing) and not allow_unisolated:
+                lacking = [f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing]
+                raise stop(
+                    OUR_FAULT,
+                    "Student code cannot be locked in here, so nothing was graded.",
+                    *lacking,
+                    "To run it unprotected all the same: --allow-unisolated",
+                )
+            rubric = Rubric(greeting["criteria"])
+            waiting = (read_submission(name, folder, names, ROOT / "exercises") for name, folder in found)
+            for submission, result in engine.grade(waiting, jobs):
+                if "fault" in result:
+                    faults.append(f"{submission.student} was not graded: {result['fault']}.\n{engine.last_words()}")
+                else:
+                    report = make_report(submission, result, rubric, course, missing, greeting["versions"], now)
+                    write_report(report, result["pytest"], into)
+                    reports.append(report)
+                advance(submission.student)
+    except EngineFault as error:
+        faults.append(str(error))
+    except OSError as error:
+        faults.append(f"A report could not be written to {into}: {error.strerror or error}. Those before it are whole.")
+
+    _print_table(reports, names, into)
+    if faults:
+        raise stop(OUR_FAULT, *faults)
+    if strict and any(report.points < report.possible for report in reports):
+        raise typer.Exit(IMPERFECT)
+
+
+@app.command()
+def build() -> None:
+    """Write exercises/ anew from solutions/."""
+    from grader.build import BuildError
+    from grader.build import build as build_exercises
+
+    try:
+        for path in build_exercises():
+            out.print(f"wrote {path}", soft_wrap=True)
+    except BuildError as error:
+        raise stop(BAD_INPUT, str(error)) from None
+
+
+@release.command("nbgrader")
+def release_nbgrader(
+    directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
+) -> None:
+    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise."""
+    from grader.batch import Engine, EngineFault
+    from grader.course import CourseError, load_course
+    from grader.grade import Rubric
+    from grader.release import ReleaseError
+    from grader.release import release_nbgrader as write
+
+    try:
+        course = load_course()
+        with Engine() as engine:
+            rubric = Rubric(engine.greeting()["criteria"])
+        for path in write(directory, rubric.possible(course)):
+            out.print(f"wrote {path}", soft_wrap=True)
+    except (CourseError, ReleaseError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except EngineFault as error:
+        raise stop(OUR_FAULT, str(error)) from None
+    out.print(f"Next: cd {directory} && nbgrader generate_assignment {next(iter(course.units))}", soft_wrap=True)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
+    from grader.doctor import layers, versions
+
+    for name, version in versions().items():
+        out.print(f"{name:20} {version}")
+    table = Table("layer", "what it does", "here", box=None, pad_edge=False)
+    found = layers()
+    for layer in found:
+        state = (
+            "[green]works[/]" if layer.mend is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
+        )
+        table.add_row(layer.name, layer.purpose, state)
+    out.print()
+    out.print(table)
+    for layer in found:
+        if layer.mend:
+            out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
+    is_enough = all(layer.mend is None for layer in found if layer.is_needed)
+    out.print("\nStudent code can be locked in here." if is_enough else "\nStudent code cannot be locked in here.")
+    if not is_enough:
+        raise typer.Exit(IMPERFECT)
+
+
+def _one_of(name: str, allowed: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if name in allowed:
+        return name
+    nearest = get_close_matches(name, allowed, n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    raise stop(BAD_INPUT, f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
+
+
+def _require_folder(path: Path) -> None:
+    """Finds out before any grading that reports can be written here."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise stop(BAD_INPUT, f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
+    if not os.access(path, os.W_OK):
+        raise stop(BAD_INPUT, f"--out: {path} cannot be written to: name another folder.")
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar of submissions done, where someone is watching."""
+    columns = (
+        TextColumn("grading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda student: bar.update(task, advance=1, description=escape(student))
+
+
+def _print_table(reports: list[Report], units: list[str], into: Path) -> None:
+    """One line a student: points by unit, and the first thing worth knowing."""
+    if not reports:
+        return
+    table = Table("student", *units, "total", "what stands out", box=None, pad_edge=False)
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    for report in sorted(reports, key=lambda report: report.student.casefold()):
+        colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
+        points = [f"{report.units[unit].points}/{report.units[unit].possible}" for unit in units]
+        total = f"[{colour}]{report.points}/{report.possible}[/]"
+        table.add_row(escape(report.student), *points, total, escape(_stands_out(report)))
+    out.print(table)
+    out.print(f"\nReports: {into}/<student>.json", soft_wrap=True)
+    if not all(report.isolation.enough for report in reports):
+        out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
+
+
+def _stands_out(report: Report) -> str:
+    """A file that could not be read, a misconception, or the first reason."""
+    for unit in report.units.values():
+        for name, exercise in unit.exercises.items():
+            for misconception in exercise.misconceptions:
+                return f"{name}: {misconception.name.replace('_', ' ')}"
+        if unit.remarks:
+            return unit.remarks[0]
+    for unit in report.units.values():
+        for name, exercise in unit.exercises.items():
+            for test in exercise.tests:
+                if test.outcome == "failed":
+                    return f"{name}: {test.reason or test.name.replace('_', ' ')}"
+    return ""

@@ -1,0 +1,32 @@
+"""Names the misconception behind a wrong answer, by what it does and never by how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.sandbox.student import Beside
+from grader.suites.criteria import Criterion, Misconception, Outcome
+
+# Where there was no behaviour to compare: nothing written, or a process that was lost.
+SILENT = {"not written", "not defined", "timed out", "ended"}
+
+
+def diagnose(
+    exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
+) -> list[Misconception]:
+    """The one misconception whose every outcome on this exercise's own tests resembles the submission's.
+
+    Empty where the answer is right, gave nothing to compare, or behaves like none or several of them.
+    """
+    outcomes = [outcome for _, outcome in results]
+    if all(outcome.passed for outcome in outcomes) or any(outcome.kind in SILENT for outcome in outcomes):
+        return []
+    matching = [
+        candidate for candidate in known if candidate.exercise == exercise and _behaves_like(candidate, results)
+    ]
+    return matching if len(matching) == 1 else []
+
+
+def _behaves_like(candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
+    beside = Beside(results[0][0].unit, {candidate.exercise: candidate.implementation})
+    return all(outcome.resembles(criterion.run(beside)) for criterion, outcome in results)

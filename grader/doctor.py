@@ -1,0 +1,54 @@
+"""What this machine has, and what it lacks for grading."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass
+
+from grader.sandbox import lockdown
+
+PACKAGES = (
+    "torch",
+    "numpy",
+    "pytest",
+    "pytest-json-report",
+    "safetensors",
+    "pydantic",
+    "jupytext",
+    "nbgrader",
+)
+WHAT_LAYERS_DO = {
+    "limits": "bounds memory, processor time and files",
+    "no_new_privileges": "no program can raise its rights",
+    "seccomp": "refuses files, processes and sockets",
+    "landlock": "refuses files once more, by other means",
+    "user": "student code runs as nobody",
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of isolation: whether it works here, and what to do where it does not."""
+
+    name: str
+    purpose: str
+    is_needed: bool
+    mend: str | None
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that grading uses; 'not installed' where one is missing."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def layers() -> list[Layer]:
+    """Every layer, tried out on this machine."""
+    missing = lockdown.missing_layers()
+    return [Layer(name, WHAT_LAYERS_DO[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

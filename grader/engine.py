@@ -1,0 +1,280 @@
+"""The trusted process that runs the suites: imports torch once, forks the server, then one grader a submission.
+
+Started by `grader.batch`, which hands it submissions as lines of JSON and reads the results as lines of JSON. The
+fork server is forked first of all, so that no student's process ever holds a suite, a solution or a path.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import select
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from grader.sandbox import lockdown
+from grader.sandbox.door import Door, ForkServer, Limits, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+
+    from grader.course import Course
+    from grader.submission import UnitSource
+    from grader.suites.criteria import Criterion, Outcome
+
+SUITES = Path(__file__).resolve().parent / "suites"
+PYTEST_OPTIONS = [
+    str(SUITES), "-c", str(SUITES / "pytest.ini"), "--confcutdir", str(SUITES), "--capture=no", "--tb=short", "-qq",
+    "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin",
+    "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
+]  # fmt: skip
+# What a grader may take beyond the limits of its submission, before it counts as hung itself.
+GRACE_SECONDS = 60
+READ_BYTES = 2**20
+
+
+def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> Door:
+    """A door for a submission's units, with the course's limits."""
+    limits = course.limits
+    return Door(
+        server,
+        {unit: Source.of(source.filename, source.cells) for unit, source in units.items()},
+        Limits(limits.call_seconds, limits.unit_seconds, limits.cpu_seconds, limits.memory_mb, limits.output_kb),
+    )
+
+
+@dataclass
+class Grader:
+    """A forked process that grades one submission, as the engine sees it."""
+
+    pid: int
+    number: int
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+
+
+class Engine:
+    """A pytest plugin that, once the suites are collected, grades submissions instead of running the tests once."""
+
+    def __init__(self, server: ForkServer | None, requests: int, replies: int) -> None:
+        self.server = server
+        self.requests = requests
+        self.replies = replies
+        self.pytest_report: dict[str, Any] = {}
+
+    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
+        self.pytest_report = json_report
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise RuntimeError("the suites could not be collected")
+        self.load_misconceptions(session)
+        self.tell(self.greeting(session))
+        if self.server:
+            self.serve(session)
+        else:
+            self.serve_in_turn(session)
+        return True
+
+    def greeting(self, session: pytest.Session) -> dict[str, Any]:
+        """What is known before the first submission: the layers that are missing, every criterion, the versions."""
+        import numpy
+        import pytest
+        import torch
+
+        from grader.suites.conftest import CRITERION
+
+        criteria = [item.stash[CRITERION] for item in session.items]
+        return {
+            "missing": self.server.missing if self.server else lockdown.missing_layers(),
+            "criteria": [
+                {"unit": one.unit, "exercise": one.exercise, "name": one.name, "sentence": one.sentence}
+                for one in criteria
+            ],
+            "versions": {
+                "python": platform.python_version(),
+                "torch": str(torch.__version__),
+                "numpy": numpy.__version__,
+                "pytest": pytest.__version__,
+                "platform": platform.platform(),
+            },
+        }
+
+    def load_misconceptions(self, session: pytest.Session) -> None:
+        """Imports them here, once, so that no grader has to."""
+        from grader.suites.conftest import COURSE
+        from grader.suites.criteria import misconceptions
+
+        self.known = {
+            unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
+            for unit in session.config.stash[COURSE].units
+        }
+
+    def tell(self, message: dict[str, Any]) -> None:
+        data = memoryview(json.dumps(message).encode() + b"\n")
+        while data:
+            data = data[os.write(self.replies, data) :]
+
+    # -- the engine's own process ---------------------------------------------------------------------------
+
+    def serve(self, session: pytest.Session) -> None:
+        """Forks a grader for every request, and passes its result on, until the requests end."""
+        graders: dict[int, Grader] = {}
+        pending = bytearray()
+        while True:
+            earliest = min((grader.deadline for grader in graders.values()), default=None)
+            wait = None if earliest is None else max(earliest - time.monotonic(), 0)
+            ready, _, _ = select.select([self.requests, *graders], [], [], wait)
+            if self.requests in ready:
+                received = os.read(self.requests, READ_BYTES)
+                if not received:
+                    break
+                pending += received
+                *lines, pending = pending.split(b"\n")
+                for line in lines:
+                    pipe, grader = self.start(session, json.loads(line))
+                    graders[pipe] = grader
+            for pipe in [pipe for pipe in ready if pipe in graders]:
+                part = os.read(pipe, READ_BYTES)
+                graders[pipe].received += part
+                if not part:
+                    self.finish(pipe, graders.pop(pipe))
+            for pipe in [pipe for pipe in graders if graders[pipe].deadline <= time.monotonic()]:
+                os.kill(graders[pipe].pid, signal.SIGKILL)
+                self.finish(pipe, graders.pop(pipe))
+        for grader in graders.values():
+            os.kill(grader.pid, signal.SIGKILL)
+
+    def serve_in_turn(self, session: pytest.Session) -> None:
+        """Where there is no fork: one submission after another, in this very process."""
+        with open(self.requests, encoding="utf-8") as lines:
+            for line in lines:
+                request = json.loads(line)
+                self.tell({"number": request["number"], **self.grade(session, request)})
+
+    def start(self, session: pytest.Session, request: dict[str, Any]) -> tuple[int, Grader]:
+        """A grader forked from here, where everything is imported and collected. Gives the pipe of its result."""
+        from grader.suites.conftest import COURSE
+
+        limits = session.config.stash[COURSE].limits
+        allowed = len(request["units"]) * (limits.unit_seconds + limits.call_seconds) + GRACE_SECONDS
+        reading, writing = os.pipe()
+        engine = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self.become_grader(engine, session, request, writing)
+        os.close(writing)
+        return reading, Grader(pid, request["number"], time.monotonic() + allowed)
+
+    def become_grader(self, engine: int, session: pytest.Session, request: dict[str, Any], pipe: int) -> NoReturn:
+        """In the forked process: grades, hands over the result, and ends without a way back."""
+        code = 1
+        try:
+            lockdown.die_with_parent(engine)
+            result = json.dumps(self.grade(session, request)).encode()
+            with open(pipe, "wb") as file:
+                file.write(result)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+    def finish(self, pipe: int, grader: Grader) -> None:
+        os.close(pipe)
+        code = os.waitstatus_to_exitcode(os.waitpid(grader.pid, 0)[1])
+        result: dict[str, Any] = {"fault": f"the grading process ended with code {code}"}
+        if code == 0:
+            result = json.loads(grader.received)
+        self.tell({"number": grader.number, **result})
+
+    # -- a grader's process ---------------------------------------------------------------------------------
+
+    def grade(self, session: pytest.Session, request: dict[str, Any]) -> dict[str, Any]:
+        """Runs the suites of a submission's units over its door: outcomes, messages, and pytest's own report."""
+        from grader.submission import UnitSource
+        from grader.suites import conftest
+
+        begun = time.monotonic()
+        config, hook = session.config, session.config.hook
+        units = {unit: UnitSource(**source) for unit, source in request["units"].items()}
+        door = open_door(self.server, units, config.stash[conftest.COURSE])
+        config.stash[conftest.DOOR] = door
+        config.stash[conftest.MESSAGES] = []
+        items = [item for item in session.items if item.stash[conftest.CRITERION].unit in units]
+        session.testscollected = len(items)
+        report_plugin = config._json_report  # type: ignore[attr-defined]
+        report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
+        try:
+            for item, following in zip(items, [*items[1:], None], strict=True):
+                hook.pytest_runtest_protocol(item=item, nextitem=following)
+        finally:
+            door.close()
+        session.exitstatus = 1 if session.testsfailed else 0
+        hook.pytest_sessionfinish(session=session, exitstatus=session.exitstatus)
+        return {
+            "outcomes": [
+                self.described(item.stash[conftest.CRITERION], item.stash[conftest.OUTCOME]) for item in items
+            ],
+            "misconceptions": self.diagnoses(items),
+            "messages": config.stash[conftest.MESSAGES],
+            "layers": door.layers,
+            "seconds": round(time.monotonic() - begun, 3),
+            "pytest": self.pytest_report,
+        }
+
+    @staticmethod
+    def described(criterion: Criterion, outcome: Outcome) -> dict[str, Any]:
+        return {
+            "unit": criterion.unit,
+            "exercise": criterion.exercise,
+            "name": criterion.name,
+            "passed": outcome.passed,
+            "reason": outcome.reason,
+        }
+
+    def diagnoses(self, items: list[pytest.Item]) -> list[dict[str, str]]:
+        """The misconception behind each exercise whose outcomes fit exactly one."""
+        from grader.diagnosis import diagnose
+        from grader.suites.conftest import CRITERION, OUTCOME
+
+        results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
+        for item in items:
+            criterion = item.stash[CRITERION]
+            results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, item.stash[OUTCOME]))
+        return [
+            {"unit": unit, "exercise": exercise, "name": found.name, "sentence": found.sentence}
+            for (unit, exercise), outcomes in results.items()
+            for found in diagnose(exercise, outcomes, self.known[unit])
+        ]
+
+
+def main() -> int:
+    """Serves requests on standard input, until it ends. Gives pytest's exit code."""
+    requests, replies = os.dup(0), os.dup(1)
+    # Whatever pytest prints goes with the errors: standard output carries results and nothing else.
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    server = None if "--practice" in sys.argv else ForkServer.forked()
+
+    import pytest
+
+    try:
+        return int(pytest.main(PYTEST_OPTIONS, plugins=[Engine(server, requests, replies)]))
+    finally:
+        if server:
+            server.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""The report: one versioned model of what a submission earned, and the file it is written to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from grader.course import Level
+from grader.files import write_atomically
+
+Points = Annotated[int, Field(ge=0)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Test(_Model):
+    """One criterion: all of its points, or none.
+
+    sentence says what was expected, reason what happened instead; both are withheld at the level `points`.
+    """
+
+    name: str
+    outcome: Literal["passed", "failed"]
+    points: Points
+    possible: Points
+    sentence: str | None
+    reason: str | None
+
+
+class Named(_Model):
+    """A misconception that the answer behaves like, and the sentence that may help."""
+
+    name: str
+    sentence: str
+
+
+class Exercise(_Model):
+    points: Points
+    possible: Points
+    tests: list[Test]
+    misconceptions: list[Named]
+    waiting_for: str | None = Field(description="What must be right first, where the exercise could not be tested.")
+    remarks: list[str]
+
+
+class Unit(_Model):
+    points: Points
+    possible: Points
+    feedback: Level = Field(description="How much of each criterion this report tells, by autograder.yml and the date.")
+    remarks: list[str] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
+    exercises: dict[str, Exercise]
+
+
+class Message(_Model):
+    """What the student's own code printed or raised, or which of its lines could not be run."""
+
+    unit: str
+    exercise: str | None
+    kind: Literal["printed", "raised", "not run"]
+    text: str
+    file: str | None
+    line: int | None
+
+
+class Isolation(_Model):
+    """Whether student code was locked in, and by which layers."""
+
+    enough: bool
+    layers: dict[str, bool]
+
+
+class Timing(_Model):
+    started: str
+    seconds: float
+
+
+class Report(_Model):
+    """Everything about the grade of one submission. Points are whole numbers.
+
+    All but messages, timing and versions is the same to the byte whenever the same submission is graded again.
+    """
+
+    schema_: Literal["attention-from-scratch/report/v1"] = Field(alias="schema")
+    student: str
+    commit: str | None
+    points: Points
+    possible: Points
+    units: dict[str, Unit]
+    messages: list[Message]
+    timing: Timing
+    isolation: Isolation
+    versions: dict[str, str]
+    digest: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of everything that decides the score.")
+
+    def to_json(self) -> str:
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def json_schema() -> str:
+    """The JSON Schema of a report, as committed in docs/report.schema.json."""
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Report.model_json_schema(by_alias=True, mode="serialization"),
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_report(report: Report, pytest_report: dict[str, Any] | None, directory: Path) -> Path:
+    """Writes directory/<student>.json and, for the instructor alone, directory/instructor/<student>.pytest.json.
+
+    The student's file comes last, so where it is there, everything is. Raises OSError.
+    """
+    instructor = directory / "instructor"
+    instructor.mkdir(parents=True, exist_ok=True)
+    if pytest_report is not None:
+        text = json.dumps(pytest_report, indent=1, default=str)
+        write_atomically(instructor / f"{report.student}.pytest.json", text + "\n")
+    path = directory / f"{report.student}.json"
+    write_atomically(path, report.to_json())
+    return path

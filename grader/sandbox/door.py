@@ -1,0 +1,566 @@
+"""The trusted side of the door: starts the fork server and the students' processes, and asks them questions.
+
+Everything that arrives is checked against a deadline for the whole exchange and against the sizes, shapes and
+dtypes that it claims. Whatever goes wrong over there becomes one of a few failures, each with a sentence.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from grader.sandbox import wire
+
+# All that the server and its children may know of the world they were started in. One thread and one hash seed:
+# a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
+ENVIRONMENT = {
+    "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent", "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUTF8": "1",
+}  # fmt: skip
+PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
+START_SECONDS = 120
+END_SECONDS = 10
+MAX_STARTS = 40
+MAX_NAMES = 100
+READ_BYTES = 2**20
+
+
+class ServerLost(Exception):
+    """The fork server is gone: the grader's own fault, never the student's."""
+
+
+class Failure(Exception):
+    """What a student's process did instead of giving the value that was asked for.
+
+    reason: a plain sentence for the student. detail: the student's own error text. line, file: where.
+    """
+
+    def __init__(self, reason: str, detail: str = "", line: int | None = None, file: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+        self.line = line
+        self.file = file
+
+
+class Raised(Failure):
+    """The student's code raised; `types` holds the built-in types of the error, most special first."""
+
+    def __init__(self, types: tuple[str, ...], detail: str, line: int | None, file: str | None) -> None:
+        kind = next((name for name in types if name != "object"), "Exception")
+        super().__init__(f"It raised {'an' if kind[0] in 'AEIOU' else 'a'} {kind}.", detail, line, file)
+        self.types = types
+
+
+class Refused(Failure):
+    """The student's object does not have, or give, what was asked for."""
+
+
+class NotDefined(Refused):
+    """The name that was asked for does not exist."""
+
+
+class TimedOut(Failure):
+    """No answer within the deadline; the process has been ended."""
+
+
+class Ended(Failure):
+    """The process is gone, or sent what no answer looks like and was ended."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """call_seconds and unit_seconds are wall time on this side; the rest binds the student's process itself."""
+
+    call_seconds: float
+    unit_seconds: float
+    cpu_seconds: int
+    memory_mb: int
+    output_kb: int
+
+
+class Process(Protocol):
+    """A student's process as this side sees it: two sockets, and a way to end it that tells how it ended."""
+
+    connection: socket.socket
+    output: socket.socket
+
+    def end(self) -> int: ...
+
+
+class ForkServer:
+    """The fork server, seen from the trusted side."""
+
+    def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None, pid: int) -> None:
+        self.control = control
+        self.process = process
+        self.pid = pid
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """The layers that this system cannot give, each with a sentence; told once the server is ready."""
+        self.control.settimeout(START_SECONDS)
+        try:
+            return json.loads(self.control.recv(READ_BYTES))["missing"]
+        except (OSError, ValueError) as error:
+            raise ServerLost("the fork server did not start") from error
+        finally:
+            self.control.settimeout(None)
+
+    @classmethod
+    def forked(cls) -> ForkServer:
+        """Forks this process as it stands. Only for one that has a single thread and nothing secret loaded yet."""
+        from grader.sandbox import server
+
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                ours.close()
+                from grader.sandbox import lockdown
+
+                lockdown.die_with_parent(os.getppid())
+                server.main(theirs)
+                code = 0
+            finally:
+                os._exit(code)
+        theirs.close()
+        return cls(ours, None, pid)
+
+    @classmethod
+    def spawned(cls) -> ForkServer:
+        """A fresh process with an environment of its own: for programs that have threads or secrets already."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        process = _start("grader.sandbox.server", theirs.fileno(), pass_fds=(theirs.fileno(),))
+        theirs.close()
+        return cls(ours, process, process.pid)
+
+    def start(self, limits: Limits, optimisers: bool) -> Process:
+        """A new process for one submission. Raises ServerLost."""
+        pairs = [socket.socketpair() for _ in range(3)]
+        settings = {
+            "cpu_seconds": limits.cpu_seconds,
+            "memory_bytes": limits.memory_mb * 2**20,
+            "optimisers": optimisers,
+        }
+        try:
+            socket.send_fds(self.control, [json.dumps(settings).encode()], [theirs.fileno() for _, theirs in pairs])
+        except OSError as error:
+            raise ServerLost("the fork server is gone") from error
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        return ForkedProcess(*(ours for ours, _ in pairs))
+
+    def close(self) -> None:
+        """Ends the server and every child of its."""
+        self.control.close()
+        if self.process is not None:
+            self.process.wait()
+        else:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+
+
+def _start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    """A Python process that runs `module` from this very package, and finds no student's file on its path."""
+    code = (
+        f"import sys, runpy; sys.path.insert(0, {PACKAGE_PARENT!r}); runpy.run_module({module!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-P", "-s", "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, env=ENVIRONMENT, cwd="/", **options)
+
+
+class ForkedProcess:
+    """A locked-down child of the fork server."""
+
+    def __init__(self, connection: socket.socket, output: socket.socket, grip: socket.socket) -> None:
+        self.connection = connection
+        self.output = output
+        self.grip = grip
+
+    def end(self) -> int:
+        """Has the server kill it, unless it has ended; gives its exit code, negative for a signal."""
+        with contextlib.suppress(OSError):
+            self.grip.shutdown(socket.SHUT_WR)
+        self.grip.settimeout(END_SECONDS)
+        try:
+            told = self.grip.recv(READ_BYTES)
+            return int(json.loads(told)["exit"])
+        except (OSError, ValueError) as error:
+            raise ServerLost("the fork server did not say how a process ended") from error
+        finally:
+            for end in (self.connection, self.output, self.grip):
+                end.close()
+
+
+class PractisingProcess:
+    """The same worker in a process started for it, over pipes, where there is no fork. It is not locked in."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self.process = _start("grader.sandbox.practice", stdin=pipe, stdout=pipe, stderr=pipe)
+        assert self.process.stdin
+        assert self.process.stdout
+        assert self.process.stderr
+        self.connection, far = socket.socketpair()
+        self.output, far_output = socket.socketpair()
+        _pump(far.makefile("rb", buffering=0), self.process.stdin)
+        _pump(self.process.stdout, far.makefile("wb", buffering=0))
+        _pump(self.process.stderr, far_output.makefile("wb", buffering=0))
+        far.close()
+        far_output.close()
+
+    def end(self) -> int:
+        self.process.kill()
+        code = self.process.wait()
+        self.connection.close()
+        self.output.close()
+        return code
+
+
+def _pump(source: Any, sink: Any) -> None:
+    """Copies in a thread of its own: a pipe cannot be waited for with a deadline on every system, a socket can."""
+
+    def copy() -> None:
+        with contextlib.suppress(OSError, ValueError), source, sink:
+            while data := source.read1(READ_BYTES) if hasattr(source, "read1") else source.read(READ_BYTES):
+                sink.write(data)
+                sink.flush()
+
+    threading.Thread(target=copy, daemon=True).start()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A unit's source texts, each with the name by which errors call it."""
+
+    filename: str
+    cells: tuple[str, ...]
+    labels: tuple[str, ...]
+    is_notebook: bool
+
+    @classmethod
+    def of(cls, filename: str, cells: Sequence[str]) -> Source:
+        """A script is a single cell and is called by its name; a notebook's cells are counted from one."""
+        is_notebook = filename.endswith(".ipynb")
+        labels = [f"{filename}, cell {number}" for number in range(1, len(cells) + 1)] if is_notebook else [filename]
+        return cls(filename, tuple(cells), tuple(labels), is_notebook)
+
+
+@dataclass
+class Lost:
+    """A piece of source that failed: the names it would have defined, why, and where."""
+
+    names: tuple[str, ...]
+    reason: str
+    detail: str
+    line: int | None
+    file: str | None
+
+
+def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
+    """The value in a reply. Raises the Failure that the reply tells of, WireError where it is malformed."""
+    error = reply.get("error")
+    if error is None:
+        return wire.decode(reply["value"], tensors)
+    if not isinstance(error, dict) or not isinstance(error.get("types"), list):
+        raise wire.WireError("a damaged error")
+    types = tuple(name for name in error["types"][:20] if isinstance(name, str))
+    line, file = error.get("line"), error.get("file")
+    detail = str(error.get("text", ""))
+    place = (line if isinstance(line, int) else None, file if isinstance(file, str) else None)
+    if types[:1] == ("Undefined",):
+        raise NotDefined(f"{detail}."[:200])
+    if types[:1] in (("Unsupported",), ("Unsendable",)):
+        raise Refused(_sentence(detail))
+    raise Raised(tuple(name for name in types if _is_error_name(name)) or ("Exception",), detail, *place)
+
+
+def _is_error_name(name: str) -> bool:
+    kind = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
+def _sentence(text: str) -> str:
+    text = text[:200]
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+class Door:
+    """One submission's way to its process, which is started when first asked and again after it was lost.
+
+    server: None for practice without isolation.
+    """
+
+    def __init__(self, server: ForkServer | None, sources: dict[str, Source], limits: Limits) -> None:
+        self.server = server
+        self.sources = sources
+        self.limits = limits
+        self.layers: dict[str, bool] = {}
+        # What failed while a unit was run: why, where, and the names that it would have defined.
+        self.failures: dict[str, list[Lost]] = {}
+        self._account = ""
+        self._left = {"": float(limits.unit_seconds)}
+        self._printed = bytearray()
+        self._printed_bytes = 0
+        self._process: Process | None = None
+        self._starts = 0
+        self._number = 0
+        self._loaded: set[str] = set()
+        self._fatal: dict[str, list[Lost]] = {unit: [] for unit in sources}
+        self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
+        self._place: dict[str, Any] = {}
+        self._output_open = True
+
+    def charge(self, account: str, shared_by: int) -> None:
+        """From here on time is taken from this account, which holds its share of a unit's time.
+
+        So no exercise can use up what another needs, however many of its calls hang.
+        """
+        self._account = account
+        self._left.setdefault(account, self.limits.unit_seconds / shared_by)
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        """The answer to one request. Raises Failure where there is none."""
+        if self._process is None:
+            self._open()
+        tensors: list[torch.Tensor] = []
+        request = wire.encode({"operation": operation, **details}, tensors)
+        return self._exchange(request, tensors, self._time_left())
+
+    def load(self, unit: str) -> None:
+        """Runs a unit's source, once in each process. A piece that ends or hangs it is left out from then on."""
+        if self._process is None:
+            self._open()
+        while unit not in self._loaded:
+            self._place = {}
+            before = self._printed[:], self._printed_bytes
+            try:
+                failures = self.ask("load", unit=unit)
+            except (TimedOut, Ended) as failure:
+                self._printed, self._printed_bytes = before
+                if not self._leave_out(self._place, failure):
+                    raise
+                self._open()
+            else:
+                if unit in self.failures:  # what a unit prints counts the first time only
+                    self._printed, self._printed_bytes = before
+                self._loaded.add(unit)
+                self.failures[unit] = [
+                    *self._fatal[unit],
+                    *map(_lost, failures if type(failures) is list else []),
+                ]
+
+    def take_printed(self) -> tuple[str, int]:
+        """What the student's code printed since last asked, and how many bytes of it were not kept."""
+        text = self._printed.decode("utf-8", "replace")
+        dropped = self._printed_bytes - len(self._printed)
+        self._printed, self._printed_bytes = bytearray(), 0
+        return text, dropped
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    # -- the process ----------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        self._starts += 1
+        if self._starts > MAX_STARTS:
+            raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
+        if self.server is None:
+            self._process = PractisingProcess()
+        else:
+            self._process = self.server.start(self.limits, self._mentions_optimisers())
+        self._process.connection.setblocking(False)
+        self._process.output.setblocking(False)
+        self._number, self._loaded, self._output_open = 0, set(), True
+        # Until here no code of the student's has run, so this word on the layers can be trusted.
+        try:
+            greeting, _ = self._receive(time.monotonic() + START_SECONDS)
+            self.layers = greeting["layers"]
+        except (OSError, EOFError, KeyError, wire.WireError) as error:
+            self._end()
+            raise ServerLost(f"a student's process did not start: {self.take_printed()[0]}") from error
+        sources = {
+            unit: {
+                "filename": source.filename,
+                "cells": source.cells,
+                "labels": source.labels,
+                "is_notebook": source.is_notebook,
+                "skip": self._skip[unit],
+            }
+            for unit, source in self.sources.items()
+        }
+        self._exchange(wire.encode({"operation": "begin", "sources": sources}, []), [], START_SECONDS)
+
+    def _mentions_optimisers(self) -> bool:
+        return any("optim" in cell for source in self.sources.values() for cell in source.cells)
+
+    def _leave_out(self, place: dict[str, Any], failure: Failure) -> bool:
+        """Notes the piece that was running when the process was lost; False where no piece can be named."""
+        match place:
+            case {"unit": str(unit), "cell": int(cell), "line": int(line), "names": list(names)}:
+                if unit not in self.sources or not 0 <= cell < len(self.sources[unit].cells):
+                    return False
+                self._skip[unit].append((cell, line))
+                label = self.sources[unit].labels[cell]
+                kept = tuple(str(name) for name in names[:MAX_NAMES])
+                self._fatal[unit].append(Lost(kept, failure.reason, "", line, label))
+                return True
+        return False
+
+    def _time_left(self) -> float:
+        left = self._left[self._account]
+        if left <= 0:
+            raise TimedOut("No time was left for it: earlier calls of this exercise took all there was.")
+        return left
+
+    # -- one request and its answer -------------------------------------------------------------------------
+
+    def _exchange(self, request: Any, tensors: list[torch.Tensor], seconds: float) -> Any:
+        begun = time.monotonic()
+        latest = begun + seconds
+        try:
+            self._refuse_unasked()
+            self._number += 1
+            self._send(wire.pack({"number": self._number, "request": request}, tensors), self._deadline(latest))
+            while True:
+                reply, received = self._receive(self._deadline(latest))
+                if reply.get("number") != self._number:
+                    raise wire.WireError("an answer to another question")
+                if "at" not in reply:
+                    return interpret(reply, received)
+                self._place = reply["at"] if isinstance(reply["at"], dict) else {}
+        except (wire.WireError, KeyError) as error:
+            self._end()
+            raise Ended("Its process sent something that no answer looks like, and was ended.", str(error)) from error
+        except TimeoutError:
+            self._end()
+            waited = f"{min(seconds, self.limits.call_seconds):.3g}"
+            raise TimedOut(f"It did not finish within {waited} seconds.") from None
+        except (ConnectionError, EOFError):
+            raise Ended(self._how_it_ended(self._end())) from None
+        finally:
+            self._left[self._account] -= time.monotonic() - begun
+
+    def _deadline(self, latest: float) -> float:
+        return min(latest, time.monotonic() + self.limits.call_seconds)
+
+    def _end(self) -> int:
+        assert self._process is not None
+        self._drain()
+        process, self._process = self._process, None
+        return process.end()
+
+    def _how_it_ended(self, code: int) -> str:
+        if code == -9:
+            return f"Its process was ended: it used up its {self.limits.cpu_seconds} seconds of processor time."
+        if code < 0:
+            return f"It crashed the Python process (signal {-code})."
+        return f"It ended the Python process (exit code {code})."
+
+    def _refuse_unasked(self) -> None:
+        assert self._process is not None
+        if select.select([self._process.connection], [], [], 0)[0]:
+            # Nothing was asked, so only the end of the process may be heard; anything else is a forgery.
+            if self._process.connection.recv(1, socket.MSG_PEEK):
+                raise wire.WireError("an answer that nobody asked for")
+            raise EOFError
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        assert self._process is not None
+        connection, view = self._process.connection, memoryview(data)
+        while view:
+            _, writable = self._wait([], [connection], deadline)
+            if writable:
+                view = view[connection.send(view) :]
+
+    def _receive(self, deadline: float) -> tuple[dict[str, Any], list[torch.Tensor]]:
+        sizes = wire.HEADER.unpack(self._read_exactly(wire.HEADER.size, deadline))
+        wire.check_sizes(*sizes)
+        return wire.unpack(*(self._read_exactly(size, deadline) for size in sizes))
+
+    def _read_exactly(self, count: int, deadline: float) -> bytes:
+        assert self._process is not None
+        connection, parts = self._process.connection, bytearray()
+        while len(parts) < count:
+            readable, _ = self._wait([connection], [], deadline)
+            if readable:
+                part = connection.recv(min(count - len(parts), READ_BYTES))
+                if not part:
+                    raise EOFError
+                parts += part
+        self._drain()
+        return bytes(parts)
+
+    def _wait(
+        self, reading: list[socket.socket], writing: list[socket.socket], deadline: float
+    ) -> tuple[list[socket.socket], list[socket.socket]]:
+        """Waits for the connection, taking in what is printed meanwhile. Raises TimeoutError at the deadline."""
+        assert self._process is not None
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        sources = [*reading, self._process.output] if self._output_open else reading
+        readable, writable, _ = select.select(sources, writing, [], left)
+        if self._process.output in readable:
+            self._take_output()
+        return [ready for ready in readable if ready in reading], writable
+
+    def _take_output(self) -> bool:
+        """Takes in some of what was printed, keeping no more than the limit. Whether there may be more."""
+        assert self._process is not None
+        try:
+            text = self._process.output.recv(READ_BYTES)
+        except (BlockingIOError, ConnectionError):
+            return False
+        room = self.limits.output_kb * 1024 - len(self._printed)
+        self._printed += text[: max(room, 0)]
+        self._printed_bytes += len(text)
+        self._output_open = bool(text)
+        return bool(text)
+
+    def _drain(self) -> None:
+        # Bounded: a thread of the student's may print for ever.
+        for _ in range(64):
+            if not self._take_output():
+                return
+
+
+def _lost(failure: Any) -> Lost:
+    """A piece that the student's process says has failed, believed in nothing but its form."""
+    failure = failure if isinstance(failure, dict) else {}
+    types = [name for name in _texts(failure.get("types")) if _is_error_name(name)]
+    kind = types[0] if types else "an error"
+    line, file = failure.get("line"), failure.get("file")
+    return Lost(
+        _texts(failure.get("names")),
+        f"It raised {kind}." if kind != "SyntaxError" else "It is not valid Python.",
+        str(failure.get("text", "")),
+        line if isinstance(line, int) else None,
+        file if isinstance(file, str) else None,
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(text for text in value[:MAX_NAMES] if isinstance(text, str)) if isinstance(value, list | tuple) else ()

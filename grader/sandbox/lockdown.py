@@ -1,0 +1,252 @@
+"""The layers that lock a student's process in, each on its own, each probed for before it is counted on.
+
+Enough is: resource limits, no new privileges, and a seccomp filter that refuses every syscall naming a path,
+a process or a socket. Landlock and an unprivileged user come on top wherever the kernel and the account allow.
+Nothing here needs root or a user namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import struct
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import IO
+
+LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user")
+NEEDED = ("limits", "no_new_privileges", "seccomp")
+NOBODY = 65534
+
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
+LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
+LANDLOCK_VERSION_FLAG = 1
+CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020080
+
+# What numerical Python needs once everything is imported. No syscall here names a path, opens a socket or
+# touches another process; whatever is not listed fails with EPERM, so that only what uses it fails.
+ALLOWED_SYSCALLS = """
+    read write readv writev close lseek fstat dup dup2 dup3 fcntl poll ppoll select pselect6
+    mmap munmap mprotect mremap madvise brk membarrier
+    futex futex_waitv set_robust_list get_robust_list rseq set_tid_address arch_prctl
+    rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
+    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times
+    getpid gettid getppid getuid geteuid getgid getegid getgroups getpgrp
+    getrlimit getrusage sysinfo uname getrandom sched_yield sched_getaffinity getcpu
+    exit exit_group
+""".split()  # noqa: SIM905 - a table to read
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one process may use: seconds of processor time, bytes of address space."""
+
+    cpu_seconds: int
+    memory_bytes: int
+
+
+def missing_layers() -> dict[str, str]:
+    """Each layer that this system cannot give, with a sentence that says how to mend it."""
+    if not sys.platform.startswith("linux"):
+        return dict.fromkeys(LAYERS, "Locking a process in needs Linux; grade on Linux, or in a Linux container.")
+    missing = {}
+    problem = _seccomp_problem()
+    if problem:
+        missing["seccomp"] = problem
+    if landlock_version() < 1:
+        missing["landlock"] = (
+            "This kernel offers no Landlock (Linux 5.13 or later, with landlock among its lsm= modules). "
+            "The other layers hold without it."
+        )
+    if os.geteuid() != 0:
+        missing["user"] = "Only root can give each process a user of its own. The other layers hold without it."
+    return missing
+
+
+def is_enough(missing: dict[str, str]) -> bool:
+    """Whether the layers that are there lock a process in, whatever is missing beside them."""
+    return not any(layer in missing for layer in NEEDED)
+
+
+def _seccomp_problem() -> str | None:
+    try:
+        import pyseccomp  # noqa: F401
+    except ImportError:
+        return "The Python package pyseccomp is missing: pip install pyseccomp"
+    except (RuntimeError, OSError):
+        return "The library libseccomp is missing: sudo apt-get install libseccomp2 (Fedora: dnf install libseccomp)."
+    # A container's own filter may refuse ours, and nothing but trying tells.
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        with contextlib.suppress(BaseException):
+            refuse_new_privileges()
+            apply_filter(build_filter())
+            code = 0 if _open_is_refused() else 1
+        os._exit(code)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
+        return (
+            "This system refuses seccomp filters (CONFIG_SECCOMP_FILTER in the kernel, or a container that "
+            "forbids them: docker run --security-opt seccomp=unconfined)."
+        )
+    return None
+
+
+def _open_is_refused() -> bool:
+    try:
+        os.close(os.open("/", os.O_RDONLY))
+    except OSError:
+        return True
+    return False
+
+
+def _system_call(number: int, *arguments: ctypes._SimpleCData) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    result = libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _prctl(option: int, *arguments: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
+    if libc.prctl(option, *padded) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def die_with_parent(parent: int) -> None:
+    """Ends this process when the thread that forked it ends; at once where that has happened already."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def refuse_new_privileges() -> None:
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def set_limits(limits: Limits) -> None:
+    """Soft and hard alike: past the processor time the kernel kills, and no handler can swallow that."""
+    import resource
+
+    for name, value in (
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 16),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        resource.setrlimit(name, (value, value))
+
+
+def drop_user() -> None:
+    """From root to nobody, for good. Needs root."""
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def landlock_version() -> int:
+    """The kernel's Landlock ABI, 0 where there is none. Asked by syscall: securityfs may not be mounted."""
+    try:
+        return _system_call(
+            LANDLOCK_CREATE_RULESET,
+            ctypes.c_void_p(),
+            ctypes.c_size_t(0),
+            ctypes.c_uint32(LANDLOCK_VERSION_FLAG),
+        )
+    except OSError:
+        return 0
+
+
+def apply_landlock(version: int) -> None:
+    """Refuses every access that this kernel's Landlock knows, by a ruleset without a single exception.
+
+    Source: https://docs.kernel.org/userspace-api/landlock.html (file system; TCP from 4; signals and abstract
+    sockets from 6).
+    """
+    file_rights = {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)
+    ruleset = struct.pack("=Q", 2**file_rights - 1)
+    if version >= 4:
+        ruleset += struct.pack("=Q", 0b11)
+    if version >= 6:
+        ruleset += struct.pack("=Q", 0b11)
+    descriptor = _system_call(
+        LANDLOCK_CREATE_RULESET, ctypes.c_char_p(ruleset), ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0)
+    )
+    _system_call(LANDLOCK_RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint32(0))
+    os.close(descriptor)
+
+
+def build_filter() -> bytes:
+    """The seccomp program as BPF, built once by libseccomp from syscall names, so for any architecture."""
+    import errno
+
+    import pyseccomp
+
+    rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ERRNO(errno.EPERM))
+    for name in ALLOWED_SYSCALLS:
+        _add(rules, pyseccomp.ALLOW, name)
+    # Threads, but neither processes nor namespaces. clone3 hides its flags behind a pointer that a filter
+    # cannot follow; ENOSYS makes glibc fall back to clone.
+    thread_only = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD | CLONE_NAMESPACES, CLONE_THREAD)
+    _add(rules, pyseccomp.ALLOW, "clone", thread_only)
+    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    # Reading its own limits is harmless, another process's are not its business.
+    _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
+    with tempfile.TemporaryFile() as file:
+        _export(rules, file)
+        file.seek(0)
+        return file.read()
+
+
+def _add(rules: object, action: int, name: str, *conditions: object) -> None:
+    # aarch64 has no dup2, poll, time and the like: what the architecture lacks needs no rule.
+    with contextlib.suppress(ValueError, OSError):
+        rules.add_rule(action, name, *conditions)  # type: ignore[attr-defined]
+
+
+def _export(rules: object, file: IO[bytes]) -> None:
+    rules.export_bpf(file)  # type: ignore[attr-defined]
+
+
+def apply_filter(program: bytes) -> None:
+    """Loads the BPF program into this process and, from here on, every thread of it."""
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+    loaded = Program(len(program) // 8, program)
+    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
+
+
+def lock_in(limits: Limits, program: bytes | None, landlock: int) -> dict[str, bool]:
+    """Applies, for good, every layer that the server found to work. Says which ones hold now.
+
+    Raises OSError where a layer that worked for the server fails here: then no student code may run.
+    """
+    set_limits(limits)
+    is_root = os.geteuid() == 0
+    if is_root:
+        parent = os.getppid()
+        drop_user()
+        # The kernel forgets the parent-death signal when the user changes.
+        die_with_parent(parent)
+    refuse_new_privileges()
+    if landlock:
+        apply_landlock(landlock)
+    if program is not None:
+        apply_filter(program)
+    return {
+        "limits": True,
+        "no_new_privileges": True,
+        "seccomp": program is not None,
+        "landlock": bool(landlock),
+        "user": is_root,
+    }

@@ -1,0 +1,205 @@
+"""The fork server: imports torch once, and gives every submission a locked-down process of its own.
+
+It is forked from the grading engine before any suite or solution is loaded (or started afresh, inside programs
+that have threads), runs nothing of any student's, and ends every child whose grader lets go of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+import traceback
+import warnings
+from dataclasses import dataclass
+from types import FrameType
+
+from grader.sandbox import lockdown, wire, worker
+
+MAX_REQUEST = 4096
+CHILD_DESCRIPTOR = 3
+# Not libraries: they draw, print, open windows or browsers, or are gone in later versions.
+NEVER_IMPORTED = {
+    "antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip", "venv",
+    "distutils", "pydoc_data", "pip", "_pyrepl", "crypt", "nis", "msilib", "cgi", "cgitb", "imp", "asyncore",
+    "asynchat", "smtpd", "telnetlib", "uu", "xdrlib", "nntplib", "pipes", "sndhdr", "imghdr", "aifc", "sunau",
+    "chunk", "audioop", "ossaudiodev", "spwd", "mailcap",
+}  # fmt: skip
+
+
+@dataclass
+class Child:
+    """A student's process, and the socket by which its grader holds on to it."""
+
+    pid: int
+    grip: socket.socket
+
+
+def preload() -> None:
+    """Imports what a student's code may import, since no file can be opened once a process is locked in."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import numpy
+        import torch
+        import torch.distributions
+        import torch.nn.utils.parametrize
+        import torch.utils.data
+
+        torch.set_num_threads(1)
+        torch.set_num_interop_threads(1)
+        # The first use of an operator reads the processor's description from files.
+        sample = torch.nn.Linear(4, 4)(torch.ones(2, 4)).softmax(dim=-1)
+        sample.sum().backward()
+        wire.unpack(*_halves(wire.pack({}, [sample.detach()])))
+        numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
+        for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
+            _import_all(name)
+
+
+def _halves(frame: bytes) -> tuple[bytes, bytes]:
+    middle = wire.HEADER.size + wire.HEADER.unpack_from(frame)[0]
+    return frame[wire.HEADER.size : middle], frame[middle:]
+
+
+def _import_all(name: str) -> None:
+    """A module and, of a package, everything in it that is neither a test nor a program."""
+    if name.rpartition(".")[2] in NEVER_IMPORTED | {"__main__", "tests", "idle_test"} or name.startswith("__"):
+        return
+    try:
+        module = importlib.import_module(name)
+    except Exception:  # another system's, or built without its library
+        return
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
+        _import_all(found.name)
+
+
+def preload_optimisers() -> None:
+    """torch.optim imports torch's compiler when it is first used: near a second, so only where it is asked for."""
+    import torch
+
+    torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+
+
+def main(control: socket.socket) -> None:
+    """Serves until the last grader closes its end of `control`.
+
+    A request is one JSON message with three descriptors: the connection that the child answers on, the socket
+    that takes its output, and the grip, which kills the child when its other end closes and tells how it ended.
+    """
+    preload()
+    missing = lockdown.missing_layers()
+    program = lockdown.build_filter() if "seccomp" not in missing else None
+    landlock = lockdown.landlock_version()
+    woken, wake = socket.socketpair()
+    for end in (woken, wake):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, _nothing)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    control.send(json.dumps({"missing": missing}).encode())
+    children: dict[int, Child] = {}
+    waiting = select.poll()
+    waiting.register(control, select.POLLIN)
+    waiting.register(woken, select.POLLIN)
+    server = os.getpid()
+    while True:
+        for descriptor, _ in waiting.poll():
+            if descriptor == woken.fileno():
+                woken.recv(4096)
+            elif descriptor == control.fileno():
+                request, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
+                if not request:
+                    for child in children.values():
+                        os.kill(child.pid, signal.SIGKILL)
+                    return
+                settings = json.loads(request)
+                if settings["optimisers"]:
+                    preload_optimisers()
+                limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"])
+                pid = os.fork()
+                if pid == 0:
+                    _become_student(server, descriptors[0], descriptors[1], limits, program, landlock)
+                for number in descriptors[:2]:
+                    os.close(number)
+                grip = socket.socket(fileno=descriptors[2])
+                children[pid] = Child(pid, grip)
+                waiting.register(grip, select.POLLIN)
+            else:
+                # The grader has let go, or is gone: nothing of this child's may go on.
+                for child in children.values():
+                    if child.grip.fileno() == descriptor:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(child.pid, signal.SIGKILL)
+                with contextlib.suppress(KeyError):
+                    waiting.unregister(descriptor)
+        _reap(children, waiting)
+
+
+def _nothing(_signal: int, _frame: FrameType | None) -> None:
+    """A handler there only so that the wake-up descriptor is written to."""
+
+
+def _reap(children: dict[int, Child], waiting: select.poll) -> None:
+    """Collects the children that have ended, and tells each one's grader how."""
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        child = children.pop(pid, None)
+        if child is None:
+            continue
+        with contextlib.suppress(KeyError):
+            waiting.unregister(child.grip)
+        with contextlib.suppress(OSError):
+            child.grip.sendall(json.dumps({"exit": os.waitstatus_to_exitcode(status)}).encode())
+        child.grip.close()
+
+
+def _become_student(
+    server: int, connection: int, output: int, limits: lockdown.Limits, program: bytes | None, landlock: int
+) -> None:
+    """In the forked child: lets go of everything but two sockets, locks itself in, and answers. Never returns."""
+    try:
+        lockdown.die_with_parent(server)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.setsid()
+        _keep_only(connection, output)
+        os.environ.clear()
+        os.chdir("/")
+        sys.argv[:] = [""]
+        # Line by line, so that what was printed before a process is killed is not lost with it.
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        for name, number in (("stdout", 1), ("stderr", 2)):
+            stream = open(number, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+        worker.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, lockdown.lock_in(limits, program, landlock))
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(70)
+
+
+def _keep_only(connection: int, output: int) -> None:
+    """Standard input is empty, standard output and error are `output`, 3 is the connection; no other stays open."""
+    connection, output = (fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in (connection, output))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(connection, CHILD_DESCRIPTOR)
+    os.closerange(CHILD_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,110 @@
+"""Inert stand-ins for libraries that draw, tabulate or report progress: no grade depends on what they do."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import importlib.metadata
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+INERT_LIBRARIES = ("matplotlib", "mpl_toolkits", "IPython", "pandas", "tqdm")
+AVAILABLE = "the standard library, torch and numpy"
+
+
+class Inert:
+    """Takes every call, attribute, item and operator, and does nothing."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __call__(self, *_: Any, **__: Any) -> Inert:
+        return Inert()
+
+    def __getattr__(self, name: str) -> Inert:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Inert()
+
+    def __getitem__(self, _: Any) -> Inert:
+        return Inert()
+
+    def __setitem__(self, _: Any, __: Any) -> None: ...
+
+    def __iter__(self) -> Iterator[Inert]:
+        # Two, because `figure, axes = plt.subplots()` is by far the most frequent use.
+        return iter((Inert(), Inert()))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __enter__(self) -> Inert:
+        return self
+
+    def __exit__(self, *_: Any) -> None: ...
+
+    def __add__(self, _: Any) -> Inert:
+        return Inert()
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+
+
+class Progress:
+    """tqdm's one promise that matters: what goes in comes out."""
+
+    def __init__(self, iterable: Iterable[Any] = (), *_: Any, **__: Any) -> None:
+        self.iterable = iterable
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.iterable)
+
+    def __len__(self) -> int:
+        return len(self.iterable)  # type: ignore[arg-type]
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: Any) -> None: ...
+
+    def __getattr__(self, _: str) -> Inert:
+        return Inert()
+
+
+class InertModule(types.ModuleType):
+    """A module in which every name exists."""
+
+    __path__: Any = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        if self.__name__.partition(".")[0] == "tqdm" and name in ("tqdm", "tqdm_notebook", "trange"):
+            return (lambda *n, **_: Progress(range(*n))) if name == "trange" else Progress
+        return Inert()
+
+
+class StandInFinder:
+    """Finds the inert libraries, and says in a sentence why any other library is not there."""
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
+        if name.partition(".")[0] in INERT_LIBRARIES:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        raise ModuleNotFoundError(f"No module named {name!r} while grading, only {AVAILABLE}", name=name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return InertModule(spec.name)
+
+    def exec_module(self, _: types.ModuleType) -> None: ...
+
+
+def install(siblings: Any) -> None:
+    """From here on an import finds what is loaded, a unit of the student's own, or a stand-in; never a file."""
+    versions = {name: str(getattr(sys.modules[name], "__version__", "0")) for name in ("torch", "numpy")}
+    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, siblings, StandInFinder()]
+    sys.path[:] = []
+    sys.path_importer_cache.clear()
+    importlib.metadata.version = lambda distribution_name: versions.get(str(distribution_name), "0")
+    importlib.metadata.distributions = lambda **_: iter(())
+    for name, value in (("get_ipython", Inert()), ("display", Inert())):
+        setattr(builtins, name, value)

@@ -1,0 +1,141 @@
+"""What a suite sees of a submission: names to call, objects to hold on to, all on the other side of the door."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Protocol
+
+import torch
+
+from grader.sandbox import door, wire
+from grader.sandbox.worker import Worker
+
+
+class Asked(Protocol):
+    """Whoever answers requests: the door to a student's process, or an implementation of our own beside us."""
+
+    def ask(self, operation: str, **details: Any) -> Any: ...
+
+    def load(self, unit: str) -> None: ...
+
+
+class Beside:
+    """Answers for an implementation that is trusted and needs no process of its own: a misconception, a solution."""
+
+    def __init__(self, unit: str, names: dict[str, Any]) -> None:
+        self.worker = Worker()
+        self.worker.modules[unit] = types.ModuleType(unit)
+        self.worker.modules[unit].__dict__.update(names)
+
+    def load(self, unit: str) -> None: ...
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        """The same encoding as over the door, so that both see the same values."""
+        tensors: list[torch.Tensor] = []
+        request = wire.encode({"operation": operation, **details}, tensors)
+        reply, received = self.worker.answer({"request": request}, [tensor.clone() for tensor in tensors])
+        return door.interpret(reply, received)
+
+
+class Remote:
+    """Something of the student's: it can be called, and asked about. Every method may raise door.Failure."""
+
+    def __init__(self, asked: Asked, target: tuple[Any, ...]) -> None:
+        self._asked = asked
+        self._target = target
+
+    def _ask(self, operation: str, **details: Any) -> Any:
+        return _wrap(self._asked, self._asked.ask(operation, target=self._target, **details))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """The result of calling it: tensors, numbers and containers as they are, anything else as an Object."""
+        return self._ask("call", arguments=arguments, options=options)
+
+    def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The result of calling it, and the arguments as the call left them."""
+        return self._ask("call", arguments=arguments, options={}, arguments_after=True)
+
+    def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
+        """The result, and gradients of its sum weighted by `wire.cotangent`.
+
+        The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
+        tensor has no part in the result.
+        """
+        return self._ask("gradients", arguments=arguments, options={})
+
+
+class Object(Remote, wire.Handle):
+    """An object of the student's or of the door's own making."""
+
+    def __init__(self, asked: Asked, handle: wire.Handle) -> None:
+        wire.Handle.__init__(self, handle.number, handle.kinds)
+        Remote.__init__(self, asked, (handle,))
+
+    def get(self, name: str) -> Any:
+        """An attribute's value."""
+        return _wrap(self._asked, self._asked.ask("get", target=(*self._target, name)))
+
+    def method(self, name: str) -> Remote:
+        return Remote(self._asked, (*self._target, name))
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Every registered parameter by its name, requiring gradients here where it does there."""
+        return {name: value.requires_grad_(flag) for name, (value, flag) in self._ask("parameters").items()}
+
+    def buffers(self) -> dict[str, torch.Tensor]:
+        return self._ask("buffers")
+
+    def set(self, values: dict[str, torch.Tensor]) -> None:
+        """Copies values into parameters and buffers of these names and shapes."""
+        self._ask("set_tensors", values=values)
+
+    def train(self) -> None:
+        self._ask("train", mode=True)
+
+    def eval(self) -> None:
+        self._ask("train", mode=False)
+
+    def to(self, dtype: torch.dtype) -> None:
+        self._ask("to", dtype=dtype)
+
+    def state(self) -> torch.Tensor:
+        """The state of a torch.Generator."""
+        return self._ask("generator_state")
+
+
+class Student:
+    """A submission's unit: each of its names is an attribute to call.
+
+    Only what no exercise of the course is called stands here beside them.
+    """
+
+    def __init__(self, asked: Asked, unit: str) -> None:
+        self._asked = asked
+        self._unit = unit
+
+    def __getattr__(self, name: str) -> Remote:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Remote(self._asked, (self._unit, name))
+
+    def make(self, name: str, *arguments: Any, **options: Any) -> Object:
+        """One of torch.nn's modules, or of the door's toolbox, to hand in."""
+        return _wrap(self._asked, self._asked.ask("make", name=name, arguments=arguments, options=options))
+
+    def generator(self, seed: int) -> Object:
+        """A torch.Generator of its own, to hand in."""
+        return _wrap(self._asked, self._asked.ask("generator", seed=seed))
+
+    def seed(self, seed: int) -> None:
+        """Sets every global random state over there."""
+        self._asked.ask("seed", seed=seed)
+
+
+def _wrap(asked: Asked, value: Any) -> Any:
+    if isinstance(value, wire.Handle):
+        return Object(asked, value)
+    if type(value) in (list, tuple):
+        return type(value)(_wrap(asked, item) for item in value)
+    if type(value) is dict:
+        return {key: _wrap(asked, item) for key, item in value.items()}
+    return value

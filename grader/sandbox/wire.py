@@ -1,0 +1,241 @@
+"""What crosses the door: frames of JSON and safetensors, never pickle.
+
+A frame is two 4-byte lengths (big-endian), that much JSON, then that much safetensors. Both sides use the
+same few functions; the trusted side checks every claimed size, shape and dtype before it allocates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import safetensors.torch
+import torch
+
+HEADER = struct.Struct(">II")
+MAX_JSON_BYTES = 4 * 2**20
+MAX_TENSOR_BYTES = 64 * 2**20
+MAX_DIMENSIONS = 16
+MAX_NESTING = 20
+
+# safetensors' names of the dtypes that may cross, and the bytes an element takes.
+DTYPE_BYTES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+}
+DTYPES = {
+    dtype: str(dtype).removeprefix("torch.")
+    for dtype in (
+        torch.float64, torch.float32, torch.float16, torch.bfloat16,
+        torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+    )
+}  # fmt: skip
+DTYPE_BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
+
+
+class WireError(Exception):
+    """A value that cannot cross, or bytes that are not what they claim to be."""
+
+
+class Handle:
+    """A reference to an object that stays on the student's side."""
+
+    def __init__(self, number: int, kinds: tuple[str, ...] = ()) -> None:
+        self.number = number
+        self.kinds = kinds
+
+
+def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None = None) -> Any:
+    """`value` as JSON. Tensors are appended to `tensors`; what cannot cross is given to `hold` for a handle."""
+    return _encode(value, tensors, hold, 0)
+
+
+def _encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None, depth: int) -> Any:
+    if depth > MAX_NESTING:
+        raise WireError(f"a value nested deeper than {MAX_NESTING} levels")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        number = int.__int__(value)
+        if abs(number) >= 2**63:
+            raise WireError("an int of more than 64 bits")
+        return number
+    if isinstance(value, float):
+        real = float.__float__(value)
+        return real if math.isfinite(real) else {"float": repr(real)}
+    if isinstance(value, torch.Tensor):
+        return _encode_tensor(value, tensors)
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value).removeprefix("torch.")}
+    if isinstance(value, Handle):
+        return {"handle": value.number, "kinds": list(value.kinds)}
+    if isinstance(value, list | tuple):
+        # The base type's own iterator: a subclass's may lie.
+        items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
+        name = "list" if isinstance(value, list) else "tuple"
+        return {name: [_encode(item, tensors, hold, depth + 1) for item in items]}
+    if isinstance(value, dict):
+        pairs = list(dict.items(value))
+        return {"dict": [[_encode(item, tensors, hold, depth + 1) for item in pair] for pair in pairs]}
+    if type(value).__module__ == "numpy":
+        return _encode_numpy(value, tensors)
+    if hold is None:
+        raise WireError(f"a {type(value).__name__}, which cannot cross the door")
+    return _encode(hold(value), tensors, hold, depth + 1)
+
+
+def _encode_numpy(value: Any, tensors: list[torch.Tensor]) -> Any:
+    import numpy
+
+    return _encode_tensor(torch.from_numpy(numpy.array(value)), tensors)
+
+
+def _encode_tensor(tensor: torch.Tensor, tensors: list[torch.Tensor]) -> Any:
+    # A subclass may lie about itself through __torch_function__; only torch's own view of it crosses.
+    with torch._C.DisableTorchFunctionSubclass():
+        if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta or tensor.is_nested:
+            raise WireError("a tensor that is sparse, quantised, nested or without data")
+        if tensor.dtype not in DTYPES:
+            raise WireError(f"a tensor of dtype {tensor.dtype}")
+        if tensor.dim() > MAX_DIMENSIONS:
+            raise WireError(f"a tensor of {tensor.dim()} dimensions")
+        if tensor.numel() * tensor.element_size() > MAX_TENSOR_BYTES:
+            raise WireError(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
+        tensor = tensor.detach()
+        reference: dict[str, Any] = {"tensor": len(tensors)}
+        # A transposed or otherwise permuted view arrives as one: the memory layout is part of the question.
+        order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+        if order != list(range(tensor.dim())) and tensor.permute(order).is_contiguous():
+            tensor = tensor.permute(order)
+            reference["permute"] = [order.index(dim) for dim in range(len(order))]
+        # resolve_* materialise lazy conjugates and negatives; clone gives plain memory of its own.
+        plain = tensor.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+        tensors.append(plain.as_subclass(torch.Tensor))
+    return reference
+
+
+def decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any] = lambda handle: handle) -> Any:
+    """The value that `encode` made JSON of; a handle becomes whatever `held` gives for it."""
+    return _decode(value, tensors, held, 0)
+
+
+def _decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any], depth: int) -> Any:
+    if depth > MAX_NESTING + 2:
+        raise WireError("a value nested too deeply")
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise WireError("a bare JSON list")
+        return value
+    match value:
+        case {"tensor": int(number), **rest} if 0 <= number < len(tensors):
+            tensor = tensors[number]
+            order = rest.get("permute")
+            if order is None:
+                return tensor
+            if not isinstance(order, list) or sorted(order) != list(range(tensor.dim())):
+                raise WireError("a permutation that is none")
+            return tensor.permute(order)
+        case {"list": list(items)}:
+            return [_decode(item, tensors, held, depth + 1) for item in items]
+        case {"tuple": list(items)}:
+            return tuple(_decode(item, tensors, held, depth + 1) for item in items)
+        case {"dict": list(pairs)}:
+            return _decode_dict(pairs, tensors, held, depth)
+        case {"float": ("nan" | "inf" | "-inf") as text}:
+            return float(text)
+        case {"dtype": str(name)} if name in DTYPE_BY_NAME:
+            return DTYPE_BY_NAME[name]
+        case {"handle": int(number), "kinds": list(kinds)}:
+            return held(Handle(number, tuple(str(kind)[:200] for kind in kinds[:20])))
+    raise WireError("a value of no known kind")
+
+
+def _decode_dict(pairs: list[Any], tensors: list[torch.Tensor], held: Callable[[Handle], Any], depth: int) -> Any:
+    decoded = {}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise WireError("a damaged dict")
+        key = _decode(pair[0], tensors, held, depth + 1)
+        if not isinstance(key, str | int | float | bool | None):
+            raise WireError("a dict whose key is neither text nor a number")
+        decoded[key] = _decode(pair[1], tensors, held, depth + 1)
+    return decoded
+
+
+def pack(message: dict[str, Any], tensors: list[torch.Tensor]) -> bytes:
+    """One frame. Raises WireError where it would be larger than a frame may be."""
+    text = json.dumps(message, allow_nan=False).encode()
+    blob = safetensors.torch.save({str(n): tensor for n, tensor in enumerate(tensors)}) if tensors else b""
+    check_sizes(len(text), len(blob))
+    return HEADER.pack(len(text), len(blob)) + text + blob
+
+
+def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
+    """Refuses what a frame's header claims, before anything is read or allocated for it."""
+    if json_bytes > MAX_JSON_BYTES:
+        raise WireError(f"a message of more than {MAX_JSON_BYTES // 2**20} MB")
+    # A safetensors header comes on top of the data; JSON's own limit bounds it generously.
+    if tensor_bytes > MAX_TENSOR_BYTES + MAX_JSON_BYTES:
+        raise WireError(f"tensors of more than {MAX_TENSOR_BYTES // 2**20} MB")
+
+
+def unpack(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    """The message and tensors of a frame's two parts. Raises WireError on anything malformed."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WireError("a message that is not JSON") from error
+    if not isinstance(message, dict):
+        raise WireError("a message that is not a JSON object")
+    if not blob:
+        return message, []
+    count = _check_tensors(blob)
+    try:
+        tensors = safetensors.torch.load(blob)
+    except Exception as error:  # safetensors raises its own SafetensorError, and others for odd dtypes
+        raise WireError("damaged tensors") from error
+    return message, [tensors[str(n)] for n in range(count)]
+
+
+def _check_tensors(blob: bytes) -> int:
+    """How many tensors the blob's own header claims; WireError unless they are numbered, plain and fit exactly."""
+    try:
+        length = int.from_bytes(blob[:8], "little")
+        if not 0 < length <= len(blob) - 8:
+            raise WireError("tensors with a header that does not fit")
+        header = json.loads(blob[8 : 8 + length])
+        header.pop("__metadata__", None)
+        total = 0
+        for number in range(len(header)):
+            entry = header[str(number)]
+            shape, size = entry["shape"], DTYPE_BYTES[entry["dtype"]]
+            if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= 2**40 for n in shape):
+                raise WireError("a tensor with an impossible shape")
+            begin, end = entry["data_offsets"]
+            if math.prod(shape) * size != end - begin:
+                raise WireError("a tensor whose shape does not fit its data")
+            total += end - begin
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise WireError("tensors with a damaged header") from error
+    if total != len(blob) - 8 - length:
+        raise WireError("tensors that do not fill their message")
+    return len(header)
+
+
+def cotangent(shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+    """The weights with which both sides sum an output before taking gradients: cosines, none alike."""
+    count = math.prod(shape)
+    return torch.cos(torch.arange(count, dtype=torch.float64) + 1).to(dtype).reshape(shape)

@@ -1,0 +1,297 @@
+"""The student's side of the door: holds the student's modules and objects, and answers requests about them.
+
+Nothing here decides anything. The process has no expected value, no suite and no solution in it, and whatever it
+answers is checked on the other side. `Worker` is also what runs a misconception on the trusted side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import os
+import random
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from grader.sandbox import loading, standins, toolbox, wire
+
+MAX_MESSAGE = 2000
+SIGNIFICANT_KINDS = 20
+
+
+class Unsupported(Exception):
+    """The student's object does not have what the request needs; the text says what, in plain words."""
+
+
+class Undefined(Exception):
+    """The student's module has no such name."""
+
+
+def refusal(kind: str, text: str) -> dict[str, Any]:
+    """An error of the door's own, in the form of those that student code raises."""
+    return {"types": [kind], "text": text, "line": None, "file": None}
+
+
+class Worker:
+    """Answers one request at a time. Requests name an operation, and each operation is a method `do_…`."""
+
+    def __init__(self, notify: Callable[[dict[str, Any]], None] = lambda _: None) -> None:
+        self.notify = notify
+        self.sources: dict[str, dict[str, Any]] = {}
+        self.modules: dict[str, types.ModuleType] = {}
+        self.failures: dict[str, list[dict[str, Any]]] = {}
+        self.labels: set[str] = set()
+        self.held: dict[int, Any] = {}
+        self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
+
+    def answer(self, message: dict[str, Any], tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+        """The reply to one request: a value, or an error that says what the student's code raised and where."""
+        sent: list[torch.Tensor] = []
+        try:
+            request = wire.decode(message["request"], tensors, lambda handle: self.held[handle.number])
+            value = self.operations[request.pop("operation")](**request)
+            return {"value": wire.encode(value, sent, self.hold)}, sent
+        except wire.WireError as error:
+            return {"error": refusal("Unsendable", f"it gave {error}")}, []
+        except (Unsupported, Undefined) as error:
+            return {"error": refusal(type(error).__name__, str(error))}, []
+        except BaseException as error:
+            return {"error": self.describe(error)}, []
+
+    def hold(self, value: Any) -> wire.Handle:
+        """Keeps `value` here and gives the handle by which requests may name it."""
+        number = len(self.held)
+        self.held[number] = value
+        kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__[:SIGNIFICANT_KINDS]]
+        return wire.Handle(number, tuple(kinds))
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """An error as plain data: its built-in types, its text, and the last of the student's lines it passed."""
+        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+        try:
+            text = str.__str__(str(error))[:MAX_MESSAGE]
+        except BaseException:
+            text = "(the error's text could not be read)"
+        line, file = None, None
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename in self.labels:
+                line, file = number, frame.f_code.co_filename
+        if isinstance(error, SyntaxError) and file is None:
+            line, file, text = error.lineno, error.filename, str(error.msg)
+        return {"types": kinds, "text": text, "line": line, "file": file}
+
+    # -- the student's modules ------------------------------------------------------------------------------
+
+    def do_begin(self, sources: dict[str, dict[str, Any]]) -> None:
+        """Takes the units' sources; none runs before it is asked for, or imported by another."""
+        self.sources = sources
+
+    def do_load(self, unit: str) -> list[dict[str, Any]]:
+        """Runs a unit's source, once. What failed: each piece's cell, line, names and error."""
+        self.module(unit)
+        return self.failures[unit]
+
+    def module(self, unit: str) -> types.ModuleType:
+        if unit in self.modules:
+            return self.modules[unit]
+        source = self.sources[unit]
+        module = self.modules[unit] = types.ModuleType(unit)
+        module.__file__ = source["filename"]
+        sys.modules[unit] = module
+        failures = self.failures[unit] = []
+        skipped = {tuple(place) for place in source["skip"]}
+        self.labels.update(source["labels"])
+
+        def before(cell: int, piece: loading.Piece) -> bool:
+            if (cell, piece.line) in skipped:
+                return False
+            self.notify({"unit": unit, "cell": cell, "line": piece.line, "names": piece.names})
+            return True
+
+        def failed(cell: int, piece: loading.Piece, error: BaseException) -> None:
+            description = self.describe(error)
+            description["file"] = source["labels"][cell]
+            description["line"] = description["line"] or piece.line
+            failures.append({"names": piece.names, **description})
+
+        loading.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
+        return module
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """An import finder: a unit may import its siblings by plain name."""
+        return importlib.machinery.ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return self.module(spec.name)
+
+    def exec_module(self, _: types.ModuleType) -> None: ...
+
+    # -- operations on the student's names and objects ------------------------------------------------------
+
+    def do_call(
+        self, target: Any, arguments: tuple[Any, ...], options: dict[str, Any], arguments_after: bool = False
+    ) -> Any:
+        """Calls `target`; with `arguments_after`, the result and the arguments as the call left them."""
+        result = self.resolve(target)(*arguments, **options)
+        return (result, arguments) if arguments_after else result
+
+    def resolve(self, target: Any) -> Any:
+        """("unit", "name") is a name of the student's; (object, "name") its attribute; (object,) the object itself."""
+        owner, *names = target
+        if isinstance(owner, str):
+            module = self.module(owner)
+            if names[0] not in module.__dict__:
+                raise Undefined(f"{names[0]} is not defined")
+            return module.__dict__[names[0]]
+        for name in names:
+            owner = getattr(owner, name)
+        return owner
+
+    def do_get(self, target: Any) -> Any:
+        return self.resolve(target)
+
+    def do_parameters(self, target: Any) -> dict[str, tuple[torch.Tensor, bool]]:
+        """Every registered parameter by name: its value and whether it requires gradients."""
+        return {name: (value, value.requires_grad) for name, value in self._module(target).named_parameters()}
+
+    def do_buffers(self, target: Any) -> dict[str, torch.Tensor]:
+        return dict(self._module(target).named_buffers())
+
+    def _module(self, target: Any) -> torch.nn.Module:
+        value = self.resolve(target)
+        if not isinstance(value, torch.nn.Module):
+            raise Unsupported(f"it is a {type(value).__name__}, not an nn.Module")
+        return value
+
+    def do_set_tensors(self, target: Any, values: dict[str, torch.Tensor]) -> None:
+        """Copies values into parameters and buffers, by name."""
+        module = self._module(target)
+        named = {**dict(module.named_buffers()), **dict(module.named_parameters())}
+        for name, value in values.items():
+            if name not in named:
+                raise Unsupported(f"there is no registered parameter {name}")
+            if named[name].shape != value.shape:
+                found, wanted = tuple(named[name].shape), tuple(value.shape)
+                raise Unsupported(f"{name} has shape {found}, not {wanted}")
+            with torch.no_grad():
+                named[name].copy_(value)
+
+    def do_train(self, target: Any, mode: bool) -> None:
+        self._module(target).train(mode)
+
+    def do_to(self, target: Any, dtype: torch.dtype) -> None:
+        self._module(target).to(dtype)
+
+    def do_gradients(self, target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The result, and the gradients of its weighted sum with respect to tensor arguments and parameters.
+
+        None stands where a tensor has no part in the result.
+        """
+        function = self.resolve(target)
+        leaves = [self._leaf(argument) for argument in arguments]
+        parameters = dict(function.named_parameters()) if isinstance(function, torch.nn.Module) else {}
+        result = function(*leaves, **options)
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        total = sum(
+            (output * wire.cotangent(output.shape, output.dtype)).sum()
+            for output in outputs
+            if isinstance(output, torch.Tensor) and output.is_floating_point()
+        )
+        wanted = {
+            str(n): leaf for n, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+        }
+        wanted.update({name: value for name, value in parameters.items() if value.requires_grad})
+        if not isinstance(total, torch.Tensor) or not total.requires_grad:
+            raise Unsupported("no gradient flows through it")
+        found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+        return result, dict(zip(wanted, found, strict=True))
+
+    @staticmethod
+    def _leaf(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            return value.detach().requires_grad_()
+        return value
+
+    def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return toolbox.make(name, *arguments, **options)
+
+    def do_generator(self, seed: int) -> torch.Generator:
+        return torch.Generator().manual_seed(seed)
+
+    def do_generator_state(self, target: Any) -> torch.Tensor:
+        return self.resolve(target).get_state()
+
+    def do_seed(self, seed: int) -> None:
+        """Every global source of randomness: forks share one state, so each test begins from its own."""
+        torch.manual_seed(seed)
+        random.seed(seed)
+        import numpy
+
+        numpy.random.seed(seed % 2**32)
+
+
+def _read_exactly(descriptor: int, count: int) -> bytes:
+    parts = []
+    while count:
+        part = os.read(descriptor, min(count, 2**20))
+        if not part:
+            os._exit(0)
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
+    """Answers requests until the other side closes. requests, replies: descriptors (they may be the same).
+
+    layers: what holds this process in, said once, before any of the student's code is here.
+    """
+    # Kept from the student's reach by name only; patching them changes this process, never the verdict.
+    pack, unpack, read, write, header = wire.pack, wire.unpack, _read_exactly, _write, wire.HEADER
+    number = 0
+    worker = Worker(lambda place: write(replies, pack({"number": number, "at": place}, [])))
+    standins.install(worker)
+    write(replies, pack({"number": 0, "layers": layers}, []))
+    out, err = sys.stdout, sys.stderr
+    while True:
+        message, tensors = unpack(*(read(requests, size) for size in header.unpack(read(requests, header.size))))
+        number = message["number"]
+        reply, sent = worker.answer(message, tensors)
+        for stream in (out, err):
+            with contextlib.suppress(BaseException):
+                stream.flush()
+        try:
+            frame = pack({"number": number, **reply}, sent)
+        except BaseException as error:  # too large a value, or no memory left to pack it in
+            text = (
+                f"it gave {error}"
+                if isinstance(error, wire.WireError)
+                else f"it gave a result that could not be sent ({type(error).__name__})"
+            )
+            frame = pack(
+                {
+                    "number": number,
+                    "error": {"types": ["Unsendable"], "text": text, "line": None, "file": None},
+                },
+                [],
+            )
+        write(replies, frame)
+
+
+def practise() -> None:
+    """Serves over standard input and output, in a process started for one submission and not locked in at all."""
+    requests, replies = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    torch.set_num_threads(1)
+    serve(requests, replies, {})

@@ -1,0 +1,1 @@
+"""The hidden suites, one folder a unit, each with its misconceptions beside it. Nothing here imports student code."""

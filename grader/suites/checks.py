@@ -1,0 +1,196 @@
+"""What the suites assert, in words: each check says why it failed in a sentence that gives nothing away.
+
+Every check also notes what it looked at, so that a diagnosis can compare a submission with the misconceptions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from grader.sandbox import door, wire
+
+# Sums of some ten products of standard normals in float32 err by about 1e-6; the slips that learners make move
+# values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
+
+
+class Wrong(AssertionError):
+    """A check that failed; `reason` is the sentence for the student."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass
+class Sighting:
+    """One thing that a check looked at: a tensor, a number known to within some distance, or a word."""
+
+    value: torch.Tensor | float | str
+    within: float = 0.0
+
+    def resembles(self, other: Sighting) -> bool:
+        """Whether two submissions that behave alike would show both."""
+        if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
+            return self.value.shape == other.value.shape and torch.allclose(
+                self.value.double(), other.value.double(), rtol=1e-3, atol=1e-4, equal_nan=True
+            )
+        if isinstance(self.value, float) and isinstance(other.value, float):
+            # Each is an estimate of its own, so each may be off by that much.
+            return abs(self.value - other.value) <= 2 * self.within or self.value == other.value
+        return type(self.value) is type(other.value) and self.value == other.value
+
+
+@dataclass
+class Sightings:
+    """What the checks of the test that runs now have looked at, in order."""
+
+    items: list[Sighting] = field(default_factory=list)
+
+
+SEEN = Sightings()
+
+
+def _note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
+    SEEN.items.append(Sighting(value, within))
+
+
+def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
+    """`value`, if it is a tensor (of that shape)."""
+    if not isinstance(value, torch.Tensor):
+        _note(f"no tensor but {_kind(value)}")
+        raise Wrong(f"A tensor was expected; yours gave {_kind(value)}.")
+    if shape is not None and value.shape != torch.Size(shape):
+        _note(value)
+        raise Wrong(f"The result has the wrong shape: {tuple(value.shape)}.")
+    return value
+
+
+def expect_close(value: Any, expected: torch.Tensor, what: str = "The values") -> None:
+    """A tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
+    tensor = expect_tensor(value, expected.shape)
+    _note(tensor)
+    if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
+        raise Wrong(f"{what} are not all finite numbers.")
+    if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=ABSOLUTE):
+        raise Wrong(f"{what} are not the expected ones, though the shape is right.")
+
+
+def expect_dtype(value: Any, dtype: torch.dtype) -> None:
+    """A tensor of that dtype."""
+    tensor = expect_tensor(value)
+    _note(str(tensor.dtype))
+    if tensor.dtype != dtype:
+        raise Wrong(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
+
+
+def expect_values(result: Any, count: int) -> tuple[Any, ...]:
+    """The parts of a result that should be a tuple (or a list) of that many values."""
+    if not isinstance(result, tuple | list) or len(result) != count:
+        _note(f"not {count} values but {_kind(result)}")
+        raise Wrong(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
+    return tuple(result)
+
+
+def expect_number(value: Any, expected: float, within: float) -> None:
+    """A number, or a tensor of one element, no further than `within` from the expected one."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _note(f"no number but {_kind(value)}")
+        raise Wrong(f"A number was expected; yours gave {_kind(value)}.")
+    _note(float(value), within)
+    if not math.isfinite(value) or abs(value - expected) > within:
+        raise Wrong("The number is not near the expected one.")
+
+
+def expect_same(value: Any, expected: Any, reason: str) -> None:
+    """Equality of plain values or of whole tensors, element by element; `reason` says what it means if they differ."""
+    if isinstance(expected, torch.Tensor):
+        same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
+    else:
+        same = type(value) is type(expected) and value == expected
+    _note("same" if same else reason)
+    if not same:
+        raise Wrong(reason)
+
+
+def expect_true(condition: bool, reason: str) -> None:
+    """A condition; `reason` is what the student reads where it does not hold."""
+    _note("holds" if condition else reason)
+    if not condition:
+        raise Wrong(reason)
+
+
+def expect_error(call: Callable[[], Any], allowed: tuple[str, ...] = ("ValueError", "AssertionError")) -> None:
+    """`call` raises one of the allowed errors."""
+    try:
+        call()
+    except door.Raised as raised:
+        _note(f"raised {raised.types[0]}")
+        if not set(allowed) & set(raised.types):
+            raise Wrong(f"It raised {raised.types[0]}; {' or '.join(allowed)} was expected.") from None
+    else:
+        _note("raised nothing")
+        raise Wrong("It raised no error where one was expected.")
+
+
+def oracle_gradients(
+    function: Callable[..., Any], arguments: Sequence[torch.Tensor], parameters: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """What Remote.gradients should find: of the weighted sum of function(*arguments, **parameters).
+
+    In float64. function gives a tensor or a tuple of them, as the student's does. The names of parameters are
+    handed on as keywords with dots made underscores.
+    """
+    leaves = {str(n): argument.detach().double().requires_grad_() for n, argument in enumerate(arguments)}
+    weights = {name: value.detach().double().requires_grad_() for name, value in parameters.items()}
+    named = {name.replace(".", "_"): value for name, value in weights.items()}
+    result = function(*leaves.values(), **named)
+    outputs = result if isinstance(result, tuple) else (result,)
+    total = torch.stack([(output * wire.cotangent(output.shape, output.dtype)).sum() for output in outputs]).sum()
+    wanted = {**leaves, **weights}
+    return dict(zip(wanted, torch.autograd.grad(total, list(wanted.values())), strict=True))
+
+
+def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, torch.Tensor]) -> None:
+    """Every expected gradient is there, by its key, with its values."""
+    for name, gradient in expected.items():
+        value = found.get(name)
+        if value is None:
+            _note(f"no gradient for {name}")
+            what = f"argument {int(name) + 1}" if name.isdigit() else name
+            raise Wrong(f"No gradient reaches {what}.")
+        expect_close(value, gradient, "The gradients")
+
+
+def _kind(value: Any) -> str:
+    """What a value is, in a few words and without the value."""
+    match value:
+        case None:
+            return "None"
+        case torch.Tensor():
+            return f"a tensor of shape {tuple(value.shape)}"
+        case tuple() | list() if len(value) < len(NUMBER_WORDS):
+            return (
+                f"a {type(value).__name__} of {NUMBER_WORDS[len(value)]}"
+                if value
+                else f"an empty {type(value).__name__}"
+            )
+        case tuple() | list():
+            return f"a {type(value).__name__} of {len(value)} values"
+        case bool():
+            return "a bool"
+        case int() | float() | str() | dict():
+            return f"{'an' if isinstance(value, int) else 'a'} {type(value).__name__}"
+    return "an object"
+
+
+def _dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

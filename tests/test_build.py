@@ -1,0 +1,159 @@
+"""`grader build`: what students receive is made from solutions/, and says where a source is malformed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.build import BuildError, build, check
+from grader.course import ROOT
+
+UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
+SOURCE = '''\
+# %% [markdown]
+# Double a number.
+
+
+# %% nbgrader={"grade": false, "grade_id": "double", "locked": false, "solution": true}
+def double(number: float) -> float:
+    """Give twice the number."""
+    # TODO: Return twice the number.
+    ### BEGIN SOLUTION
+    return 2 * number
+    ### END SOLUTION
+'''
+STUB = '''\
+# %% [markdown]
+# Double a number.
+
+
+# %%
+def double(number: float) -> float:
+    """Give twice the number."""
+    # TODO: Return twice the number.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+'''
+
+
+def course_of(root: Path, source: str) -> Path:
+    (root / "solutions").mkdir()
+    (root / "solutions" / "arithmetic.py").write_text(source, encoding="utf-8")
+    return root
+
+
+def solution_lines(unit: str) -> set[str]:
+    """The lines between the markers that stand nowhere else in the source."""
+    inside, outside = set(), set()
+    in_solution = False
+    for line in (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8").splitlines():
+        if "BEGIN SOLUTION" in line or "END SOLUTION" in line:
+            in_solution = "BEGIN SOLUTION" in line
+        elif in_solution:
+            inside.add(line.strip())
+        else:
+            outside.add(line.strip())
+    return inside - outside - {""}
+
+
+def test_a_stub_is_the_source_without_solutions_and_metadata(tmp_path: Path) -> None:
+    (written,) = build(course_of(tmp_path, SOURCE))
+    assert written == tmp_path / "exercises" / "arithmetic.py"
+    assert written.read_text(encoding="utf-8") == STUB
+
+
+def test_building_leaves_no_other_file_behind(tmp_path: Path) -> None:
+    written = build(course_of(tmp_path, SOURCE))
+    assert list((tmp_path / "exercises").iterdir()) == written
+
+
+def test_check_is_silent_after_a_build(tmp_path: Path) -> None:
+    build(course_of(tmp_path, SOURCE))
+    assert check(tmp_path) == []
+
+
+def test_check_names_a_stub_that_was_edited(tmp_path: Path) -> None:
+    (written,) = build(course_of(tmp_path, SOURCE))
+    written.write_text(STUB + "\n", encoding="utf-8")
+    assert check(tmp_path) == ["arithmetic.py"]
+
+
+def test_check_names_a_stub_that_is_missing(tmp_path: Path) -> None:
+    assert check(course_of(tmp_path, SOURCE)) == ["arithmetic.py"]
+
+
+def test_the_committed_exercises_are_in_step_with_the_solutions() -> None:
+    assert check() == []
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_line_of_a_solution_is_in_the_stub(unit: str) -> None:
+    stub = (ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
+    hidden = solution_lines(unit)
+    assert hidden
+    assert hidden.isdisjoint(line.strip() for line in stub.splitlines())
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_stub_raises_not_implemented_error(unit: str) -> None:
+    module = ast.parse((ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    assert functions
+    assert {ast.unparse(function.body[-1]) for function in functions} == {"raise NotImplementedError()"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("    ### END SOLUTION\n", "", "9: the solution is not closed"),
+        ("    ### BEGIN SOLUTION\n", "", "10: a solution ends that has not begun"),
+        ("    return 2", "    ### BEGIN SOLUTION\n    return 2", "10: a solution begins inside another"),
+        ("# TODO: Return", "# Return", "9: no sentence says what to do"),
+        ('    """Give twice the number."""\n', "", "6: double has no docstring"),
+        ('"solution": true', '"solution": false', "9: not an answer cell"),
+        (
+            "    ### BEGIN SOLUTION\n    return 2 * number\n    ### END SOLUTION\n",
+            "    pass\n",
+            "5: the answer",
+        ),
+        ("# %% [markdown]\n", "", "1: there is text above the first cell"),
+        ("return 2 * number", "return 2 *", "10: this is not Python"),
+    ],
+)
+def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    assert SOURCE.count(old) == 1
+    with pytest.raises(BuildError) as raised:
+        build(course_of(tmp_path, SOURCE.replace(old, new)))
+    assert str(raised.value).startswith(f"solutions/arithmetic.py:{problem}")
+
+
+def test_a_malformed_source_leaves_every_stub_as_it_was(tmp_path: Path) -> None:
+    build(course_of(tmp_path, SOURCE))
+    (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE.replace("Double", "Halve"), encoding="utf-8")
+    (tmp_path / "solutions" / "geometry.py").write_text(SOURCE.replace("# TODO: ", "# "), encoding="utf-8")
+    with pytest.raises(BuildError):
+        build(tmp_path)
+    assert (tmp_path / "exercises" / "arithmetic.py").read_text(encoding="utf-8") == STUB
+
+
+def test_a_folder_without_solutions_is_no_course(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="holds no source: run this in a checkout of the course"):
+        build(tmp_path)
+
+
+def test_without_nbgrader_the_error_says_how_to_install_it() -> None:
+    script = """
+import sys
+sys.modules["nbgrader"] = None  # as Python itself marks a module that cannot be imported
+from grader.build import BuildError, check
+try:
+    check()
+except BuildError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout == "Building needs nbgrader: run `pip install -e .[nbgrader]`.\n"

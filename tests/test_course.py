@@ -1,0 +1,255 @@
+"""autograder.yml is read into a course, and every mistake in it is told with its place and its mend."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.course import CourseError, load_course
+
+GOOD = """\
+course: Two units
+version: "1"
+limits:
+  call_seconds: 5
+  unit_seconds: 60
+  cpu_seconds: 60
+  memory_mb: 2048
+  output_kb: 64
+feedback:
+  before_due: sentence
+  after_due: points
+units:
+  first:
+    title: The first
+    due: 2027-02-01T23:59:00+01:00
+    exercises:
+      project: 2
+      Attention: 1
+"""
+SOLUTION = "def project(): ...\n\n\nclass Attention: ...\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "first.py").write_text(SOLUTION)
+    (tmp_path / "autograder.yml").write_text(GOOD)
+    return tmp_path
+
+
+def problems(root: Path, text: str | bytes) -> list[str]:
+    """The lines of the error that `text` as autograder.yml raises."""
+    (root / "autograder.yml").write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(CourseError) as caught:
+        load_course(root)
+    return str(caught.value).split("\n")
+
+
+def changed(old: str, new: str) -> str:
+    assert GOOD.count(old) == 1
+    return GOOD.replace(old, new)
+
+
+def test_the_committed_course_loads() -> None:
+    course = load_course()
+    assert list(course.units["self_attention"].exercises) == [
+        "project_qkv",
+        "scaled_dot_product_attention",
+        "SelfAttention_v1",
+        "SelfAttention_v2",
+        "transfer_weights",
+        "dot_product_variance",
+    ]
+
+
+def test_everything_that_the_file_says_is_in_the_model(root: Path) -> None:
+    course = load_course(root)
+    assert (course.name, course.version) == ("Two units", "1")
+    assert course.limits.call_seconds == 5
+    assert course.limits.memory_mb == 2048
+    assert course.units["first"].title == "The first"
+    assert course.units["first"].exercises == {"project": 2, "Attention": 1}
+
+
+def test_units_and_exercises_keep_their_order(root: Path) -> None:
+    (root / "solutions" / "a_later_one.py").write_text("def b(): ...\ndef a(): ...\n")
+    later = "  a_later_one:\n    title: Later\n    due: 2027-03-01T12:00:00Z\n    exercises: {b: 1, a: 1}\n"
+    (root / "autograder.yml").write_text(GOOD + later)
+    course = load_course(root)
+    assert list(course.units) == ["first", "a_later_one"]
+    assert list(course.units["a_later_one"].exercises) == ["b", "a"]
+
+
+def test_the_due_time_itself_still_counts_as_before(root: Path) -> None:
+    course = load_course(root)
+    due = datetime.datetime(2027, 2, 1, 22, 59, tzinfo=datetime.UTC)
+    assert course.feedback_level("first", due) == "sentence"
+    assert course.feedback_level("first", due + datetime.timedelta(seconds=1)) == "points"
+
+
+def test_a_byte_order_mark_does_no_harm(root: Path) -> None:
+    (root / "autograder.yml").write_text(GOOD, encoding="utf-8-sig")
+    assert load_course(root).name == "Two units"
+
+
+def test_an_unknown_key_is_told_with_its_place_and_the_nearest_right_name(root: Path) -> None:
+    assert problems(root, changed("  output_kb: 64\n", "  output_kb: 64\n  memory: 3\n")) == [
+        "autograder.yml:9:3: unknown key 'memory'. Allowed here: call_seconds, unit_seconds, cpu_seconds, "
+        "memory_mb, output_kb. Did you mean 'memory_mb'?"
+    ]
+
+
+def test_an_unknown_feedback_level_is_told_with_the_nearest_right_one(root: Path) -> None:
+    assert problems(root, changed("before_due: sentence", "before_due: sentense")) == [
+        "autograder.yml:10:15: 'before_due' cannot be 'sentense'. "
+        "Allowed: points, sentence, misconception. Did you mean 'sentence'?"
+    ]
+
+
+def test_a_missing_key_points_at_the_mapping_that_lacks_it(root: Path) -> None:
+    assert problems(root, changed("    title: The first\n", "")) == [
+        "autograder.yml:13:3: the key 'title' is missing in 'first': add it."
+    ]
+
+
+def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
+    assert problems(root, GOOD + "      project: 3\n") == [
+        "autograder.yml:19:7: 'project' is already on line 17: keep one of the two."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("project: 2", "project: 0", "17:16: 'project' should be greater than or equal to 1, not 0."),
+        ("project: 2", "project: 1.5", "17:16: 'project' should be a whole number, not 1.5."),
+        ("project: 2", "project: yes", "17:16: 'project' should be a whole number, not True."),
+        ("project: 2", "project:", "17:15: 'project' should be a whole number, not empty."),
+        ("call_seconds: 5", "call_seconds: -5", "4:17: 'call_seconds' should be greater than 0, not -5."),
+        ("call_seconds: 5", "call_seconds: .inf", "4:17: 'call_seconds' should be a number, not inf."),
+        (
+            "memory_mb: 2048",
+            "memory_mb: 512",
+            "7:14: 'memory_mb' should be greater than or equal to 1024, not 512.",
+        ),
+        (
+            "unit_seconds: 60",
+            "unit_seconds: 3",
+            "5:17: 'unit_seconds' should be at least call_seconds, not 3.",
+        ),
+        ('"1"', "1", "2:10: 'version' should be text (put numbers and dates in quotes), not 1."),
+        ("course: Two units", 'course: ""', "1:9: 'course' should be some text, not ''."),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_belongs_there(root: Path, old: str, new: str, sentence: str) -> None:
+    assert problems(root, changed(old, new)) == [f"autograder.yml:{sentence}"]
+
+
+@pytest.mark.parametrize("due", ["2027-02-01", "2027-02-01T23:59:00", "tomorrow", "20270201", '"2027-02-01T23:59:00Z"'])
+def test_a_due_date_needs_a_time_and_an_offset(root: Path, due: str) -> None:
+    (problem,) = problems(root, changed("2027-02-01T23:59:00+01:00", due))
+    assert problem.startswith("autograder.yml:15:10: 'due' should be a date, time and offset from UTC")
+
+
+def test_a_date_that_the_calendar_does_not_have_is_told_once(root: Path) -> None:
+    assert problems(root, changed("2027-02-01T23", "2027-02-30T23")) == [
+        "autograder.yml:15:10: '2027-02-30T23:59:00+01:00' cannot be read as a value: correct it."
+    ]
+
+
+def test_a_list_where_a_mapping_belongs_is_refused(root: Path) -> None:
+    text = changed("      project: 2\n      Attention: 1\n", "      - project\n      - Attention\n")
+    assert problems(root, text) == [
+        "autograder.yml:17:7: 'exercises' should be a mapping ('key: value' lines), not a list."
+    ]
+
+
+def test_a_unit_without_exercises_is_refused(root: Path) -> None:
+    text = changed(":\n      project: 2\n      Attention: 1\n", ": {}\n")
+    assert problems(root, text) == [
+        "autograder.yml:16:16: 'exercises' should be a mapping with at least one entry, not an empty mapping."
+    ]
+
+
+def test_a_key_that_yaml_does_not_read_as_text_is_refused(root: Path) -> None:
+    (problem,) = problems(root, GOOD + "      on: 1\n")
+    assert problem.startswith("autograder.yml:19:7: 'on' is no name")
+
+
+def test_a_unit_without_a_solution_file_is_told_with_the_nearest_one(root: Path) -> None:
+    assert problems(root, changed("  first:", "  frist:")) == [
+        "autograder.yml:13:3: there is no solutions/frist.py for the unit 'frist': "
+        "write it or correct the name. Did you mean 'first'?"
+    ]
+
+
+def test_a_unit_name_cannot_lead_out_of_the_solutions(root: Path) -> None:
+    (root / "outside.py").write_text(SOLUTION)
+    (problem,) = problems(root, changed("  first:", "  ../outside:"))
+    assert problem.startswith("autograder.yml:13:3: there is no solutions/../outside.py")
+
+
+def test_an_exercise_that_the_solution_does_not_define_is_told_with_the_nearest_one(root: Path) -> None:
+    assert problems(root, changed("Attention: 1", "Atention: 1")) == [
+        "autograder.yml:18:7: solutions/first.py defines no 'Atention' at top level: "
+        "define it or correct the name. Did you mean 'Attention'?"
+    ]
+
+
+def test_a_solution_file_that_is_not_python_is_named_with_its_line(root: Path) -> None:
+    (root / "solutions" / "first.py").write_text("def project(): ...\nclass Attention\n")
+    assert problems(root, GOOD) == ["autograder.yml:13:3: solutions/first.py:2 is not valid Python: correct it first."]
+
+
+def test_all_problems_are_told_at_once_in_the_order_of_the_lines(root: Path) -> None:
+    text = changed("Attention: 1", "Atention: 1").replace("call_", "cal_").replace("sentence", "all")
+    text += "      project: 1\n"
+    assert [int(problem.split(":")[1]) for problem in problems(root, text)] == [3, 4, 10, 18, 19]
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("", "autograder.yml:1:1: the file is empty: course, version, limits, feedback and units belong"),
+        ("# only a comment\n", "autograder.yml:1:1: the file is empty"),
+        ("- a\n- b\n", "autograder.yml:1:1: the file should be a mapping ('key: value'), not a list"),
+        ("hello\n", "autograder.yml:1:1: the file should be a mapping ('key: value'), not a single value"),
+        ("a: 1\nb: [\n", "autograder.yml:3:1: this is not YAML"),
+        ("a: b: c\n", "autograder.yml:1:5: this is not YAML: mapping values are not allowed here"),
+        ("a: *b\n", "autograder.yml:1:4: this is not YAML: found undefined alias"),
+        ("a: 1\n---\nb: 2\n", "autograder.yml:2:1: this is not YAML"),
+        ("a: 1\nb: \x01\n", "autograder.yml:2:4: the character U+0001 is not allowed in YAML"),
+        (b"a: 1\nb: caf\xe9\n", "autograder.yml:2:7: the text is not UTF-8: save the file as UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_yaml_mapping_is_told_with_its_place(root: Path, text: str | bytes, start: str) -> None:
+    (problem,) = problems(root, text)
+    assert problem.startswith(start)
+
+
+def test_an_alias_inside_its_own_anchor_is_refused(root: Path) -> None:
+    found = problems(root, changed("course: Two units", "course: &a [*a]"))
+    assert "autograder.yml:1:9: this alias stands inside its own anchor: write the value out." in found
+
+
+def test_a_missing_file_says_where_to_run_the_grader(tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match=r"^autograder\.yml is missing in .*: run the grader from a checkout"):
+        load_course(tmp_path)
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "autograder.yml").mkdir()
+    with pytest.raises(CourseError, match=r"^autograder\.yml cannot be read"):
+        load_course(tmp_path)
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
+    code = f"import sys, grader.course; print({heavy} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"

@@ -1,0 +1,545 @@
+"""A folder, a notebook or a git checkout is read into source texts, whatever its author has put there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.submission import (
+    NOTEBOOK_VALUES,
+    Submission,
+    SubmissionError,
+    UnitSource,
+    find_submissions,
+    read_submission,
+)
+
+STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
+ANSWER = "def f(x):\n    return x\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the student 'ada', empty."""
+    (tmp_path / "ada").mkdir()
+    return tmp_path / "ada"
+
+
+def read(folder: Path) -> Submission:
+    """Read the unit 'unit' from a folder; the stub lies beside that folder."""
+    stubs = folder.parent / "stubs"
+    stubs.mkdir(exist_ok=True)
+    (stubs / "unit.py").write_text(STUB)
+    return read_submission("ada", folder, ["unit"], stubs)
+
+
+def source(folder: Path) -> UnitSource:
+    submission = read(folder)
+    assert submission.problems == {}
+    return submission.units["unit"]
+
+
+def problem(folder: Path) -> str:
+    submission = read(folder)
+    assert submission.units == {}
+    return submission.problems["unit"]
+
+
+def code(text: Any, **metadata: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "source": text, "metadata": metadata, "outputs": [], "execution_count": 1}
+
+
+def write_notebook(path: Path, *cells: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# Which folders are submissions
+
+
+def test_a_folder_with_a_unit_file_is_one_submission(folder: Path) -> None:
+    write(folder / "unit.ipynb", "{}")
+    (folder / "notes").mkdir()
+    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
+
+
+def test_a_folder_with_exercises_is_one_submission(folder: Path) -> None:
+    (folder / "exercises").mkdir()
+    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
+
+
+def test_an_empty_folder_is_a_submission_with_nothing_in_it(folder: Path) -> None:
+    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
+
+
+def test_a_folder_of_folders_is_a_class_in_the_order_of_names(tmp_path: Path) -> None:
+    for name in ("eve", "ada", ".git", "__pycache__"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "roster.csv", "name\n")
+    assert find_submissions([tmp_path], ["unit"]) == [("ada", tmp_path / "ada"), ("eve", tmp_path / "eve")]
+
+
+def test_several_paths_are_graded_in_the_order_given(tmp_path: Path) -> None:
+    for name in ("eve", "ada"):
+        write(tmp_path / name / "unit.py", ANSWER)
+    paths = [tmp_path / "eve", tmp_path / "ada"]
+    assert find_submissions(paths, ["unit"]) == [("eve", paths[0]), ("ada", paths[1])]
+
+
+def test_the_current_folder_has_the_name_that_it_has_from_outside(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert find_submissions([Path()], ["unit"]) == [("ada", Path())]
+
+
+def test_with_the_student_named_a_folder_of_folders_is_one_submission(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    assert find_submissions([tmp_path], ["unit"], student="eve") == [("eve", tmp_path)]
+
+
+def test_with_the_student_named_only_one_path_is_taken(folder: Path) -> None:
+    with pytest.raises(SubmissionError, match="'eve' is named, but 2 paths are given: give exactly one path"):
+        find_submissions([folder, folder.parent], ["unit"], student="eve")
+
+
+def test_no_path_at_all_is_an_error() -> None:
+    with pytest.raises(SubmissionError, match="nothing to grade"):
+        find_submissions([], ["unit"])
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError, match="gone' does not exist: give the folder"):
+        find_submissions([tmp_path / "gone"], ["unit"])
+
+
+def test_a_file_is_no_submission(tmp_path: Path) -> None:
+    write(tmp_path / "unit.py", ANSWER)
+    with pytest.raises(SubmissionError, match=r"unit\.py' is not a folder: give the folder that the file lies in"):
+        find_submissions([tmp_path / "unit.py"], ["unit"])
+
+
+def test_a_symbolic_link_is_no_submission(folder: Path) -> None:
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    with pytest.raises(SubmissionError, match="link' is a symbolic link: give the folder that it points to"):
+        find_submissions([link], ["unit"])
+
+
+def test_a_symbolic_link_in_a_class_is_named(folder: Path) -> None:
+    (folder.parent / "eve").symlink_to(folder)
+    with pytest.raises(SubmissionError, match="eve' is a symbolic link: put the submission's own folder there"):
+        find_submissions([folder.parent], ["unit"])
+
+
+@pytest.mark.parametrize("name", ["ada lovelace", "-ada", "_ada", "ada\n", "åda", "a;b"])
+def test_a_name_that_no_report_could_bear_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name / "unit.py", ANSWER)
+    with pytest.raises(SubmissionError, match="rename the folder or name the student"):
+        find_submissions([tmp_path / name], ["unit"])
+
+
+@pytest.mark.parametrize("name", ["", "..", "../eve", "eve\n"])
+def test_a_student_named_by_hand_needs_a_plain_name_as_well(folder: Path, name: str) -> None:
+    with pytest.raises(SubmissionError, match="rename the folder or name the student"):
+        find_submissions([folder], ["unit"], student=name)
+
+
+def test_two_submissions_of_one_name_are_refused(tmp_path: Path) -> None:
+    for group in ("monday", "friday"):
+        write(tmp_path / group / "ada" / "unit.py", ANSWER)
+    with pytest.raises(SubmissionError, match="are both called 'ada': rename one of the folders"):
+        find_submissions([tmp_path / "monday", tmp_path / "friday"], ["unit"])
+
+
+def test_the_same_path_twice_is_refused(folder: Path) -> None:
+    with pytest.raises(SubmissionError, match="are both called 'ada'"):
+        find_submissions([folder, folder], ["unit"])
+
+
+def test_names_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / "monday" / "ada", tmp_path / "friday" / "Ada"]
+    for path in paths:
+        write(path / "unit.py", ANSWER)
+    with pytest.raises(SubmissionError, match="named alike but for upper and lower case"):
+        find_submissions(paths, ["unit"])
+
+
+# Scripts
+
+
+@pytest.mark.parametrize("place", ["", "exercises"])
+def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, place: str) -> None:
+    write(folder / place / "unit.py", ANSWER)
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+    assert not source(folder).is_notebook
+
+
+def test_a_submission_says_whose_it_is_and_where(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    submission = read(folder)
+    assert (submission.student, submission.folder) == ("ada", folder)
+
+
+def test_a_byte_order_mark_and_other_line_ends_do_no_harm(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\rc = 3\n")
+    assert source(folder).cells == ("a = 1\nb = 2\nc = 3\n",)
+
+
+def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) -> None:
+    deep = "(" * 100_000
+    write(folder / "unit.py", deep)
+    assert source(folder).cells == (deep,)
+
+
+def test_a_missing_file_is_told_with_where_it_belongs(folder: Path) -> None:
+    assert problem(folder) == ("unit.py is missing: hand it in, or unit.ipynb, in the folder itself or in exercises/.")
+
+
+def test_a_folder_that_has_gone_is_no_error(folder: Path) -> None:
+    folder.rmdir()
+    assert problem(folder).startswith("unit.py is missing")
+
+
+def test_one_unreadable_unit_leaves_the_others_alone(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    submission = read_submission("ada", folder, ["unit", "other"], folder.parent / "stubs")
+    assert list(submission.units) == ["unit"]
+    assert list(submission.problems) == ["other"]
+
+
+@pytest.mark.parametrize("text", ["", "\n \t\n"])
+def test_an_empty_script_is_a_problem(folder: Path, text: str) -> None:
+    write(folder / "unit.py", text)
+    assert problem(folder) == "unit.py is empty: write your answers there and save it."
+
+
+def test_a_script_that_is_not_utf8_is_told_with_the_byte(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"name = 'Andr\xe9'\n")
+    assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
+
+
+def test_a_script_with_zero_bytes_is_no_text(folder: Path) -> None:
+    (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16-le"))
+    assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
+
+
+# What is no plain file
+
+
+def test_a_symbolic_link_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "secret.py", ANSWER)
+    (folder / "unit.py").symlink_to("../secret.py")
+    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
+
+
+def test_a_symbolic_link_to_nowhere_is_told_as_such(folder: Path) -> None:
+    (folder / "unit.py").symlink_to("nowhere")
+    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
+
+
+def test_linked_exercises_are_not_followed(folder: Path) -> None:
+    write(folder.parent / "elsewhere" / "unit.py", ANSWER)
+    (folder / "exercises").symlink_to("../elsewhere")
+    assert problem(folder) == "exercises is a symbolic link: put the folder itself there."
+
+
+def test_a_file_in_the_place_of_the_exercises_is_a_problem(folder: Path) -> None:
+    write(folder / "exercises", ANSWER)
+    assert problem(folder) == "exercises is a file where a folder belongs: remove it."
+
+
+def test_a_hard_link_is_not_read(folder: Path) -> None:
+    write(folder.parent / "secret.py", ANSWER)
+    (folder / "unit.py").hardlink_to(folder.parent / "secret.py")
+    assert problem(folder) == "unit.py is a hard link to another file: put a copy of its own there."
+
+
+def test_a_folder_named_like_the_file_is_a_problem(folder: Path) -> None:
+    (folder / "unit.py").mkdir()
+    assert problem(folder) == "unit.py is a folder where a file belongs: put the file there."
+
+
+def test_a_named_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "unit.py")
+    assert problem(folder) == "unit.py is a named pipe where a file belongs: put the file there."
+
+
+def test_a_socket_is_a_problem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)  # a socket's path must be short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("unit.py")
+        assert problem(folder) == "unit.py is a socket where a file belongs: put the file there."
+
+
+def test_a_device_is_a_problem(folder: Path) -> None:
+    try:
+        os.mknod(folder / "unit.py", 0o20600, os.makedev(1, 5))  # /dev/zero by another name
+    except PermissionError:
+        pytest.skip("only root can make a device")
+    assert problem(folder) == "unit.py is a device where a file belongs: put the file there."
+
+
+def test_a_file_that_may_not_be_read_is_a_problem(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    (folder / "unit.py").chmod(0)
+    if os.access(folder / "unit.py", os.R_OK):
+        pytest.skip("root reads every file")
+    assert problem(folder) == "unit.py cannot be read (Permission denied): make it a readable file."
+
+
+def test_five_gigabytes_are_refused_unread(folder: Path) -> None:
+    with (folder / "unit.py").open("wb") as file:
+        file.truncate(5 * 2**30)
+    assert problem(folder) == ("unit.py is 5.0 GB; at most 1 MB are read: hand in your code alone and save it.")
+
+
+def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path) -> None:
+    picture = {"output_type": "display_data", "data": {"image/png": "A" * 2_000_000}, "metadata": {}}
+    write_notebook(folder / "unit.ipynb", {**code(ANSWER), "outputs": [picture]})
+    assert source(folder).cells == (ANSWER,)
+    os.truncate(folder / "unit.ipynb", 65 * 2**20)
+    assert problem(folder) == "unit.ipynb is 65.0 MB; at most 64 MB are read: clear its outputs and save it."
+
+
+# Notebooks
+
+
+def test_of_a_notebook_the_code_cells_are_read_in_order(folder: Path) -> None:
+    prose = {"cell_type": "markdown", "source": "# Title", "metadata": {}}
+    write_notebook(folder / "unit.ipynb", code("a = 1"), prose, code(["b = 2\r\n", "c = 3"]))
+    assert source(folder) == UnitSource("unit.ipynb", ("a = 1", "b = 2\nc = 3"), ())
+    assert source(folder).is_notebook
+
+
+def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
+    write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
+    assert source(folder).cells == (ANSWER,)
+
+
+def test_the_tests_of_nbgrader_are_not_the_students_code(folder: Path) -> None:
+    answer = code(ANSWER, nbgrader={"grade": False, "solution": True})
+    test = code("assert f(1) == 1", nbgrader={"grade": True, "solution": False})
+    manual = code("g = 1", nbgrader={"grade": True, "solution": True})
+    write_notebook(folder / "unit.ipynb", answer, test, manual)
+    assert source(folder).cells == (ANSWER, "g = 1")
+
+
+def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
+    cells = [{"cell_type": "code", "input": ["a = 1\n", "b = 2"], "language": "python", "outputs": []}]
+    write(folder / "unit.ipynb", json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}))
+    assert source(folder).cells == ("a = 1\nb = 2",)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [None, 7, {}, {"cell_type": "code"}, {"cell_type": ["code"]}, code(["a", 1]), code("\0"), code("\ud800")],
+)
+def test_a_damaged_cell_spoils_only_itself(folder: Path, damaged: Any) -> None:
+    write_notebook(folder / "unit.ipynb", damaged, code(ANSWER))
+    assert source(folder).cells == (ANSWER,)
+    assert source(folder).remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
+
+
+def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code(ANSWER), None, None, None)
+    assert source(folder).remarks == ("unit.ipynb is damaged: cell 2 and 2 more cannot be read; the rest is graded.",)
+
+
+@pytest.mark.parametrize("text", ["def f(x):", '{"cells": [', "[" * 100_000, "1" * 5000, "\ufeff"])
+def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> None:
+    write(folder / "unit.ipynb", text)
+    assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])
+def test_json_without_cells_is_no_notebook(folder: Path, text: str) -> None:
+    write(folder / "unit.ipynb", text)
+    assert problem(folder) == ("unit.ipynb is not a notebook (it has no cells): open it in Jupyter and save it again.")
+
+
+@pytest.mark.parametrize("cells", [[], [code("")], [{"cell_type": "markdown", "source": "prose"}]])
+def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) -> None:
+    write_notebook(folder / "unit.ipynb", *cells)
+    assert problem(folder) == "unit.ipynb has no code in it: write your answers there and save it."
+
+
+def test_json_that_would_fill_the_memory_is_refused_unparsed(folder: Path) -> None:
+    write(folder / "unit.ipynb", '{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}")
+    assert problem(folder) == "unit.ipynb holds too many values to be read: clear its outputs and save it."
+
+
+def test_more_code_than_a_script_may_hold_is_refused_in_a_notebook_too(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("#" * 700_000), code("#" * 700_000))
+    assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
+
+
+# Which file is graded where there are several
+
+
+def test_an_untouched_stub_alone_is_still_the_source(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    assert source(folder) == UnitSource("unit.py", (STUB,), ())
+
+
+def test_the_untouched_script_yields_to_the_notebook(folder: Path) -> None:
+    write(folder / "unit.py", "# my name\n" + STUB.replace("\n", "  \r\n"))
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
+
+
+def test_the_untouched_notebook_yields_to_the_script(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code("import torch"), code("def f(x):\n    raise NotImplementedError()"))
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+
+
+def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code("def f(x):\n    return 2 * x"))
+    assert source(folder) == UnitSource(
+        "unit.py",
+        (ANSWER,),
+        ("unit.ipynb was worked on too: unit.py is graded, so keep your answers there.",),
+    )
+
+
+def test_the_untouched_stub_in_the_folder_yields_to_the_exercises(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    write(folder / "exercises" / "unit.py", ANSWER)
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+
+
+def test_of_two_places_both_worked_on_the_folder_itself_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "exercises" / "unit.py", "f = abs\n")
+    assert source(folder) == UnitSource(
+        "unit.py",
+        (ANSWER,),
+        ("exercises/unit.py was worked on too: unit.py is graded, so keep your answers there.",),
+    )
+
+
+def test_the_same_work_in_two_forms_needs_no_remark(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+
+
+def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "unit.ipynb", "no notebook")
+    assert source(folder).cells == (ANSWER,)
+    assert source(folder).remarks == (
+        "unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again. unit.py is graded.",
+    )
+
+
+def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code(STUB))
+    submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
+    assert submission.units["unit"].filename == "unit.py"
+
+
+# The commit
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(folder: Path) -> Path:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    git(folder, "init", "--quiet", "--initial-branch=topic/attention")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=first")
+    return folder
+
+
+def test_the_commit_of_a_branch_is_read(checkout: Path) -> None:
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_the_commit_of_packed_references_is_read(checkout: Path) -> None:
+    git(checkout, "pack-refs", "--all")
+    assert not (checkout / ".git/refs/heads/topic/attention").exists()
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_reference_that_moved_after_packing_counts(checkout: Path) -> None:
+    git(checkout, "pack-refs", "--all")
+    git(checkout, "commit", "--quiet", "--allow-empty", "--message=second")
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_detached_head_is_the_commit(checkout: Path) -> None:
+    git(checkout, "checkout", "--quiet", "--detach")
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_longer_hash_is_a_commit_too(folder: Path) -> None:
+    write(folder / ".git" / "HEAD", "ab" * 32 + "\n")
+    assert read(folder).commit == "ab" * 32
+
+
+def test_a_repository_without_a_commit_has_none(folder: Path) -> None:
+    write(folder / ".git" / "HEAD", "ref: refs/heads/main\n")
+    assert read(folder).commit is None
+
+
+def test_without_git_there_is_no_commit(folder: Path) -> None:
+    assert read(folder).commit is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "abc",
+        "a" * 41,
+        "A" * 40,
+        "a" * 40 + "\nx",
+        "ref: ../../../outside",
+        "ref: refs/../../../outside",
+        "ref: refs//outside",
+        "ref: refs/heads/ma in",
+    ],
+)
+def test_a_head_that_says_anything_odd_is_no_commit(folder: Path, head: str) -> None:
+    write(folder.parent / "outside", "a" * 40)
+    write(folder / ".git" / "refs" / "heads" / "ma in", "a" * 40)
+    write(folder / ".git" / "refs" / "outside", "a" * 40)
+    write(folder / ".git" / "HEAD", head)
+    assert read(folder).commit is None
+
+
+def test_a_reference_that_is_a_link_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "outside", "a" * 40)
+    write(folder / ".git" / "HEAD", "ref: refs/main")
+    (folder / ".git" / "refs").mkdir()
+    (folder / ".git" / "refs" / "main").symlink_to("../../../outside")
+    assert read(folder).commit is None
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
+    code = f"import sys, grader.submission; print({heavy} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
