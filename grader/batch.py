@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from types import TracebackType
@@ -44,6 +46,10 @@ class Engine:
             env=ENVIRONMENT,
             cwd="/",
         )
+        # Read all the time: an engine that waits to be read from would not read what it is being sent.
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def __enter__(self) -> Engine:
         return self
@@ -57,6 +63,7 @@ class Engine:
         if kind is not None:
             self._process.kill()
         self._process.wait()
+        self._listener.join()
         self._process.stdout.close()
         self._errors.close()
 
@@ -102,9 +109,14 @@ class Engine:
         except OSError as error:
             raise self._fault() from error
 
-    def _read(self) -> dict[str, Any]:
+    def _listen(self) -> None:
         assert self._process.stdout
-        line = self._process.stdout.readline()
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _read(self) -> dict[str, Any]:
+        line = self._lines.get()
         if not line:
             raise self._fault()
         return json.loads(line)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import lockdown
-from grader.sandbox.door import Door, ForkServer, Limits, Source
+from grader.sandbox.door import Door, ForkServer, Limits, ServerLost, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,6 +165,10 @@ class Engine:
         """A grader forked from here, where everything is imported and collected. Gives the pipe of its result."""
         from grader.suites.conftest import COURSE
 
+        if self.server and not self.server.is_alive:
+            # Not forked from here again: by now there are suites in this process.
+            self.server.close()
+            self.server = ForkServer.spawned()
         limits = session.config.stash[COURSE].limits
         allowed = len(request["units"]) * (limits.unit_seconds + limits.call_seconds) + GRACE_SECONDS
         reading, writing = os.pipe()
@@ -199,6 +203,11 @@ class Engine:
         self.tell({"number": grader.number, **result})
 
     # -- a grader's process ---------------------------------------------------------------------------------
+
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
+        """Ends the grading where the server was lost: that is our fault, and no outcome of a student's."""
+        if call.excinfo and isinstance(call.excinfo.value, ServerLost):
+            raise call.excinfo.value
 
     def grade(self, session: pytest.Session, request: dict[str, Any]) -> dict[str, Any]:
         """Runs the suites of a submission's units over its door: outcomes, messages, and pytest's own report."""
@@ -269,11 +278,12 @@ def main() -> int:
 
     import pytest
 
+    engine = Engine(server, requests, replies)
     try:
-        return int(pytest.main(PYTEST_OPTIONS, plugins=[Engine(server, requests, replies)]))
+        return int(pytest.main(PYTEST_OPTIONS, plugins=[engine]))
     finally:
-        if server:
-            server.close()
+        if engine.server:
+            engine.server.close()
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submission import Submission
 
 MAX_TEXT = 4000
-# Everything but tab and newline that steers a terminal or hides text, bidirectional marks included.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Everything but tab and newline that steers a terminal or hides text, bidirectional marks included; and halves
+# of surrogate pairs, which no file can hold.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 class Rubric:

@@ -151,6 +151,16 @@ class ForkServer:
         theirs.close()
         return cls(ours, process, process.pid)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the other end of the control socket is still held."""
+        try:
+            return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
     def start(self, limits: Limits, optimisers: bool) -> Process:
         """A new process for one submission. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
@@ -162,6 +172,8 @@ class ForkServer:
         try:
             socket.send_fds(self.control, [json.dumps(settings).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
+            for ours, _ in pairs:
+                ours.close()
             raise ServerLost("the fork server is gone") from error
         finally:
             for _, theirs in pairs:
@@ -343,7 +355,7 @@ class Door:
             self._open()
         tensors: list[torch.Tensor] = []
         request = wire.encode({"operation": operation, **details}, tensors)
-        return self._exchange(request, tensors, self._time_left())
+        return self._exchange(request, tensors, self._time_left(), in_pieces=operation == "load")
 
     def load(self, unit: str) -> None:
         """Runs a unit's source, once in each process. A piece that ends or hangs it is left out from then on."""
@@ -437,20 +449,24 @@ class Door:
 
     # -- one request and its answer -------------------------------------------------------------------------
 
-    def _exchange(self, request: Any, tensors: list[torch.Tensor], seconds: float) -> Any:
+    def _exchange(self, request: Any, tensors: list[torch.Tensor], seconds: float, in_pieces: bool = False) -> Any:
+        """in_pieces: each piece of source that it says it has come to may take as long as a call."""
         begun = time.monotonic()
         latest = begun + seconds
         try:
             self._refuse_unasked()
             self._number += 1
-            self._send(wire.pack({"number": self._number, "request": request}, tensors), self._deadline(latest))
+            deadline = self._deadline(latest)
+            self._send(wire.pack({"number": self._number, "request": request}, tensors), deadline)
             while True:
-                reply, received = self._receive(self._deadline(latest))
+                reply, received = self._receive(deadline)
                 if reply.get("number") != self._number:
                     raise wire.WireError("an answer to another question")
                 if "at" not in reply:
                     return interpret(reply, received)
                 self._place = reply["at"] if isinstance(reply["at"], dict) else {}
+                if in_pieces:
+                    deadline = self._deadline(latest)
         except (wire.WireError, KeyError) as error:
             self._end()
             raise Ended("Its process sent something that no answer looks like, and was ended.", str(error)) from error
@@ -474,7 +490,10 @@ class Door:
 
     def _how_it_ended(self, code: int) -> str:
         if code == -9:
-            return f"Its process was ended: it used up its {self.limits.cpu_seconds} seconds of processor time."
+            return (
+                f"Its process was ended: it used up its {self.limits.cpu_seconds} seconds of processor time, "
+                "or closed its connection to the grader."
+            )
         if code < 0:
             return f"It crashed the Python process (signal {-code})."
         return f"It ended the Python process (exit code {code})."

@@ -114,7 +114,10 @@ def main(control: socket.socket) -> None:
             if descriptor == woken.fileno():
                 woken.recv(4096)
             elif descriptor == control.fileno():
-                request, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
+                try:
+                    request, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
+                except ConnectionResetError:  # closed before our first word was read
+                    request, descriptors = b"", []
                 if not request:
                     for child in children.values():
                         os.kill(child.pid, signal.SIGKILL)

@@ -145,7 +145,7 @@ def _decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], An
             order = rest.get("permute")
             if order is None:
                 return tensor
-            if not isinstance(order, list) or sorted(order) != list(range(tensor.dim())):
+            if not isinstance(order, list) or sorted(map(repr, order)) != sorted(map(repr, range(tensor.dim()))):
                 raise WireError("a permutation that is none")
             return tensor.permute(order)
         case {"list": list(items)}:
@@ -195,7 +195,7 @@ def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
 def unpack(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]]:
     """The message and tensors of a frame's two parts. Raises WireError on anything malformed."""
     try:
-        message = json.loads(text)
+        message = _parse(text)
     except (ValueError, RecursionError) as error:
         raise WireError("a message that is not JSON") from error
     if not isinstance(message, dict):
@@ -210,13 +210,28 @@ def unpack(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]
     return message, [tensors[str(n)] for n in range(count)]
 
 
+def _parse(text: bytes) -> Any:
+    """JSON as `pack` writes it: no NaN, and no int beyond 64 bits. Raises ValueError or RecursionError."""
+    return json.loads(text, parse_int=_parse_int, parse_constant=_refuse_constant)
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > 20 or abs(number := int(digits)) >= 2**63:
+        raise ValueError("an int of more than 64 bits")
+    return number
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _check_tensors(blob: bytes) -> int:
     """How many tensors the blob's own header claims; WireError unless they are numbered, plain and fit exactly."""
     try:
         length = int.from_bytes(blob[:8], "little")
-        if not 0 < length <= len(blob) - 8:
+        if not 0 < length <= min(len(blob) - 8, MAX_JSON_BYTES):
             raise WireError("tensors with a header that does not fit")
-        header = json.loads(blob[8 : 8 + length])
+        header = _parse(blob[8 : 8 + length])
         header.pop("__metadata__", None)
         total = 0
         for number in range(len(header)):

@@ -126,6 +126,18 @@ def judge(error: BaseException | None) -> Outcome:
     return Outcome(False, "wrong", "The result is not of the kind that was asked for.", sightings=seen)
 
 
+def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:
+    """The criterion of every test that a suite defines, in the order of its definitions, without pytest."""
+    found = []
+    for name, function in vars(suite).items():
+        if name.startswith("test_"):
+            [marker] = function.pytestmark
+            sentence = " ".join((inspect.getdoc(function) or "").split())
+            name, rule = name.removeprefix("test_"), marker.kwargs["rule"]
+            found.append(Criterion(unit, marker.args[0], name, sentence, rule, function, version))
+    return found
+
+
 @dataclass(frozen=True)
 class Misconception:
     """A named wrong implementation of one exercise, and the sentence that would help who wrote it."""

@@ -1,0 +1,640 @@
+"""Unit 2, self-attention with trainable weights: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution. Where a test is
+about something else than the scores, its keys (or tokens) are all alike: every attention weight is then one over
+their number, whatever the scores are divided by, and a mistake in the scores costs nothing twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+
+import pytest
+import torch
+
+from grader.sandbox import door
+from grader.sandbox.student import Object, Student
+from grader.suites.checks import (
+    expect_close,
+    expect_dtype,
+    expect_error,
+    expect_gradients,
+    expect_number,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
+B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
+D_IN, D_OUT = 4, 7
+MATRICES = ("W_query", "W_key", "W_value")
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+def scaled_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """(…, T_q, d_k) and (…, T_k, d_k) to (…, T_q, T_k)."""
+    return torch.einsum("...qd,...kd->...qk", queries.double(), keys.double()) / math.sqrt(keys.shape[-1])
+
+
+def attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The contexts (…, T_q, d_v) and weights (…, T_q, T_k)."""
+    scores = scaled_scores(queries, keys)
+    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+    return torch.einsum("...qk,...kv->...qv", weights, values.double()), weights
+
+
+def projected(inputs: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """(T, d_in) and (d_in, d_out) to (T, d_out)."""
+    return torch.einsum("ti,io->to", inputs.double(), matrix.double())
+
+
+def self_attention(
+    inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> torch.Tensor:
+    """(T, d_in) and three (d_in, d_out) to (T, d_out)."""
+    contexts, _ = attention(*(projected(inputs, matrix) for matrix in (W_query, W_key, W_value)))
+    return contexts
+
+
+def layered_self_attention(
+    inputs: torch.Tensor,
+    W_query_weight: torch.Tensor,
+    W_key_weight: torch.Tensor,
+    W_value_weight: torch.Tensor,
+) -> torch.Tensor:
+    """As above, with the weights as linear layers keep them, (d_out, d_in)."""
+    return self_attention(inputs, W_query_weight.mT, W_key_weight.mT, W_value_weight.mT)
+
+
+def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor) -> torch.Tensor:
+    """What the toolbox's WeightMatrices and WeightLayers compute: no attention, but each matrix in its own part."""
+    queries, keys, values = (projected(inputs, matrix) for matrix in (W_query, W_key, W_value))
+    return queries - 2 * keys.tanh() + 3 * values
+
+
+# -- project_qkv -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise("project_qkv", rule="queries = inputs @ W_query")
+def test_queries_are_the_inputs_times_W_query(student: Student, fresh: Fresh) -> None:
+    """The first result should be the queries: inputs @ W_query, of shape (T, d_out)."""
+    inputs, matrices = fresh(T, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+    queries, _, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
+    expect_close(queries, projected(inputs, matrices[0]), "The queries")
+
+
+@pytest.mark.exercise("project_qkv", rule="keys = inputs @ W_key")
+def test_keys_are_the_inputs_times_W_key(student: Student, fresh: Fresh) -> None:
+    """The second result should be the keys: inputs @ W_key, of shape (T, d_out)."""
+    inputs, matrices = fresh(T, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+    _, keys, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
+    expect_close(keys, projected(inputs, matrices[1]), "The keys")
+
+
+@pytest.mark.exercise("project_qkv", rule="values = inputs @ W_value")
+def test_values_are_the_inputs_times_W_value(student: Student, fresh: Fresh) -> None:
+    """The third result should be the values: inputs @ W_value, of shape (T, d_out)."""
+    inputs, matrices = fresh(T, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
+    _, _, values = expect_values(student.project_qkv(inputs, *matrices), 3)
+    expect_close(values, projected(inputs, matrices[2]), "The values")
+
+
+@pytest.mark.exercise("project_qkv", rule="float32 and float64 arguments both work")
+def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """The three projections should come out right for float32 arguments and for float64 arguments."""
+    # All sizes alike for once: a transposed or elementwise product raises no error here, and its values tell which.
+    for dtype in (torch.float32, torch.float64):
+        inputs, *matrices = (fresh(D_IN, D_IN, dtype=dtype) for _ in range(4))
+        for projection, matrix in zip(expect_values(student.project_qkv(inputs, *matrices), 3), matrices, strict=True):
+            expect_close(projection, projected(inputs, matrix), f"The values for {str(dtype).removeprefix('torch.')}")
+
+
+@pytest.mark.exercise("project_qkv", rule="gradients flow to the inputs and to all three matrices")
+def test_gradients_of_the_projections(student: Student, fresh: Fresh) -> None:
+    """Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices."""
+    arguments = [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)]
+    _, found = expect_values(student.project_qkv.gradients(*arguments), 2)
+    expect_gradients(
+        found,
+        oracle_gradients(lambda inputs, *weights: tuple(projected(inputs, w) for w in weights), arguments, {}),
+    )
+
+
+@pytest.mark.exercise("project_qkv", rule="the arguments are left as they were")
+def test_projecting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The projections should come out right, with the inputs and the matrices the same after the call as before."""
+    arguments = [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)]
+    result, after = expect_values(student.project_qkv.with_arguments(*arguments), 2)
+    for projection, matrix in zip(expect_values(result, 3), arguments[1:], strict=True):
+        expect_close(projection, projected(arguments[0], matrix))
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- scaled_dot_product_attention --------------------------------------------------------------------------------
+
+
+def alike(fresh: Fresh, count: int, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """The same row `count` times: (count, *shape)."""
+    return fresh(1, *shape, dtype=dtype).repeat(count, *(1 for _ in shape))
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention",
+    rule="scores are the dot products of every query with every key, divided by the square root of d_k",
+)
+def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: Fresh) -> None:
+    """Behind the weights should be the dot products of queries and keys, divided by the square root of d_k."""
+    queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
+    _, weights = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
+    # Logarithms undo softmax but for one number a row, which goes with the row's mean.
+    logarithms = expect_tensor(weights, (T, T)).double().log()
+    scores = scaled_scores(queries, keys)
+    expect_close(logarithms - logarithms.mean(-1, keepdim=True), scores - scores.mean(-1, keepdim=True), "The scores")
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention",
+    rule="weights are the softmax of the scores over the keys, so each row sums to one",
+)
+def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh: Fresh) -> None:
+    """Softmax should run over the keys: the weights of each query are positive and sum to one."""
+    queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
+    _, weights = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
+    expect_true(bool((expect_tensor(weights, (T, T)) > 0).all()), "Not every weight is positive.")
+    expect_close(weights.sum(-1), torch.ones(T), "The sums of the rows of weights")
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention",
+    rule="contexts are the weighted sums of the values, and d_v may differ from d_k",
+)
+def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh) -> None:
+    """Each context should be the sum of the values, each times its weight: shape (T_q, d_v), where d_v is not d_k."""
+    queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
+    contexts, _ = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
+    expect_close(contexts, attention(queries, keys, values)[0], "The contexts")
+
+
+@pytest.mark.exercise("scaled_dot_product_attention", rule="T_q may differ from T_k")
+def test_as_many_queries_as_you_like(student: Student, fresh: Fresh) -> None:
+    """There may be fewer queries than keys, more of them, or a single one: weights (T_q, T_k), contexts (T_q, d_v)."""
+    for queries_count, keys_count in ((T, T_K), (T_K, T), (1, T)):
+        arguments = fresh(queries_count, D_K), alike(fresh, keys_count, D_K), fresh(keys_count, D_V)
+        expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention", rule="any number of leading dimensions, each batch element on its own"
+)
+def test_a_batch(student: Student, fresh: Fresh) -> None:
+    """With a batch in front, (B, T_q, d_k), each element of the batch should be attended on its own."""
+    arguments = fresh(B, T, D_K), fresh(B, T_K, D_K), fresh(B, T_K, D_V)
+    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention", rule="any number of leading dimensions, each batch element on its own"
+)
+def test_a_batch_of_heads(student: Student, fresh: Fresh) -> None:
+    """With two leading dimensions, (B, H, T_q, d_k), each head of each batch element should be attended on its own."""
+    arguments = fresh(B, H, T, D_K), fresh(B, H, T_K, D_K), fresh(B, H, T_K, D_V)
+    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
+
+
+@pytest.mark.exercise("scaled_dot_product_attention", rule="inputs may be views with any memory layout")
+def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
+    """The result should not depend on how the arguments lie in memory: they may be transposed views."""
+    # (B, T, H, d) -> (B, H, T, d): what splitting heads leaves behind
+    arguments = [fresh(B, count, H, width).transpose(1, 2) for count, width in ((T, D_K), (T_K, D_K), (T_K, D_V))]
+    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
+
+
+@pytest.mark.exercise(
+    "scaled_dot_product_attention", rule="the result keeps the dtype of the arguments, float32 or float64"
+)
+def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
+    """Contexts and weights should have the dtype of the arguments, for float32 and for float64."""
+    for dtype in (torch.float32, torch.float64):
+        arguments = fresh(T, D_K, dtype=dtype), alike(fresh, T, D_K, dtype=dtype), fresh(T, D_V, dtype=dtype)
+        result = student.scaled_dot_product_attention(*arguments)
+        expect_attention(result, *arguments)
+        for part in result:
+            expect_dtype(part, dtype)
+
+
+@pytest.mark.exercise("scaled_dot_product_attention", rule="gradients flow to queries, keys and values")
+def test_gradients_of_attention(student: Student, fresh: Fresh) -> None:
+    """Gradients of the contexts and of the weights should flow to the queries, the keys and the values."""
+    arguments = [fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)]
+    _, found = expect_values(student.scaled_dot_product_attention.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(attention, arguments, {}))
+
+
+@pytest.mark.exercise("scaled_dot_product_attention", rule="the arguments are left as they were")
+def test_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The result should come out right, with queries, keys and values the same after the call as before."""
+    arguments = fresh(T, D_K), alike(fresh, T, D_K), fresh(T, D_V)
+    result, after = expect_values(student.scaled_dot_product_attention.with_arguments(*arguments), 2)
+    expect_attention(result, *arguments)
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+@pytest.mark.exercise("scaled_dot_product_attention", rule="the result is the pair (contexts, weights)")
+def test_contexts_come_first_and_weights_second(student: Student, fresh: Fresh) -> None:
+    """Two results should come back: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
+    arguments = fresh(T, D_K), alike(fresh, T, D_K), fresh(T, D_V)
+    expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
+
+
+def expect_attention(result: object, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
+    contexts, weights = expect_values(result, 2)
+    right_contexts, right_weights = attention(queries, keys, values)
+    expect_close(weights, right_weights, "The weights")
+    expect_close(contexts, right_contexts, "The contexts")
+
+
+# -- SelfAttention_v1 --------------------------------------------------------------------------------------------
+
+
+def set_weights(attention: Object, fresh: Fresh, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """Gives the first version's matrices values of our own. Small ones, or softmax would be all but a maximum."""
+    weights = {name: fresh(D_IN, D_OUT, dtype=dtype) / D_IN**0.5 for name in MATRICES}
+    attention.set(weights)
+    return weights
+
+
+@pytest.mark.exercise("SelfAttention_v1", rule="W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)")
+def test_three_matrices_are_parameters(student: Student) -> None:
+    """W_query, W_key and W_value should each be an nn.Parameter of shape (d_in, d_out)."""
+    parameters = student.SelfAttention_v1(D_IN, D_OUT).parameters()
+    for name in MATRICES:
+        expect_true(f"{name}.weight" not in parameters, f"{name} is a layer, not an nn.Parameter.")
+        expect_true(name in parameters, f"{name} is not among the module's parameters.")
+        expect_tensor(parameters[name], (D_IN, D_OUT))
+
+
+@pytest.mark.exercise(
+    "SelfAttention_v1",
+    rule="the output is the scaled dot-product attention of inputs @ W_query, inputs @ W_key and inputs @ W_value",
+)
+def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
+    """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the projections."""
+    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
+    weights = set_weights(attention, fresh)
+    expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, one included")
+def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
+    attention = student.SelfAttention_v1(D_IN, D_OUT)
+    weights = set_weights(attention, fresh)
+    for inputs in (fresh(1, D_IN), alike(fresh, T, D_IN), alike(fresh, 2 * T, D_IN)):
+        expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
+def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach W_query, W_key and W_value, and the inputs."""
+    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
+    weights = set_weights(attention, fresh)
+    for name, value in attention.parameters().items():
+        expect_true(value.requires_grad or name not in MATRICES, f"{name} does not require gradients.")
+    _, found = expect_values(attention.gradients(inputs), 2)
+    expect_gradients(found, oracle_gradients(self_attention, [inputs], weights))
+
+
+@pytest.mark.exercise("SelfAttention_v1", rule="works in float64 after .double()")
+def test_three_matrices_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 inputs and give the right output."""
+    attention = student.SelfAttention_v1(D_IN, D_OUT)
+    attention.to(torch.float64)
+    weights, inputs = set_weights(attention, fresh, torch.float64), alike(fresh, T, D_IN, dtype=torch.float64)
+    expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v1", rule="the inputs are left as they were")
+def test_three_matrices_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with the inputs the same after the call as before."""
+    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), alike(fresh, T, D_IN)
+    weights = set_weights(attention, fresh)
+    output, [after] = expect_values(attention.with_arguments(inputs), 2)
+    expect_close(output, self_attention(inputs, **weights), "The outputs")
+    expect_same(after, inputs, "The inputs were changed.")
+
+
+# -- SelfAttention_v2 --------------------------------------------------------------------------------------------
+
+
+def set_layers(attention: Object, fresh: Fresh, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """Gives the second version's layers weights of our own, (d_out, d_in)."""
+    weights = {f"{name}.weight": fresh(D_OUT, D_IN, dtype=dtype) / D_IN**0.5 for name in MATRICES}
+    # A bias that should not be there costs its own criterion; set to zero, it costs no other.
+    biases = {
+        name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in layer_names("bias")
+    }
+    attention.set({**weights, **biases})
+    return {name.replace(".", "_"): value for name, value in weights.items()}
+
+
+def layer_names(part: str) -> list[str]:
+    return [f"{name}.{part}" for name in MATRICES]
+
+
+@pytest.mark.exercise("SelfAttention_v2", rule="W_query, W_key and W_value are nn.Linear from d_in to d_out")
+def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
+    """W_query, W_key and W_value should each be an nn.Linear from d_in to d_out."""
+    parameters = student.SelfAttention_v2(D_IN, D_OUT).parameters()
+    for name in MATRICES:
+        expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_tensor(parameters[f"{name}.weight"], (D_OUT, D_IN))
+
+
+@pytest.mark.exercise(
+    "SelfAttention_v2",
+    rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts",
+)
+def test_no_layer_has_a_bias_by_default(student: Student) -> None:
+    """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
+    parameters = student.SelfAttention_v2(D_IN, D_OUT).parameters()
+    for name in MATRICES:
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+@pytest.mark.exercise(
+    "SelfAttention_v2",
+    rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts",
+)
+def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
+    """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
+    parameters = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True).parameters()
+    for name in layer_names("bias"):
+        expect_true(name in parameters, f"There is no parameter {name}.")
+        expect_tensor(parameters[name], (D_OUT,))
+
+
+@pytest.mark.exercise(
+    "SelfAttention_v2",
+    rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts",
+)
+def test_the_biases_count(student: Student, fresh: Fresh) -> None:
+    """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
+    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
+    weights = set_layers(attention, fresh)
+    biases = {name: fresh(D_OUT) for name in layer_names("bias")}
+    attention.set(biases)
+    # A column of ones with the bias as its weights is the same as adding the bias.
+    widened = [torch.cat([w.mT, b[None]]) for w, b in zip(weights.values(), biases.values(), strict=True)]
+    expect_close(attention(inputs), self_attention(torch.cat([inputs, torch.ones(T, 1)], 1), *widened), "The outputs")
+
+
+@pytest.mark.exercise(
+    "SelfAttention_v2", rule="the output is the scaled dot-product attention of the three layers' outputs"
+)
+def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
+    """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the layers' outputs."""
+    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
+    weights = set_layers(attention, fresh)
+    expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, one included")
+def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
+    attention = student.SelfAttention_v2(D_IN, D_OUT)
+    weights = set_layers(attention, fresh)
+    for inputs in (fresh(1, D_IN), alike(fresh, T, D_IN), alike(fresh, 2 * T, D_IN)):
+        expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v2", rule="gradients reach all parameters and the inputs")
+def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach the weights of all three layers, and the inputs."""
+    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
+    set_layers(attention, fresh)
+    weights = {name: value for name, value in attention.parameters().items() if name in layer_names("weight")}
+    _, found = expect_values(attention.gradients(inputs), 2)
+    expect_gradients(found, oracle_gradients(layered_self_attention, [inputs], weights))
+
+
+@pytest.mark.exercise("SelfAttention_v2", rule="works in float64 after .double()")
+def test_three_layers_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 inputs and give the right output."""
+    attention = student.SelfAttention_v2(D_IN, D_OUT)
+    attention.to(torch.float64)
+    weights, inputs = set_layers(attention, fresh, torch.float64), alike(fresh, T, D_IN, dtype=torch.float64)
+    expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+
+
+@pytest.mark.exercise("SelfAttention_v2", rule="the inputs are left as they were")
+def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with the inputs the same after the call as before."""
+    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), alike(fresh, T, D_IN)
+    weights = set_layers(attention, fresh)
+    output, [after] = expect_values(attention.with_arguments(inputs), 2)
+    expect_close(output, layered_self_attention(inputs, **weights), "The outputs")
+    expect_same(after, inputs, "The inputs were changed.")
+
+
+# -- transfer_weights --------------------------------------------------------------------------------------------
+# On modules of the door's own, so that it depends on no other answer.
+
+
+def two_modules(
+    student: Student, fresh: Fresh, d_in: int, d_out: int, biases: dict[str, torch.Tensor] | None = None
+) -> tuple[Object, Object, dict[str, torch.Tensor]]:
+    """attention_v2, attention_v1, and the matrices (d_in, d_out) that the second should have afterwards.
+
+    With `biases`, attention_v2's layers have some: these, and zeros else.
+    """
+    attention_v2 = student.make("WeightLayers", d_in, d_out, qkv_bias=biases is not None)
+    attention_v1 = student.make("WeightMatrices", d_in, d_out)
+    matrices = {name: fresh(d_in, d_out) for name in MATRICES}
+    attention_v2.set({f"{name}.weight": matrix.mT for name, matrix in matrices.items()})
+    if biases is not None:
+        attention_v2.set({f"{name}.bias": biases.get(name, torch.zeros(d_out)) for name in MATRICES})
+    attention_v1.set({name: fresh(d_in, d_out) for name in MATRICES})
+    return attention_v2, attention_v1, matrices
+
+
+def expect_moved(attention_v1: Object, matrices: dict[str, torch.Tensor], inputs: torch.Tensor) -> None:
+    expect_close(attention_v1(inputs), mixed(inputs, **matrices), "The outputs of attention_v1")
+    for name, matrix in matrices.items():
+        expect_close(attention_v1.get(name), matrix, f"The weights in attention_v1's {name}")
+
+
+def expect_unchanged(module: Object, before: dict[str, torch.Tensor]) -> None:
+    after = module.parameters()
+    for name, value in before.items():
+        reason = f"{name} of attention_v2 was changed."
+        expect_true(name in after, f"{name} of attention_v2 is gone.")
+        expect_true(after[name].shape == value.shape, f"{name} of attention_v2 has another shape.")
+        expect_same(after[name], value, reason)
+        expect_true(after[name].requires_grad == value.requires_grad, reason)
+
+
+@pytest.mark.exercise(
+    "transfer_weights", rule="afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out"
+)
+def test_the_first_then_gives_the_outputs_of_the_second(student: Student, fresh: Fresh) -> None:
+    """Afterwards attention_v1 should give attention_v2's outputs, whichever of d_in and d_out is the larger."""
+    for d_in, d_out in ((D_IN, D_OUT), (D_OUT, D_IN)):
+        attention_v2, attention_v1, matrices = two_modules(student, fresh, d_in, d_out)
+        student.transfer_weights(attention_v2, attention_v1)
+        expect_moved(attention_v1, matrices, fresh(T, d_in))
+
+
+@pytest.mark.exercise("transfer_weights", rule="square matrices (d_in = d_out) are no exception")
+def test_square_matrices_are_no_exception(student: Student, fresh: Fresh) -> None:
+    """Where d_in = d_out, attention_v1 should give attention_v2's outputs just the same."""
+    attention_v2, attention_v1, matrices = two_modules(student, fresh, D_IN, D_IN)
+    student.transfer_weights(attention_v2, attention_v1)
+    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+
+
+@pytest.mark.exercise("transfer_weights", rule="attention_v2 is left as it was")
+def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
+    """attention_v2 should keep its weights, and its biases too, whether they are refused or not."""
+    attention_v2, attention_v1, matrices = two_modules(student, fresh, D_IN, D_OUT)
+    before = attention_v2.parameters()
+    student.transfer_weights(attention_v2, attention_v1)
+    expect_unchanged(attention_v2, before)
+    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+    attention_v2, attention_v1, _ = two_modules(student, fresh, D_IN, D_OUT, {n: fresh(D_OUT) for n in MATRICES})
+    before = attention_v2.parameters()
+    with contextlib.suppress(door.Raised):
+        student.transfer_weights(attention_v2, attention_v1)
+    expect_unchanged(attention_v2, before)
+
+
+@pytest.mark.exercise("transfer_weights", rule="attention_v1's weights stay nn.Parameter that require gradients")
+def test_the_weights_stay_parameters(student: Student, fresh: Fresh) -> None:
+    """Afterwards W_query, W_key and W_value of attention_v1 should hold the weights as parameters that can learn on."""
+    attention_v2, attention_v1, matrices = two_modules(student, fresh, D_IN, D_OUT)
+    student.transfer_weights(attention_v2, attention_v1)
+    parameters = attention_v1.parameters()
+    for name, matrix in matrices.items():
+        expect_true(name in parameters, f"attention_v1's {name} is no parameter any more.")
+        expect_close(parameters[name], matrix, f"The weights in attention_v1's {name}")
+        expect_true(parameters[name].requires_grad, f"attention_v1's {name} requires no gradient any more.")
+
+
+@pytest.mark.exercise(
+    "transfer_weights",
+    rule="a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError",
+)
+def test_a_bias_in_W_query_is_refused(student: Student, fresh: Fresh) -> None:
+    """A bias in attention_v2's W_query that is not all zero should raise ValueError or AssertionError."""
+    expect_refusal(student, fresh, "W_query")
+
+
+@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_key raises it too")
+def test_a_bias_in_W_key_is_refused(student: Student, fresh: Fresh) -> None:
+    """A bias in attention_v2's W_key that is not all zero should raise ValueError or AssertionError."""
+    expect_refusal(student, fresh, "W_key")
+
+
+@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_value raises it too")
+def test_a_bias_in_W_value_is_refused(student: Student, fresh: Fresh) -> None:
+    """A bias in attention_v2's W_value that is not all zero should raise ValueError or AssertionError."""
+    expect_refusal(student, fresh, "W_value")
+
+
+def expect_refusal(student: Student, fresh: Fresh, name: str) -> None:
+    # In the second, two entries that cancel and zeros: neither its sum nor its first entry tells that it is there.
+    cancelling = torch.zeros(D_OUT)
+    cancelling[1], cancelling[2] = 0.5, -0.5
+    for bias in (fresh(D_OUT), cancelling):
+        modules = two_modules(student, fresh, D_IN, D_OUT, {name: bias})[:2]
+        expect_error(functools.partial(student.transfer_weights, *modules))
+
+
+@pytest.mark.exercise("transfer_weights", rule="biases that are all zero are fine")
+def test_biases_that_are_all_zero_are_fine(student: Student, fresh: Fresh) -> None:
+    """Where attention_v2's biases are all zero, there should be no error, and attention_v1 gives the same outputs."""
+    attention_v2, attention_v1, matrices = two_modules(student, fresh, D_IN, D_OUT, biases={})
+    student.transfer_weights(attention_v2, attention_v1)
+    expect_moved(attention_v1, matrices, fresh(T, D_IN))
+
+
+# -- dot_product_variance ----------------------------------------------------------------------------------------
+# How far off may a right answer be? Let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
+# E X² = E|k|² = d and E X⁴ = 3 E|k|⁴ = 3 (d² + 2d). The variance of a sample variance over n pairs is about
+# (E X⁴ - (E X²)²) / n = (2d² + 6d) / n. Six of its standard deviations: a normal estimate is further off twice in
+# a thousand million, and these estimates, a little skewed to the right, still less than once in a million.
+
+SAMPLES = 6000
+
+
+def margin(d_k: int) -> float:
+    return 6 * math.sqrt((2 * d_k**2 + 6 * d_k) / SAMPLES)
+
+
+def two_numbers(result: object) -> list[float]:
+    return [float(number) for number in expect_values(result, 2)]
+
+
+@pytest.mark.exercise(
+    "dot_product_variance",
+    rule="the first number is the variance of q·k over `samples` pairs of standard normal vectors of length d_k, "
+    "near d_k",
+)
+def test_the_variance_of_dot_products_is_near_d_k(student: Student) -> None:
+    """The first number should be the variance of q·k over all pairs, near d_k for any d_k."""
+    for d_k in (6, 45):
+        plain, _ = expect_values(student.dot_product_variance(d_k, SAMPLES), 2)
+        expect_number(plain, d_k, margin(d_k))
+
+
+@pytest.mark.exercise("dot_product_variance", rule="the second is the variance of q·k / √d_k, near 1")
+def test_scaling_brings_the_variance_near_one(student: Student) -> None:
+    """The second number should be the variance of q·k / √d_k, near one for any d_k."""
+    for d_k in (6, 45):
+        _, scaled = expect_values(student.dot_product_variance(d_k, SAMPLES), 2)
+        expect_number(scaled, 1, margin(d_k) / d_k)
+
+
+@pytest.mark.exercise("dot_product_variance", rule="with a generator, every random draw comes from it and advances it")
+def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
+    """With a generator, its state should have moved on after the call, and another state gives other numbers."""
+    results = []
+    for seed in (1, 2):
+        generator = student.generator(seed)
+        before = generator.state()
+        student.seed(3)
+        results.append(two_numbers(student.dot_product_variance(D_K, T_K, generator=generator)))
+        expect_true(not torch.equal(generator.state(), before), "The generator's state is the same as before.")
+    expect_true(results[0] != results[1], "Another state of the generator gives the same numbers.")
+
+
+@pytest.mark.exercise("dot_product_variance", rule="with the same generator state the result is the same")
+def test_the_same_generator_state_gives_the_same_result(student: Student) -> None:
+    """With the same state of the generator the numbers should be the same, whatever torch's global state is."""
+    results = []
+    for seed in (1, 2):
+        student.seed(seed)
+        results.append(two_numbers(student.dot_product_variance(D_K, T_K, generator=student.generator(3))))
+    expect_true(results[0] == results[1], "The same state of the generator gives other numbers.")
+
+
+@pytest.mark.exercise("dot_product_variance", rule="without a generator, torch's global one is used")
+def test_without_a_generator_the_global_one_is_used(student: Student) -> None:
+    """Without a generator, torch.manual_seed should decide: one seed one result, another seed another."""
+    results = []
+    for seed in (1, 1, 2):
+        student.seed(seed)
+        results.append(two_numbers(student.dot_product_variance(D_K, T_K)))
+    expect_true(results[0] == results[1], "The same global state gives other numbers.")
+    expect_true(results[0] != results[2], "Another global state gives the same numbers.")
