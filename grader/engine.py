@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 SUITES = Path(__file__).resolve().parent / "suites"
 PYTEST_OPTIONS = [
-    str(SUITES), "-c", str(SUITES / "pytest.ini"), "--confcutdir", str(SUITES), "--capture=no", "--tb=short", "-qq",
+    str(SUITES), "-c", str(SUITES / "pytest.ini"), "--confcutdir", str(SUITES), "--capture=no", "--tb=native", "-qq",
     "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin",
     "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
 ]  # fmt: skip
@@ -76,7 +77,7 @@ class Engine:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
-            raise RuntimeError("the suites could not be collected")
+            raise session.Interrupted("the suites could not be collected")
         self.load_misconceptions(session)
         self.tell(self.greeting(session))
         if self.server:
@@ -225,7 +226,7 @@ class Engine:
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
         try:
-            for item, following in zip(items, [*items[1:], None], strict=True):
+            for item, following in zip_longest(items, items[1:]):
                 hook.pytest_runtest_protocol(item=item, nextitem=following)
         finally:
             door.close()

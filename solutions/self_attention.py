@@ -211,7 +211,7 @@ class SelfAttention_v2(nn.Module):
 
 
 # %% nbgrader={"grade": false, "grade_id": "transfer_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def transfer_weights(attention_v2: SelfAttention_v2, attention_v1: SelfAttention_v1) -> None:
+def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     """Give `attention_v1` the weights of `attention_v2`; it may copy them or share their storage.
 
     - afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out

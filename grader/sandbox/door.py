@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import json
 import os
+import re
 import select
 import socket
 import subprocess
@@ -26,6 +27,9 @@ import torch
 
 from grader.sandbox import wire
 
+# In pytest's tracebacks the line of the test matters, not the way from there.
+__tracebackhide__ = True
+
 # All that the server and its children may know of the world they were started in. One thread and one hash seed:
 # a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
 ENVIRONMENT = {
@@ -35,6 +39,7 @@ ENVIRONMENT = {
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 START_SECONDS = 120
 END_SECONDS = 10
+OPTIMISERS = re.compile(r"\boptim\b")
 MAX_STARTS = 40
 MAX_NAMES = 100
 READ_BYTES = 2**20
@@ -225,9 +230,10 @@ class ForkedProcess:
 class PractisingProcess:
     """The same worker in a process started for it, over pipes, where there is no fork. It is not locked in."""
 
-    def __init__(self) -> None:
+    def __init__(self, optimisers: bool) -> None:
         pipe = subprocess.PIPE
-        self.process = _start("grader.sandbox.practice", stdin=pipe, stdout=pipe, stderr=pipe)
+        wanted = ["optimisers"] if optimisers else []
+        self.process = _start("grader.sandbox.practice", *wanted, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
@@ -400,7 +406,7 @@ class Door:
         if self._starts > MAX_STARTS:
             raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
         if self.server is None:
-            self._process = PractisingProcess()
+            self._process = PractisingProcess(self._mentions_optimisers())
         else:
             self._process = self.server.start(self.limits, self._mentions_optimisers())
         self._process.connection.setblocking(False)
@@ -426,7 +432,7 @@ class Door:
         self._exchange(wire.encode({"operation": "begin", "sources": sources}, []), [], START_SECONDS)
 
     def _mentions_optimisers(self) -> bool:
-        return any("optim" in cell for source in self.sources.values() for cell in source.cells)
+        return any(OPTIMISERS.search(cell) for source in self.sources.values() for cell in source.cells)
 
     def _leave_out(self, place: dict[str, Any], failure: Failure) -> bool:
         """Notes the piece that was running when the process was lost; False where no piece can be named."""

@@ -29,7 +29,7 @@ CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020080
 # What numerical Python needs once everything is imported. No syscall here names a path, opens a socket or
 # touches another process; whatever is not listed fails with EPERM, so that only what uses it fails.
 ALLOWED_SYSCALLS = """
-    read write readv writev close lseek fstat dup dup2 dup3 fcntl poll ppoll select pselect6
+    read write readv writev close lseek fstat dup dup2 dup3 poll ppoll select pselect6
     mmap munmap mprotect mremap madvise brk membarrier
     futex futex_waitv set_robust_list get_robust_list rseq set_tid_address arch_prctl
     rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
@@ -187,6 +187,7 @@ def apply_landlock(version: int) -> None:
 def build_filter() -> bytes:
     """The seccomp program as BPF, built once by libseccomp from syscall names, so for any architecture."""
     import errno
+    import fcntl
 
     import pyseccomp
 
@@ -198,6 +199,10 @@ def build_filter() -> bytes:
     thread_only = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD | CLONE_NAMESPACES, CLONE_THREAD)
     _add(rules, pyseccomp.ALLOW, "clone", thread_only)
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    # Copies of a descriptor, and its flags. Not F_SETOWN and F_SETSIG: by them a process without the right to send
+    # a signal has the kernel send one of its choice, to whatever else runs as the same user.
+    for command in (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL):
+        _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     # Reading its own limits is harmless, another process's are not its business.
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
     with tempfile.TemporaryFile() as file:

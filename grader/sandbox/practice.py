@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from grader.sandbox import worker
+import sys
+
+from grader.sandbox import server, worker
 
 if __name__ == "__main__":
+    server.preload()
+    if "optimisers" in sys.argv:
+        server.preload_optimisers()
     worker.practise()

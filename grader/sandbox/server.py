@@ -7,7 +7,6 @@ that have threads), runs nothing of any student's, and ends every child whose gr
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib
 import json
 import os
@@ -195,6 +194,8 @@ def _become_student(
 
 def _keep_only(connection: int, output: int) -> None:
     """Standard input is empty, standard output and error are `output`, 3 is the connection; no other stays open."""
+    import fcntl  # not on Windows, where `preload` is used for practice
+
     connection, output = (fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in (connection, output))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

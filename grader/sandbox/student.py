@@ -12,6 +12,10 @@ from grader.sandbox import door, wire
 from grader.sandbox.worker import Worker
 
 
+# In pytest's tracebacks the line of the test matters, not the way from there.
+__tracebackhide__ = True
+
+
 class Asked(Protocol):
     """Whoever answers requests: the door to a student's process, or an implementation of our own beside us."""
 

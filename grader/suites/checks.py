@@ -14,6 +14,9 @@ import torch
 
 from grader.sandbox import door, wire
 
+# In pytest's tracebacks the line of the test matters, not the way from there.
+__tracebackhide__ = True
+
 # Sums of some ten products of standard normals in float32 err by about 1e-6; the slips that learners make move
 # values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from grader.course import ROOT, Course, load_course
-from grader.sandbox.door import Door
+from grader.sandbox.door import Door, Failure
 from grader.sandbox.student import Student
 from grader.suites.checks import SEEN
-from grader.suites.criteria import Criterion, Fresh, Outcome, judge
+from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of, judge
 
 COURSE = pytest.StashKey[Course]()
 DOOR = pytest.StashKey[Door]()
@@ -47,17 +47,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
-    marker = item.get_closest_marker("exercise")
     unit = item.path.parent.name
-    if not isinstance(item, pytest.Function) or marker is None or len(marker.args) != 1 or "rule" not in marker.kwargs:
-        raise pytest.UsageError(f"{where} needs @pytest.mark.exercise('name', rule='the stub's words').")
-    if unit not in course.units or marker.args[0] not in course.units[unit].exercises:
-        raise pytest.UsageError(f"{where} belongs to {unit}/{marker.args[0]}, which autograder.yml does not have.")
-    sentence = " ".join((inspect.getdoc(item.obj) or "").split())
-    if not sentence:
-        raise pytest.UsageError(f"{where} has no docstring: it is the sentence that a student reads.")
-    name = item.name.removeprefix("test_")
-    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs["rule"], item.obj, course.version)
+    try:
+        criterion = criterion_of(item.obj, unit, course.version)  # type: ignore[attr-defined]
+    except ValueError as error:
+        raise pytest.UsageError(f"{where}: {error}.") from error
+    if unit not in course.units or criterion.exercise not in course.units[unit].exercises:
+        raise pytest.UsageError(f"{where} belongs to {unit}/{criterion.exercise}, which autograder.yml does not have.")
+    return criterion
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -91,11 +88,13 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     SEEN.items.clear()
     criterion = item.stash[CRITERION]
     door = _door(item.config)
-    door.charge(
-        f"{criterion.unit}/{criterion.exercise}",
-        len(item.config.stash[COURSE].units[criterion.unit].exercises),
-    )
     is_first = criterion.unit not in door.failures
+    shares = 1 + len(item.config.stash[COURSE].units[criterion.unit].exercises)
+    # Loading has a share of its own: what hangs at the top of a file does not cost the first exercise its points.
+    door.charge(criterion.unit, shares)
+    with contextlib.suppress(Failure):
+        door.load(criterion.unit)
+    door.charge(f"{criterion.unit}/{criterion.exercise}", shares)
     criterion.prepare(door)
     if is_first:
         for lost in door.failures[criterion.unit]:

@@ -86,7 +86,8 @@ class Outcome:
         for piece in lost:
             if names & set(piece.names) or (self.kind == "not defined" and not piece.names):
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
-                return replace(self, reason=f"{self.reason} The cause is {where}: {piece.reason}")
+                cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
+                return replace(self, reason=f"{self.reason} The cause is {where}: {cause}")
         return self
 
     def missing_names(self) -> set[str]:
@@ -126,16 +127,22 @@ def judge(error: BaseException | None) -> Outcome:
     return Outcome(False, "wrong", "The result is not of the kind that was asked for.", sightings=seen)
 
 
+def criterion_of(function: Callable[..., None], unit: str, version: str) -> Criterion:
+    """The criterion that a test function is, by its mark, its name and its docstring. Raises ValueError."""
+    marker = next((mark for mark in getattr(function, "pytestmark", ()) if mark.name == "exercise"), None)
+    if marker is None or len(marker.args) != 1 or "rule" not in marker.kwargs:
+        raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
+    sentence = " ".join((inspect.getdoc(function) or "").split())
+    if not sentence:
+        raise ValueError("it needs a docstring: the sentence that a student reads")
+    name = function.__name__.removeprefix("test_")
+    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs["rule"], function, version)
+
+
 def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:
     """The criterion of every test that a suite defines, in the order of its definitions, without pytest."""
-    found = []
-    for name, function in vars(suite).items():
-        if name.startswith("test_"):
-            [marker] = function.pytestmark
-            sentence = " ".join((inspect.getdoc(function) or "").split())
-            name, rule = name.removeprefix("test_"), marker.kwargs["rule"]
-            found.append(Criterion(unit, marker.args[0], name, sentence, rule, function, version))
-    return found
+    tests = (value for name, value in vars(suite).items() if name.startswith("test_"))
+    return [criterion_of(test, unit, version) for test in tests]
 
 
 @dataclass(frozen=True)

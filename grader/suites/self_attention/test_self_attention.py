@@ -308,8 +308,9 @@ def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach W_query, W_key and W_value, and the inputs."""
     attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
     weights = set_weights(attention, fresh)
-    for name, value in attention.parameters().items():
-        expect_true(value.requires_grad or name not in MATRICES, f"{name} does not require gradients.")
+    parameters = attention.parameters()
+    for name in MATRICES:
+        expect_true(parameters[name].requires_grad, f"{name} does not require gradients.")
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(self_attention, [inputs], weights))
 
@@ -424,7 +425,8 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the weights of all three layers, and the inputs."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
     set_layers(attention, fresh)
-    weights = {name: value for name, value in attention.parameters().items() if name in layer_names("weight")}
+    parameters = attention.parameters()
+    weights = {name: parameters[name] for name in layer_names("weight")}
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(layered_self_attention, [inputs], weights))
 
@@ -553,6 +555,8 @@ def test_a_bias_in_W_value_is_refused(student: Student, fresh: Fresh) -> None:
 
 
 def expect_refusal(student: Student, fresh: Fresh, name: str) -> None:
+    # Whoever refuses everything has not looked at the bias.
+    student.transfer_weights(*two_modules(student, fresh, D_IN, D_OUT)[:2])
     # In the second, two entries that cancel and zeros: neither its sum nor its first entry tells that it is there.
     cancelling = torch.zeros(D_OUT)
     cancelling[1], cancelling[2] = 0.5, -0.5
@@ -576,6 +580,7 @@ def test_biases_that_are_all_zero_are_fine(student: Student, fresh: Fresh) -> No
 # a thousand million, and these estimates, a little skewed to the right, still less than once in a million.
 
 SAMPLES = 6000
+MEASURED = "Other pairs give the very same number: it should be measured on the pairs, not taken from the theory."
 
 
 def margin(d_k: int) -> float:
@@ -593,17 +598,23 @@ def two_numbers(result: object) -> list[float]:
 )
 def test_the_variance_of_dot_products_is_near_d_k(student: Student) -> None:
     """The first number should be the variance of q·k over all pairs, near d_k for any d_k."""
-    for d_k in (6, 45):
+    estimates = []
+    for d_k in (6, 45, 45):
         plain, _ = expect_values(student.dot_product_variance(d_k, SAMPLES), 2)
         expect_number(plain, d_k, margin(d_k))
+        estimates.append(float(plain))
+    expect_true(estimates[1] != estimates[2], MEASURED)
 
 
 @pytest.mark.exercise("dot_product_variance", rule="the second is the variance of q·k / √d_k, near 1")
 def test_scaling_brings_the_variance_near_one(student: Student) -> None:
     """The second number should be the variance of q·k / √d_k, near one for any d_k."""
-    for d_k in (6, 45):
+    estimates = []
+    for d_k in (6, 45, 45):
         _, scaled = expect_values(student.dot_product_variance(d_k, SAMPLES), 2)
         expect_number(scaled, 1, margin(d_k) / d_k)
+        estimates.append(float(scaled))
+    expect_true(estimates[1] != estimates[2], MEASURED)
 
 
 @pytest.mark.exercise("dot_product_variance", rule="with a generator, every random draw comes from it and advances it")

@@ -1,0 +1,23 @@
+"""Draws docs/grade.svg, the README's picture of what `make grade` prints, from the reports that it has written."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from grader import cli
+from grader.course import ROOT, load_course
+from grader.report import Report
+
+
+def main() -> None:
+    reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
+    cli.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
+    cli._print_table(reports, list(load_course().units), Path("reports"))
+    cli.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
+
+
+if __name__ == "__main__":
+    main()

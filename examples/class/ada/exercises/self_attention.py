@@ -1,0 +1,250 @@
+# %% [markdown]
+# # Unit 2: self-attention with trainable weights
+#
+# In unit 1 every token looked at every other token through the embeddings themselves: there was nothing to
+# learn. This unit puts three trainable matrices in between. Each token now plays three parts, as in looking
+# something up in a library:
+#
+# - its **query** is what the token is looking for;
+# - its **key** is what the token offers to be found by;
+# - its **value** is what the token hands over once it is found.
+#
+# You will write the attention of the Transformer step by step: the projections, the scaled dot product, two
+# versions of the module, a transfer of weights between the two, and at last a small experiment that shows
+# why the scores are scaled at all.
+#
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
+# rules: what they say is what is graded, and nothing else is. To check `self_attention.py`, run `pytest` in
+# its folder: each failure says in a sentence what is wrong.
+#
+# Sources: scaled dot-product attention comes from Vaswani et al., *Attention Is All You Need* (2017). The
+# path through two versions of the module and the numbers of the worked example follow chapter 3 of Sebastian
+# Raschka, *Build a Large Language Model (From Scratch)* (2024).
+
+# %%
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## Queries, keys and values
+#
+# Let $X$ hold one token in each row. Three matrices of weights make three new views of the same tokens:
+#
+# $$Q = X W_q \qquad K = X W_k \qquad V = X W_v$$
+#
+# The three are kept apart because to look for something, to be found and to hand something over are different
+# jobs: "it" looks for a noun, but has little to offer to another word that looks for a noun. Training moves
+# the *weight parameters* $W_q, W_k, W_v$. Do not confuse them with the *attention weights* of the next
+# exercise, which are computed anew for every text.
+
+
+# %%
+def project_qkv(
+    inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Project every token to its query, its key and its value.
+
+    Takes `inputs` (T, d_in) and three matrices, each (d_in, d_out).
+    Gives queries, keys and values, each (T, d_out):
+
+    - queries = inputs @ W_query
+    - keys = inputs @ W_key
+    - values = inputs @ W_value
+    - float32 and float64 arguments both work
+    - gradients flow to the inputs and to all three matrices
+    - the arguments are left as they were
+    """
+    # TODO: Make the three projections and return them in this order.
+    queries = inputs @ W_query
+    keys = inputs @ W_key
+    values = inputs @ W_value
+    return queries, keys, values
+
+
+# %% [markdown]
+# ## Scaled dot-product attention
+#
+# Where a query and a key point the same way, their dot product is large: this token has what that one is
+# looking for. Softmax turns the scores of one query into attention weights that sum to one, and the weights
+# mix the values into a context vector:
+#
+# $$\text{Attention}(Q, K, V) = \text{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
+#
+# Here $d_k$ is the number of features of a query and of a key. The last exercise of this unit measures what
+# the square root is good for.
+#
+# Nothing in the formula asks for one sequence only. There may be more keys than queries, values of a width of
+# their own, and any number of leading dimensions in front (a batch, later also heads). Write it for the last
+# two dimensions, and the rest comes for free.
+
+
+# %%
+def scaled_dot_product_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Let every query gather a weighted sum of the values.
+
+    Takes `queries` (…, T_q, d_k), `keys` (…, T_k, d_k) and `values` (…, T_k, d_v).
+    Gives contexts (…, T_q, d_v) and weights (…, T_q, T_k):
+
+    - scores are the dot products of every query with every key, divided by the square root of d_k
+    - weights are the softmax of the scores over the keys, so each row sums to one
+    - contexts are the weighted sums of the values, and d_v may differ from d_k
+    - T_q may differ from T_k
+    - any number of leading dimensions, each batch element on its own
+    - inputs may be views with any memory layout
+    - the result keeps the dtype of the arguments, float32 or float64
+    - gradients flow to queries, keys and values
+    - the arguments are left as they were
+    - the result is the pair (contexts, weights)
+    """
+    # TODO: Compute scores, weights and contexts, one after the other.
+    scores = queries @ keys.transpose(-2, -1)
+    weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+    return weights @ values, weights
+
+
+# %% [markdown]
+# ## A module that owns its weights
+#
+# An `nn.Module` keeps weights and computation together. A tensor that is assigned as an `nn.Parameter` is
+# found by `parameters()`, by the optimiser, by `state_dict()` and by `.double()`; a plain tensor is found by
+# none of them. The first version makes its three parameters by hand, which shows all there is to it.
+#
+# The two functions above are the body of `forward`.
+
+
+# %%
+class SelfAttention_v1(nn.Module):
+    """Self-attention with three weight matrices made by hand: (T, d_in) -> (T, d_out).
+
+    - W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)
+    - the output is the scaled dot-product attention of inputs @ W_query, inputs @ W_key and
+      inputs @ W_value
+    - any number of tokens, one included
+    - gradients reach all three parameters and the inputs
+    - works in float64 after .double()
+    - the inputs are left as they were
+
+    The worked example makes the three in this order, each by `torch.rand`; other initial values are as right.
+    """
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        # TODO: Make the three parameters.
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        # TODO: Project the inputs, attend, and return the context vectors alone.
+        queries, keys, values = project_qkv(inputs, self.W_query, self.W_key, self.W_value)
+        contexts, weights = scaled_dot_product_attention(queries, keys, values)
+        return contexts
+
+
+# %% [markdown]
+# ## The same with linear layers
+#
+# $x W$ is what `nn.Linear` computes when it has no bias. The layer brings better initial values than
+# `torch.rand`: small ones around zero, fitted to the number of inputs, with which training starts well. It
+# can also add a bias $b$, so that $q = x W_q + b_q$, and the same for keys and values; GPT-2 was trained with
+# these biases, many later models leave them out.
+
+
+# %%
+class SelfAttention_v2(nn.Module):
+    """Self-attention with three linear layers: (T, d_in) -> (T, d_out).
+
+    - W_query, W_key and W_value are nn.Linear from d_in to d_out
+    - the layers have no bias unless qkv_bias=True; then all three have one, and it counts
+    - the output is the scaled dot-product attention of the three layers' outputs
+    - any number of tokens, one included
+    - gradients reach all parameters and the inputs
+    - works in float64 after .double()
+    - the inputs are left as they were
+
+    The worked example makes the three layers in this order; another order is as right.
+    """
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        # TODO: Make the three layers.
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        # TODO: Pass the inputs through the layers, attend, and return the context vectors alone.
+        queries = self.W_query(inputs)
+        keys = self.W_key(inputs)
+        values = self.W_value(inputs)
+        contexts, weights = scaled_dot_product_attention(queries, keys, values)
+        return contexts
+
+
+# %% [markdown]
+# ## One set of weights, two modules
+#
+# Both versions compute the same function, so the weights of the second must fit into the first and give the
+# same outputs. Moving them is the surest test that you know what each module keeps, and how: print the shapes
+# on both sides before you copy. Square matrices deserve a second thought, because there a wrong copy raises
+# no error.
+#
+# A bias has no place in the first version. Dropping it without a word would change the outputs behind the
+# caller's back, so a bias that is not zero is an error here. (Whether every one of the three would change
+# them is a question for the quiz.)
+
+
+# %%
+def transfer_weights(attention_v2: SelfAttention_v2, attention_v1: SelfAttention_v1) -> None:
+    """Give `attention_v1` the weights of `attention_v2`; it may copy them or share their storage.
+
+    - afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out
+    - square matrices (d_in = d_out) are no exception
+    - attention_v2 is left as it was
+    - attention_v1's weights stay nn.Parameter that require gradients
+    - a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError
+    - a non-zero bias in W_key raises it too
+    - a non-zero bias in W_value raises it too
+    - biases that are all zero are fine
+    """
+    # TODO: Refuse biases that are not zero, then move the three weights.
+    for layer in (attention_v2.W_query, attention_v2.W_key, attention_v2.W_value):
+        if layer.bias is not None and torch.any(layer.bias != 0):
+            raise ValueError("attention_v1 has no biases, so attention_v2 may not have any that count")
+    attention_v1.W_query = nn.Parameter(attention_v2.W_query.weight.detach().T.clone())
+    attention_v1.W_key = nn.Parameter(attention_v2.W_key.weight.detach().T.clone())
+    attention_v1.W_value = nn.Parameter(attention_v2.W_value.weight.detach().T.clone())
+
+
+# %% [markdown]
+# ## Why divide by the square root
+#
+# Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Each product $q_i k_i$ then has
+# mean 0 and variance 1 as well, and the dot product sums $d_k$ of them:
+#
+# $$\text{Var}(q \cdot k) = d_k \qquad \text{Var}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right) = 1$$
+#
+# So without scaling, wider heads have wilder scores. Softmax of wild scores gives nearly all the weight to
+# one key, its gradient is then nearly zero, and learning stalls. Measure it: draw many pairs and see.
+
+
+# %%
+def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | None = None) -> tuple[float, float]:
+    """Measure the variance of dot products of random vectors, plain and scaled.
+
+    Gives two numbers:
+
+    - the first number is the variance of q·k over `samples` pairs of standard normal vectors of
+      length d_k, near d_k
+    - the second is the variance of q·k / √d_k, near 1
+    - with a generator, every random draw comes from it and advances it
+    - with the same generator state the result is the same
+    - without a generator, torch's global one is used
+    """
+    # TODO: Draw the pairs with `torch.randn`, take their dot products, and return the two variances.
+    q = torch.randn(samples, d_k, generator=generator)
+    k = torch.randn(samples, d_k, generator=generator)
+    scores = (q * k).sum(dim=1)
+    return scores.var().item(), (scores / d_k**0.5).var().item()

@@ -1,0 +1,154 @@
+"""The example class, graded in one run as `make grade` does, and what each of its students must get for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import jsonschema
+import pytest
+
+from grader.course import ROOT
+
+# Of the points of each exercise, in the course's order.
+EARNED = {
+    "ada": ("all", "all", "all", "all", "all", "all"),
+    "bela": ("all", "all", "all", "all", "all", "all"),
+    "chen": ("all", "some", "some", "some", "none", "none"),
+    "dina": ("all", "all", "all", "all", "some", "all"),
+    "emil": ("all", "all", "all", "none", "all", "all"),
+    "farah": ("all", "none", "none", "some", "some", "some"),
+    "gus": ("none", "none", "none", "none", "none", "none"),
+    "mallory": ("all", "none", "none", "none", "none", "none"),
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Every student's report, by the student's name."""
+    folder = tmp_path_factory.mktemp("reports")
+    command = [sys.executable, "-m", "grader", "grade", str(ROOT / "examples" / "class"), "--out", str(folder)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+
+
+def exercises(report: dict[str, Any]) -> dict[str, Any]:
+    return report["units"]["self_attention"]["exercises"]
+
+
+def misconceptions(report: dict[str, Any]) -> dict[str, list[str]]:
+    return {
+        name: [found["name"] for found in exercise["misconceptions"]]
+        for name, exercise in exercises(report).items()
+        if exercise["misconceptions"]
+    }
+
+
+def messages(report: dict[str, Any], kind: str) -> list[tuple[str, int, str]]:
+    return [
+        (message["file"], message["line"], message["text"]) for message in report["messages"] if message["kind"] == kind
+    ]
+
+
+def test_every_student_of_the_class_gets_a_report(reports: dict[str, dict[str, Any]]) -> None:
+    assert list(reports) == list(EARNED)
+
+
+@pytest.mark.parametrize("student", EARNED)
+def test_each_student_earns_what_the_answers_are_worth(reports: dict[str, dict[str, Any]], student: str) -> None:
+    def share(exercise: dict[str, Any]) -> str:
+        return {0: "none", exercise["possible"]: "all"}.get(exercise["points"], "some")
+
+    assert tuple(map(share, exercises(reports[student]).values())) == EARNED[student]
+
+
+@pytest.mark.parametrize("student", EARNED)
+def test_each_report_keeps_to_the_published_schema(reports: dict[str, dict[str, Any]], student: str) -> None:
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(reports[student], schema, cls=jsonschema.Draft202012Validator)
+
+
+def test_right_answers_have_full_marks_and_no_misconception_whatever_their_style(
+    reports: dict[str, dict[str, Any]],
+) -> None:
+    for student in ("ada", "bela"):
+        assert reports[student]["points"] == reports[student]["possible"]
+        assert misconceptions(reports[student]) == {}
+
+
+def test_prints_cost_nothing_and_are_kept(reports: dict[str, dict[str, Any]]) -> None:
+    assert any("bela: torch" in text for _, _, text in messages(reports["bela"], "printed"))
+
+
+def test_a_mistyped_square_root_is_named(reports: dict[str, dict[str, Any]]) -> None:
+    assert misconceptions(reports["chen"])["scaled_dot_product_attention"] == ["half_instead_of_root"]
+
+
+def test_what_is_not_written_yet_is_called_so(reports: dict[str, dict[str, Any]]) -> None:
+    first = [exercise["tests"][0]["reason"] for exercise in exercises(reports["gus"]).values()]
+    assert set(first) == {"It is not written yet."}
+
+
+def test_a_notebook_loses_nothing_by_a_cell_that_raises(reports: dict[str, dict[str, Any]]) -> None:
+    [(file, line, text)] = messages(reports["dina"], "not run")
+    assert (line, "embeddings" in text) == (3, True)
+    assert file.startswith("self_attention.ipynb, cell ")
+
+
+def test_checking_one_bias_of_three_loses_the_points_of_the_other_two(reports: dict[str, dict[str, Any]]) -> None:
+    lost = [test["name"] for test in exercises(reports["dina"])["transfer_weights"]["tests"] if not test["points"]]
+    assert lost == ["a_bias_in_W_key_is_refused", "a_bias_in_W_value_is_refused"]
+
+
+def test_a_syntax_error_costs_the_class_it_stands_in_and_is_shown_with_its_line(
+    reports: dict[str, dict[str, Any]],
+) -> None:
+    source = (ROOT / "examples" / "class" / "emil" / "exercises" / "self_attention.py").read_text(encoding="utf-8")
+    [(file, line, _)] = messages(reports["emil"], "not run")
+    assert file == "self_attention.py"
+    assert source.splitlines()[line - 1].lstrip().startswith("return scaled_dot_product_attention(self.W_query")
+
+
+def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, Any]]) -> None:
+    assert misconceptions(reports["farah"]) == {
+        "scaled_dot_product_attention": ["softmax_over_queries"],
+        "SelfAttention_v1": ["plain_tensors"],
+        "SelfAttention_v2": ["scaled_by_number_of_tokens_in_v2"],
+        "transfer_weights": ["handed_over_without_transposing"],
+        "dot_product_variance": ["standard_deviations"],
+    }
+
+
+def test_nothing_that_a_hostile_student_prints_or_forges_changes_a_grade(reports: dict[str, dict[str, Any]]) -> None:
+    honest = exercises(reports["mallory"])["project_qkv"]
+    assert reports["mallory"]["points"] == honest["points"] == honest["possible"]
+
+
+def test_a_hostile_student_finds_neither_the_hidden_tests_nor_the_solutions(
+    reports: dict[str, dict[str, Any]],
+) -> None:
+    [(_, _, printed), *_] = messages(reports["mallory"], "printed")
+    hidden = [*(ROOT / "grader" / "suites" / "self_attention").glob("*.py"), ROOT / "solutions" / "self_attention.py"]
+    lines = {line.strip() for path in hidden for line in path.read_text(encoding="utf-8").splitlines()}
+    assert not {line for line in map(str.strip, printed.splitlines()) if len(line) > 8} & lines
+    assert str(ROOT) not in json.dumps(reports["mallory"])
+
+
+def test_the_readme_quotes_what_chen_reads(reports: dict[str, dict[str, Any]]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
+    test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", readme, re.DOTALL))
+    assert test in exercise["tests"]
+    assert misconception in exercise["misconceptions"]
+
+
+def test_the_readmes_picture_shows_these_points(reports: dict[str, dict[str, Any]]) -> None:
+    picture = (ROOT / "docs" / "grade.svg").read_text(encoding="utf-8")
+    shown = " ".join(re.findall(r"<text [^>]*>([^<]*)</text>", picture)).replace("&#160;", " ").split()
+    for student, report in reports.items():
+        total = f"{report['points']}/{report['possible']}"
+        assert total in shown[shown.index(student) + 1 :][:2], "draw it anew: make grade, then docs/picture.py"
