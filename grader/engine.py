@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import lockdown
-from grader.sandbox.door import Door, ForkServer, Limits, ServerLost, Source
+from grader.sandbox.door import Door, ForkServer, Limits, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -204,11 +204,6 @@ class Engine:
         self.tell({"number": grader.number, **result})
 
     # -- a grader's process ---------------------------------------------------------------------------------
-
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
-        """Ends the grading where the server was lost: that is our fault, and no outcome of a student's."""
-        if call.excinfo and isinstance(call.excinfo.value, ServerLost):
-            raise call.excinfo.value
 
     def grade(self, session: pytest.Session, request: dict[str, Any]) -> dict[str, Any]:
         """Runs the suites of a submission's units over its door: outcomes, messages, and pytest's own report."""

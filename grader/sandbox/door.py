@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,7 @@ PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 START_SECONDS = 120
 END_SECONDS = 10
 OPTIMISERS = re.compile(r"\boptim\b")
+SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
 MAX_NAMES = 100
 READ_BYTES = 2**20
@@ -133,6 +135,7 @@ class ForkServer:
         from grader.sandbox import server
 
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -140,7 +143,7 @@ class ForkServer:
                 ours.close()
                 from grader.sandbox import lockdown
 
-                lockdown.die_with_parent(os.getppid())
+                lockdown.die_with_parent(parent)
                 server.main(theirs)
                 code = 0
             finally:
@@ -305,7 +308,7 @@ def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
     detail = str(error.get("text", ""))
     place = (line if isinstance(line, int) else None, file if isinstance(file, str) else None)
     if types[:1] == ("Undefined",):
-        raise NotDefined(f"{detail}."[:200])
+        raise NotDefined(f"{_plain(detail)}.")
     if types[:1] in (("Unsupported",), ("Unsendable",)):
         raise Refused(_sentence(detail))
     raise Raised(tuple(name for name in types if _is_error_name(name)) or ("Exception",), detail, *place)
@@ -317,8 +320,14 @@ def _is_error_name(name: str) -> bool:
 
 
 def _sentence(text: str) -> str:
-    text = text[:200]
+    text = _plain(text)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _plain(text: str) -> str:
+    """One line of words. The student's process has worded it, and it becomes part of a reason, which is printed to
+    terminals and to the logs of workflows, where some signs are obeyed."""
+    return " ".join(SIGNS.sub(" ", text[:200]).split())
 
 
 class Door:
@@ -339,7 +348,7 @@ class Door:
         self._printed = bytearray()
         self._printed_bytes = 0
         self._process: Process | None = None
-        self._starts = 0
+        self._starts: Counter[str] = Counter()
         self._number = 0
         self._loaded: set[str] = set()
         self._fatal: dict[str, list[Lost]] = {unit: [] for unit in sources}
@@ -402,8 +411,8 @@ class Door:
     # -- the process ----------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self._starts += 1
-        if self._starts > MAX_STARTS:
+        self._starts[self._account] += 1
+        if self._starts[self._account] > MAX_STARTS:
             raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
         if self.server is None:
             self._process = PractisingProcess(self._mentions_optimisers())
@@ -583,7 +592,7 @@ def _lost(failure: Any) -> Lost:
         f"It raised {kind}." if kind != "SyntaxError" else "It is not valid Python.",
         str(failure.get("text", "")),
         line if isinstance(line, int) else None,
-        file if isinstance(file, str) else None,
+        _plain(file) if isinstance(file, str) else None,
     )
 
 

@@ -11,7 +11,6 @@ import torch
 from grader.sandbox import door, wire
 from grader.sandbox.worker import Worker
 
-
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
 

@@ -20,6 +20,7 @@ __tracebackhide__ = True
 # Sums of some ten products of standard normals in float32 err by about 1e-6; the slips that learners make move
 # values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
+KEPT_NUMBERS = 10_000
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
 
@@ -70,7 +71,8 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
         _note(f"no tensor but {_kind(value)}")
         raise Wrong(f"A tensor was expected; yours gave {_kind(value)}.")
     if shape is not None and value.shape != torch.Size(shape):
-        _note(value)
+        # What is noted is kept until the diagnosis, and a wrong shape may be as large as the door lets through.
+        _note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
         raise Wrong(f"The result has the wrong shape: {tuple(value.shape)}.")
     return value
 

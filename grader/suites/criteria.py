@@ -112,6 +112,8 @@ def judge(error: BaseException | None) -> Outcome:
     match error:
         case None:
             return Outcome(True, sightings=seen)
+        case door.ServerLost():
+            raise error  # our fault, and no outcome of a student's
         case Wrong():
             return Outcome(False, "wrong", error.reason, sightings=seen)
         case door.Raised():

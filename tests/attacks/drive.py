@@ -1,0 +1,106 @@
+"""Run as a program, by whichever user is to grade: every attack alone, and all of them between honest students.
+
+`drive.py BASE`: BASE holds a course, a class of submissions and an empty folder for the reports.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.batch import Engine
+from grader.course import ROOT, load_course
+from grader.grade import Rubric, make_report
+from grader.report import write_report
+from grader.submission import Submission, read_submission
+
+HONEST = ("honest", "honest_part")
+NEIGHBOUR = "neighbour_before_"
+PR_SET_CHILD_SUBREAPER = 36
+SECONDS_TO_END = 10
+
+
+def drive(base: Path) -> None:
+    """Writes BASE/reports/<how>/…, and in BASE/reports/drive.json what this program saw of the world."""
+    assert base / "course" == ROOT, "this is about another copy of the grader"
+    # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    course = load_course()
+    now = datetime.datetime.now(datetime.UTC)
+    attacks = sorted(path.name for path in (base / "class").iterdir() if path.name not in HONEST)
+    faults: list[str] = []
+
+    def submission(name: str, student: str) -> Submission:
+        return read_submission(student, base / "class" / name, course.units, ROOT / "exercises")
+
+    with Engine() as engine:
+        greeting = engine.greeting()
+        rubric = Rubric(greeting["criteria"])
+
+        def grade(how: str, submissions: Iterable[Submission], at_once: int) -> None:
+            for graded, result in engine.grade(submissions, at_once):
+                if "fault" in result:
+                    faults.append(f"{graded.student}, {how}: {result['fault']}\n{engine.last_words()}")
+                    continue
+                report = make_report(graded, result, rubric, course, greeting["missing"], greeting["versions"], now)
+                write_report(report, result["pytest"], base / "reports" / how)
+
+        for name in HONEST:
+            grade("alone", [submission(name, name)], 1)
+        before = contents(base)
+        for name in attacks:
+            grade("alone", [submission(name, name)], 1)
+        queue = [one for name in attacks for one in (submission("honest", NEIGHBOUR + name), submission(name, name))]
+        grade("batch", [*queue, submission("honest", f"{NEIGHBOUR}the_end")], 2)
+        after = contents(base)
+
+    seen = {
+        "faults": faults,
+        "changed": sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)),
+        "left_running": left_running(),
+        "user": os.geteuid(),
+    }
+    (base / "reports" / "drive.json").write_text(json.dumps(seen), encoding="utf-8")
+
+
+def contents(base: Path) -> dict[str, str]:
+    """Everything in BASE but the reports: what kind of thing it is, and what it holds."""
+    found = {}
+    for path in base.rglob("*"):
+        name = path.relative_to(base).as_posix()
+        if name.partition("/")[0] != "reports":
+            status = path.lstat()
+            held = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+            found[name] = f"{status.st_mode:o} {status.st_uid} {status.st_nlink} {held}"
+    return found
+
+
+def left_running() -> list[str]:
+    """The names of descendants that do not end of themselves, now that the engine has."""
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(SECONDS_TO_END)
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return []
+    except TimeoutError:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in children]
+    finally:
+        signal.alarm(0)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError
+
+
+if __name__ == "__main__":
+    drive(Path(sys.argv[1]))

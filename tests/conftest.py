@@ -1,0 +1,73 @@
+"""What many tests share: a fork server, doors, two courses to grade with, and the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+
+from grader.batch import Engine
+from grader.sandbox.door import Door, ForkServer, Limits, Source
+
+LIMITS = {"call_seconds": 5, "unit_seconds": 20, "cpu_seconds": 30, "memory_mb": 2048, "output_kb": 64}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer.spawned()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def open_door(server: ForkServer) -> Iterator[Callable[..., Door]]:
+    """Opens the door to source texts: one unit called `answers`, or several by name."""
+    doors: list[Door] = []
+
+    def open_door(units: str | dict[str, str], **limits: int | float) -> Door:
+        texts = {"answers": units} if isinstance(units, str) else units
+        sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in texts.items()}
+        doors.append(Door(server, sources, Limits(**{**LIMITS, **limits})))  # type: ignore[arg-type]
+        return doors[-1]
+
+    yield open_door
+    for door in doors:
+        door.close()
+
+
+@pytest.fixture(scope="session")
+def started_engine() -> Iterator[tuple[Engine, dict[str, Any]]]:
+    with Engine() as engine:
+        yield engine, engine.greeting()
+
+
+@pytest.fixture
+def engine(started_engine: tuple[Engine, dict[str, Any]]) -> Engine:
+    """The grading engine of this repository's own course, which has said its greeting."""
+    return started_engine[0]
+
+
+@pytest.fixture
+def greeting(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
+    return started_engine[1]
+
+
+@pytest.fixture(scope="session")
+def quick_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of this course whose limits are small, so that code that hangs is given up on soon."""
+    return courses.copy_course(tmp_path_factory.mktemp("quick"), call_seconds=1, unit_seconds=6)
+
+
+@pytest.fixture(scope="session")
+def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course of one unit and three criteria, graded by a copy of this grader. Five points are to be had."""
+    return courses.make_small_course(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture
+def own_small_course(tmp_path: Path) -> Path:
+    """The same, for a test that changes it."""
+    return courses.make_small_course(tmp_path / "course")

@@ -1,0 +1,214 @@
+"""From inside a student's process: nothing of the machine is there, and nothing beyond computing works."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+
+import processes
+import pytest
+
+from grader.sandbox import lockdown
+from grader.sandbox.door import Door, ForkServer
+from grader.sandbox.student import Student
+
+Opens = Callable[..., Door]
+
+INSIDE = """\
+import builtins, ctypes, errno, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
+import importlib, mmap, multiprocessing, pathlib, shutil, sqlite3
+import torch
+
+def attempt(text):
+    try:
+        return f"worked: {eval(text)!r}"
+    except Exception as error:
+        return type(error).__name__
+
+def call(number, *arguments):
+    libc = ctypes.CDLL(None, use_errno=True)
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(argument) for argument in arguments])
+    return errno.errorcode[ctypes.get_errno()] if result < 0 else f"worked: {result}"
+
+def evaluate(text):
+    return eval(text)
+
+def threads():
+    started, stop = 0, threading.Event()
+    try:
+        while started < 10**5:
+            threading.Thread(target=stop.wait, daemon=True).start()
+            started += 1
+    except Exception as error:
+        return started, type(error).__name__
+    finally:
+        stop.set()
+"""
+
+
+@pytest.fixture
+def inside(open_door: Opens) -> Student:
+    return Student(open_door(INSIDE), "answers")
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "open('/etc/passwd').read()",
+        "open('/tmp/new', 'w')",
+        "open(__file__)",
+        "os.stat('/')",
+        "os.lstat('/etc/passwd')",
+        "os.readlink('/proc/self/exe')",
+        "os.listdir('/')",
+        "os.listdir('/proc/self/fd')",
+        "os.access('/', os.R_OK) and 1 / 1 or 1 / 0",
+        "os.getcwd()",
+        "os.chdir('/tmp')",
+        "os.mkdir('/tmp/new')",
+        "os.unlink('/etc/passwd')",
+        "os.rename('/tmp', '/tmp2')",
+        "os.symlink('/', '/tmp/link')",
+        "os.chmod('/tmp', 0o777)",
+        "pathlib.Path('/proc/self/environ').read_bytes()",
+        "shutil.copy('/etc/passwd', '/tmp/x')",
+        "tempfile.TemporaryFile()",
+        "torch.save(torch.ones(1), '/tmp/x')",
+        "torch.load('/tmp/x')",
+        "ctypes.CDLL('libm.so.6.1')",
+        "sqlite3.connect('/tmp/new.db')",
+        "mmap.mmap(3, 4096)",
+        "socket.socket()",
+        "socket.create_connection(('127.0.0.1', 22))",
+        "socket.socketpair()",
+        "socket.getaddrinfo('example.org', 80)",
+        "os.fork()",
+        "os.execv('/bin/true', ['true'])",
+        "os.system('true') and 1 / 0",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "subprocess.run(['true'])",
+        "multiprocessing.Process(target=print).start()",
+        "os.kill(os.getppid(), signal.SIGKILL)",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "os.killpg(0, signal.SIGKILL)",
+        "os.setuid(0)",
+        "os.pipe()",
+        "os.memfd_create('x')",
+        "os.nice(-1)",
+        "os.sched_setaffinity(0, {0})",
+        "os.setsid()",
+        "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
+        "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+        "importlib.import_module('antigravity')",
+    ],
+)
+def test_what_reaches_beyond_the_process_fails(inside: Student, attempt: str) -> None:
+    result = inside.attempt(attempt)
+    assert not result.startswith("worked"), result
+
+
+SYSTEM_CALLS = {
+    "fork": 57, "vfork": 58, "execve": 59, "kill": 62, "tkill": 200, "tgkill": 234, "ptrace": 101, "open": 2,
+    "openat": 257, "openat2": 437, "stat": 4, "statx": 332, "newfstatat": 262, "readlink": 89, "getdents64": 217,
+    "socket": 41, "socketpair": 53, "connect": 42, "sendmsg": 46, "recvmsg": 47, "mount": 165, "unshare": 272,
+    "setns": 308, "chroot": 161, "pivot_root": 155, "io_uring_setup": 425, "io_uring_enter": 426,
+    "memfd_create": 319, "memfd_secret": 447, "keyctl": 250, "add_key": 248, "request_key": 249, "shmget": 29,
+    "shmat": 30, "msgget": 68, "semget": 64, "mq_open": 240, "bpf": 321, "perf_event_open": 298,
+    "userfaultfd": 323, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_open": 434, "pidfd_getfd": 438,
+    "kcmp": 312, "seccomp": 317, "prctl": 157, "personality": 135, "setuid": 105, "setresuid": 117, "capset": 126,
+    "init_module": 175, "iopl": 172, "reboot": 169, "settimeofday": 164, "inotify_init1": 294,
+    "fanotify_init": 300, "open_by_handle_at": 304, "execveat": 322, "ioctl": 16, "sendfile": 40, "splice": 275,
+    "eventfd2": 290, "timerfd_create": 283, "epoll_create1": 291, "landlock_create_ruleset": 444,
+}  # fmt: skip
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+@pytest.mark.parametrize("name", SYSTEM_CALLS)
+def test_system_calls_that_are_not_listed_are_refused(inside: Student, name: str) -> None:
+    assert inside.call(SYSTEM_CALLS[name], 0, 0, 0, 0) == "EPERM"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+def test_no_process_or_namespace_is_made_by_clone(inside: Student) -> None:
+    clone, clone3, sigchld, thread, new_user, new_namespace = 56, 435, 17, 0x10000, 0x10000000, 0x20000
+    assert inside.call(clone, sigchld, 0, 0, 0) == "EPERM"
+    assert inside.call(clone, new_user | sigchld, 0, 0, 0) == "EPERM"
+    assert inside.call(clone, thread | new_user, 0, 0, 0) == "EPERM"
+    assert inside.call(clone, thread | new_namespace, 0, 0, 0) == "EPERM"
+    assert inside.call(clone3, 0, 0) == "ENOSYS"
+
+
+def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> None:
+    assert inside.evaluate("dict(os.environ)") == {}
+    assert inside.evaluate("ctypes.CDLL(None).getenv(b'PATH')") == 0
+    assert inside.evaluate("sys.argv") == [""]
+    assert inside.evaluate("sys.path") == []
+
+
+def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
+    loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
+    assert set(loaded) <= {
+        "grader", "grader.sandbox", "grader.sandbox.door", "grader.sandbox.loading", "grader.sandbox.lockdown",
+        "grader.sandbox.server", "grader.sandbox.standins", "grader.sandbox.toolbox", "grader.sandbox.wire",
+        "grader.sandbox.worker",
+    }  # fmt: skip
+    assert inside.evaluate("sorted({'pytest', 'pydantic', 'yaml'} & set(sys.modules))") == []
+
+
+def test_only_the_empty_input_the_output_and_the_connection_are_open(inside: Student, server: ForkServer) -> None:
+    inside.evaluate("0")
+    [child] = processes.children(server.pid)
+    assert {path.name for path in Path(f"/proc/{child}/fd").iterdir()} == {"0", "1", "2", "3"}
+    assert inside.evaluate("sys.stdin.read()") == ""
+
+
+def test_the_limits_are_those_of_the_course(open_door: Opens) -> None:
+    inside = Student(open_door(INSIDE, cpu_seconds=11, memory_mb=1500), "answers")
+    assert inside.evaluate("resource.getrlimit(resource.RLIMIT_CPU)") == (11, 11)
+    assert inside.evaluate("resource.getrlimit(resource.RLIMIT_AS)") == (1500 * 2**20, 1500 * 2**20)
+    assert inside.evaluate("resource.getrlimit(resource.RLIMIT_FSIZE)") == (0, 0)
+
+
+def test_memory_beyond_the_limit_is_refused_and_the_process_lives_on(inside: Student) -> None:
+    assert inside.attempt("bytearray(3 * 2**30)") == "MemoryError"
+    assert inside.attempt("torch.ones(2**30)") == "RuntimeError"
+    assert inside.evaluate("1") == 1
+
+
+def test_threads_work_until_the_memory_for_them_ends(inside: Student) -> None:
+    started, error = inside.threads()
+    assert 10 < started < 1000
+    assert error in ("RuntimeError", "MemoryError")
+    assert inside.evaluate("torch.ones(3) @ torch.ones(3)").item() == 3.0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
+def test_under_root_the_process_is_nobodys(inside: Student, server: ForkServer) -> None:
+    assert inside.evaluate("[os.getuid(), os.geteuid(), os.getgid()]") == [lockdown.NOBODY] * 3
+    [child] = processes.children(server.pid)
+    assert set(processes.status(child)["Uid"].split()) == {str(lockdown.NOBODY)}
+    assert processes.status(child)["CapEff"] == "0" * 16
+
+
+def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, server: ForkServer) -> None:
+    inside.evaluate("0")
+    [child] = processes.children(server.pid)
+    status = processes.status(child)
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_optimisers_work_where_the_source_asks_for_them(open_door: Opens) -> None:
+    source = """\
+import torch
+def train():
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimiser = torch.optim.AdamW([weight], lr=0.1)
+    for _ in range(20):
+        optimiser.zero_grad()
+        (weight**2).sum().backward()
+        optimiser.step()
+    return weight.abs().item()
+"""
+    assert Student(open_door(source), "answers").train() < 0.5

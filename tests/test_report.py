@@ -1,0 +1,110 @@
+"""The report has one published form, and is written whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pydantic
+import pytest
+
+from grader import report
+from grader.course import ROOT
+
+SCHEMA = ROOT / "docs" / "report.schema.json"
+WRITE_ANEW = (
+    "python -c 'from pathlib import Path; from grader.report import json_schema; "
+    'Path("docs/report.schema.json").write_text(json_schema(), encoding="utf-8")\''
+)
+
+REPORT: dict[str, Any] = {
+    "schema": "attention-from-scratch/report/v1",
+    "student": "ada",
+    "commit": None,
+    "points": 1,
+    "possible": 2,
+    "units": {
+        "sums": {
+            "points": 1,
+            "possible": 2,
+            "feedback": "sentence",
+            "remarks": [],
+            "exercises": {
+                "add": {
+                    "points": 1,
+                    "possible": 2,
+                    "tests": [
+                        {"name": "a", "outcome": "passed", "points": 1, "possible": 1, "sentence": "A", "reason": None},
+                        {"name": "b", "outcome": "failed", "points": 0, "possible": 1, "sentence": "B", "reason": "É"},
+                    ],
+                    "misconceptions": [{"name": "subtracts", "sentence": "Not so."}],
+                    "waiting_for": None,
+                    "remarks": [],
+                }
+            },
+        }
+    },
+    "messages": [
+        {"unit": "sums", "exercise": None, "kind": "printed", "text": "hello", "file": None, "line": None},
+    ],
+    "timing": {"started": "2027-01-01T00:00:00+00:00", "seconds": 0.5},
+    "isolation": {"enough": True, "layers": {"seccomp": True}},
+    "versions": {"grader": "0"},
+    "digest": "0" * 64,
+}  # fmt: skip
+
+
+def test_the_published_schema_is_in_step_with_the_model() -> None:
+    is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == report.json_schema()
+    assert is_in_step, f"docs/report.schema.json is out of step with grader/report.py; write it anew:\n{WRITE_ANEW}"
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(report.json_schema()))
+
+
+def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
+    text = report.Report.model_validate(REPORT).to_json()
+    assert json.loads(text) == REPORT
+    assert text.endswith("}\n")
+    jsonschema.validate(json.loads(text), json.loads(report.json_schema()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "attention-from-scratch/report/v2"},
+        {"points": -1},
+        {"points": 0.5},
+        {"digest": "abc"},
+        {"grade": 1},
+        {"messages": [{}]},
+    ],
+    ids=str,
+)
+def test_what_is_not_of_that_form_fits_neither_the_model_nor_the_schema(change: dict[str, Any]) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        report.Report.model_validate({**REPORT, **change})
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**REPORT, **change}, json.loads(report.json_schema()))
+
+
+def test_the_students_file_and_the_instructors_are_kept_apart(tmp_path: Path) -> None:
+    path = report.write_report(report.Report.model_validate(REPORT), {"tests": []}, tmp_path)
+    assert path == tmp_path / "ada.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == REPORT
+    assert json.loads((tmp_path / "instructor" / "ada.pytest.json").read_text()) == {"tests": []}
+
+
+def test_without_a_report_of_pytests_the_instructor_gets_none(tmp_path: Path) -> None:
+    report.write_report(report.Report.model_validate(REPORT), None, tmp_path)
+    assert list((tmp_path / "instructor").iterdir()) == []
+
+
+def test_where_the_instructors_file_cannot_be_written_the_students_is_not_either(tmp_path: Path) -> None:
+    (tmp_path / "instructor").write_text("a file where the folder belongs")
+    with pytest.raises(OSError, match="exists"):
+        report.write_report(report.Report.model_validate(REPORT), {}, tmp_path)
+    assert not (tmp_path / "ada.json").exists()
