@@ -47,8 +47,12 @@ MAX_NAMES = 100
 READ_BYTES = 2**20
 
 
-class ServerLost(Exception):
-    """The fork server is gone: the grader's own fault, never the student's."""
+class OurFault(Exception):
+    """The grader's own fault, never the student's: no outcome may come of it."""
+
+
+class ServerLost(OurFault):
+    """The fork server is gone, or did not do what it is there for."""
 
 
 class Failure(Exception):

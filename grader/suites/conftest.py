@@ -158,7 +158,7 @@ def student(request: pytest.FixtureRequest) -> Student:
 @pytest.fixture
 def fresh(request: pytest.FixtureRequest) -> Fresh:
     """Draws this test's own inputs."""
-    return Fresh(request.node.stash[CRITERION].seed)
+    return request.node.stash[CRITERION].fresh()
 
 
 def _door(config: pytest.Config) -> Door:

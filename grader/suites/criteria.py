@@ -32,18 +32,28 @@ class Criterion:
     function: Callable[..., None]
     version: str
 
-    @property
-    def seed(self) -> int:
-        """Fixed for each test and course version: 'fresh' inputs are other than the examples, not other each time."""
-        text = f"{self.version}/{self.unit}/{self.name}"
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
+    def fresh(self) -> Fresh:
+        """Draws this test's own inputs: other than the worked examples, and the same in every run of a course version."""
+        return Fresh(self._seed("inputs"))
 
     def prepare(self, asked: Asked) -> Student:
-        """Loads the unit over there and gives every global random state there a beginning of its own."""
-        asked.load(self.unit)
-        student = Student(asked, self.unit)
-        student.seed(self.seed)
+        """Loads the unit over there and gives every global random state there a beginning of its own.
+
+        Not the one that the inputs are drawn from: nobody over there is to know them before they come.
+        """
+        try:
+            asked.load(self.unit)
+            student = Student(asked, self.unit)
+            student.seed(self._seed("student"))
+        except (door.Failure, door.OurFault):
+            raise
+        except Exception as error:
+            raise door.OurFault(f"{self.name} could not be prepared: {error!r}") from error
         return student
+
+    def _seed(self, purpose: str) -> int:
+        text = f"{self.version}/{self.unit}/{self.name}/{purpose}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
     def run(self, asked: Asked) -> Outcome:
         """One run, outside pytest."""
@@ -51,7 +61,7 @@ class Criterion:
         try:
             student = self.prepare(asked)
             wanted = inspect.signature(self.function).parameters
-            given = {"student": student, "fresh": Fresh(self.seed)}
+            given = {"student": student, "fresh": self.fresh()}
             self.function(**{name: given[name] for name in wanted})
         except Exception as error:
             return judge(error)
@@ -112,8 +122,8 @@ def judge(error: BaseException | None) -> Outcome:
     match error:
         case None:
             return Outcome(True, sightings=seen)
-        case door.ServerLost():
-            raise error  # our fault, and no outcome of a student's
+        case door.OurFault():
+            raise error
         case Wrong():
             return Outcome(False, "wrong", error.reason, sightings=seen)
         case door.Raised():

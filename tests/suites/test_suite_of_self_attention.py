@@ -128,9 +128,9 @@ def test_the_suite_asks_about_the_exercises_of_the_course() -> None:
     assert {mistake.exercise for mistake in KNOWN} == set(COURSE.units[UNIT].exercises)
 
 
-def test_no_two_criteria_share_a_name_or_a_seed() -> None:
+def test_no_two_criteria_share_a_name_or_their_inputs() -> None:
     assert len({criterion.name for criterion in CRITERIA}) == len(CRITERIA)
-    assert len({criterion.seed for criterion in CRITERIA}) == len(CRITERIA)
+    assert len({criterion.fresh()(1).item() for criterion in CRITERIA}) == len(CRITERIA)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA, ids=lambda criterion: criterion.name)
