@@ -13,18 +13,9 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any
 
-from grader.course import ROOT
+from grader.sandbox.processes import start_module
 from grader.submission import Submission
 
-ENVIRONMENT = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "TZ": "UTC",
-    "HOME": "/nonexistent", "PYTHONUTF8": "1",
-    # A regrade must see sets in the same order.
-    "PYTHONHASHSEED": "0",
-    # One thread: a forked child cannot use its parent's.
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-}  # fmt: skip
 ERROR_LINES = 12
 
 
@@ -36,16 +27,10 @@ class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
     def __init__(self, isolated: bool = sys.platform == "linux") -> None:
-        code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from grader.engine import main; sys.exit(main())"
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-c", code, *([] if isolated else ["--practice"])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=ENVIRONMENT,
-            cwd="/",
-        )
+        practice = [] if isolated else ["--practice"]
+        pipe = subprocess.PIPE
+        self._process = start_module("grader.engine", *practice, stdin=pipe, stdout=pipe, stderr=self._errors)
         # Read all the time: an engine that waits to be read from would not read what it is being sent.
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, daemon=True)

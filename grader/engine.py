@@ -21,15 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import lockdown
-from grader.sandbox.door import Door, ForkServer, Limits, Source
+from grader.sandbox.processes import ForkServer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pytest
 
-    from grader.course import Course
-    from grader.submission import UnitSource
     from grader.suites.criteria import Criterion, Outcome
 
 SUITES = Path(__file__).resolve().parent / "suites"
@@ -41,16 +37,6 @@ PYTEST_OPTIONS = [
 # What a grader may take beyond the limits of its submission, before it counts as hung itself.
 GRACE_SECONDS = 60
 READ_BYTES = 2**20
-
-
-def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> Door:
-    """A door for a submission's units, with the course's limits."""
-    limits = course.limits
-    return Door(
-        server,
-        {unit: Source.of(source.filename, source.cells) for unit, source in units.items()},
-        Limits(limits.call_seconds, limits.unit_seconds, limits.cpu_seconds, limits.memory_mb, limits.output_kb),
-    )
 
 
 @dataclass
@@ -213,7 +199,7 @@ class Engine:
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
         units = {unit: UnitSource(**source) for unit, source in request["units"].items()}
-        door = open_door(self.server, units, config.stash[conftest.COURSE])
+        door = conftest.open_door(self.server, units, config.stash[conftest.COURSE])
         config.stash[conftest.DOOR] = door
         config.stash[conftest.MESSAGES] = []
         items = [item for item in session.items if item.stash[conftest.CRITERION].unit in units]
@@ -271,6 +257,8 @@ def main() -> int:
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     server = None if "--practice" in sys.argv else ForkServer.forked()
+    # Only the plugins that are named above: others may be installed, and have a say in what passes.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
     import pytest
 

@@ -10,7 +10,9 @@ import courses
 import pytest
 
 from grader.batch import Engine
-from grader.sandbox.door import Door, ForkServer, Limits, Source
+from grader.course import Limits
+from grader.sandbox.door import Door, Source
+from grader.sandbox.processes import ForkServer
 
 LIMITS = {"call_seconds": 5, "unit_seconds": 20, "cpu_seconds": 30, "memory_mb": 2048, "output_kb": 64}
 

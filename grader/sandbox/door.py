@@ -1,4 +1,4 @@
-"""The trusted side of the door: starts the fork server and the students' processes, and asks them questions.
+"""The trusted side of the door: asks a student's process questions, and starts it anew where it was lost.
 
 Everything that arrives is checked against a deadline for the whole exchange and against the sizes, shapes and
 dtypes that it claims. Whatever goes wrong over there becomes one of a few failures, each with a sentence.
@@ -7,52 +7,28 @@ dtypes that it claims. Whatever goes wrong over there becomes one of a few failu
 from __future__ import annotations
 
 import builtins
-import contextlib
-import json
-import os
 import re
 import select
 import socket
-import subprocess
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
+from grader.course import Limits
 from grader.sandbox import wire
+from grader.sandbox.processes import READ_BYTES, START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
 
-# All that the server and its children may know of the world they were started in. One thread and one hash seed:
-# a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
-ENVIRONMENT = {
-    "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent", "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUTF8": "1",
-}  # fmt: skip
-PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
-START_SECONDS = 120
-END_SECONDS = 10
 OPTIMISERS = re.compile(r"\boptim\b")
 SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
 MAX_NAMES = 100
-READ_BYTES = 2**20
-
-
-class OurFault(Exception):
-    """The grader's own fault, never the student's: no outcome may come of it."""
-
-
-class ServerLost(OurFault):
-    """The fork server is gone, or did not do what it is there for."""
 
 
 class Failure(Exception):
@@ -92,184 +68,6 @@ class TimedOut(Failure):
 
 class Ended(Failure):
     """The process is gone, or sent what no answer looks like and was ended."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """call_seconds and unit_seconds are wall time on this side; the rest binds the student's process itself."""
-
-    call_seconds: float
-    unit_seconds: float
-    cpu_seconds: int
-    memory_mb: int
-    output_kb: int
-
-
-class Process(Protocol):
-    """A student's process as this side sees it: two sockets, and a way to end it that tells how it ended."""
-
-    connection: socket.socket
-    output: socket.socket
-
-    def end(self) -> int: ...
-
-
-class ForkServer:
-    """The fork server, seen from the trusted side."""
-
-    def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None, pid: int) -> None:
-        self.control = control
-        self.process = process
-        self.pid = pid
-
-    @cached_property
-    def missing(self) -> dict[str, str]:
-        """The layers that this system cannot give, each with a sentence; told once the server is ready."""
-        self.control.settimeout(START_SECONDS)
-        try:
-            return json.loads(self.control.recv(READ_BYTES))["missing"]
-        except (OSError, ValueError) as error:
-            raise ServerLost("the fork server did not start") from error
-        finally:
-            self.control.settimeout(None)
-
-    @classmethod
-    def forked(cls) -> ForkServer:
-        """Forks this process as it stands. Only for one that has a single thread and nothing secret loaded yet."""
-        from grader.sandbox import server
-
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                ours.close()
-                from grader.sandbox import lockdown
-
-                lockdown.die_with_parent(parent)
-                server.main(theirs)
-                code = 0
-            finally:
-                os._exit(code)
-        theirs.close()
-        return cls(ours, None, pid)
-
-    @classmethod
-    def spawned(cls) -> ForkServer:
-        """A fresh process with an environment of its own: for programs that have threads or secrets already."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        process = _start("grader.sandbox.server", theirs.fileno(), pass_fds=(theirs.fileno(),))
-        theirs.close()
-        return cls(ours, process, process.pid)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the other end of the control socket is still held."""
-        try:
-            return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-
-    def start(self, limits: Limits, optimisers: bool) -> Process:
-        """A new process for one submission. Raises ServerLost."""
-        pairs = [socket.socketpair() for _ in range(3)]
-        settings = {
-            "cpu_seconds": limits.cpu_seconds,
-            "memory_bytes": limits.memory_mb * 2**20,
-            "optimisers": optimisers,
-        }
-        try:
-            socket.send_fds(self.control, [json.dumps(settings).encode()], [theirs.fileno() for _, theirs in pairs])
-        except OSError as error:
-            for ours, _ in pairs:
-                ours.close()
-            raise ServerLost("the fork server is gone") from error
-        finally:
-            for _, theirs in pairs:
-                theirs.close()
-        return ForkedProcess(*(ours for ours, _ in pairs))
-
-    def close(self) -> None:
-        """Ends the server and every child of its."""
-        self.control.close()
-        if self.process is not None:
-            self.process.wait()
-        else:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
-
-
-def _start(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """A Python process that runs `module` from this very package, and finds no student's file on its path."""
-    code = (
-        f"import sys, runpy; sys.path.insert(0, {PACKAGE_PARENT!r}); runpy.run_module({module!r}, run_name='__main__')"
-    )
-    command = [sys.executable, "-P", "-s", "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, env=ENVIRONMENT, cwd="/", **options)
-
-
-class ForkedProcess:
-    """A locked-down child of the fork server."""
-
-    def __init__(self, connection: socket.socket, output: socket.socket, grip: socket.socket) -> None:
-        self.connection = connection
-        self.output = output
-        self.grip = grip
-
-    def end(self) -> int:
-        """Has the server kill it, unless it has ended; gives its exit code, negative for a signal."""
-        with contextlib.suppress(OSError):
-            self.grip.shutdown(socket.SHUT_WR)
-        self.grip.settimeout(END_SECONDS)
-        try:
-            told = self.grip.recv(READ_BYTES)
-            return int(json.loads(told)["exit"])
-        except (OSError, ValueError) as error:
-            raise ServerLost("the fork server did not say how a process ended") from error
-        finally:
-            for end in (self.connection, self.output, self.grip):
-                end.close()
-
-
-class PractisingProcess:
-    """The same worker in a process started for it, over pipes, where there is no fork. It is not locked in."""
-
-    def __init__(self, optimisers: bool) -> None:
-        pipe = subprocess.PIPE
-        wanted = ["optimisers"] if optimisers else []
-        self.process = _start("grader.sandbox.practice", *wanted, stdin=pipe, stdout=pipe, stderr=pipe)
-        assert self.process.stdin
-        assert self.process.stdout
-        assert self.process.stderr
-        self.connection, far = socket.socketpair()
-        self.output, far_output = socket.socketpair()
-        _pump(far.makefile("rb", buffering=0), self.process.stdin)
-        _pump(self.process.stdout, far.makefile("wb", buffering=0))
-        _pump(self.process.stderr, far_output.makefile("wb", buffering=0))
-        far.close()
-        far_output.close()
-
-    def end(self) -> int:
-        self.process.kill()
-        code = self.process.wait()
-        self.connection.close()
-        self.output.close()
-        return code
-
-
-def _pump(source: Any, sink: Any) -> None:
-    """Copies in a thread of its own: a pipe cannot be waited for with a deadline on every system, a socket can."""
-
-    def copy() -> None:
-        with contextlib.suppress(OSError, ValueError), source, sink:
-            while data := source.read1(READ_BYTES) if hasattr(source, "read1") else source.read(READ_BYTES):
-                sink.write(data)
-                sink.flush()
-
-    threading.Thread(target=copy, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -421,7 +219,9 @@ class Door:
         if self.server is None:
             self._process = PractisingProcess(self._mentions_optimisers())
         else:
-            self._process = self.server.start(self.limits, self._mentions_optimisers())
+            self._process = self.server.start(
+                self.limits.cpu_seconds, self.limits.memory_mb, self._mentions_optimisers()
+            )
         self._process.connection.setblocking(False)
         self._process.output.setblocking(False)
         self._number, self._loaded, self._output_open = 0, set(), True

@@ -17,7 +17,6 @@ import socket
 import sys
 import traceback
 import warnings
-from dataclasses import dataclass
 from types import FrameType
 
 from grader.sandbox import lockdown, wire, worker
@@ -31,14 +30,6 @@ NEVER_IMPORTED = {
     "asynchat", "smtpd", "telnetlib", "uu", "xdrlib", "nntplib", "pipes", "sndhdr", "imghdr", "aifc", "sunau",
     "chunk", "audioop", "ossaudiodev", "spwd", "mailcap",
 }  # fmt: skip
-
-
-@dataclass
-class Child:
-    """A student's process, and the socket by which its grader holds on to it."""
-
-    pid: int
-    grip: socket.socket
 
 
 def preload() -> None:
@@ -86,82 +77,96 @@ def preload_optimisers() -> None:
     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
 
 
-def main(control: socket.socket) -> None:
+class Server:
     """Serves until the last grader closes its end of `control`.
 
     A request is one JSON message with three descriptors: the connection that the child answers on, the socket
     that takes its output, and the grip, which kills the child when its other end closes and tells how it ended.
     """
-    preload()
-    missing = lockdown.missing_layers()
-    program = lockdown.build_filter() if "seccomp" not in missing else None
-    landlock = lockdown.landlock_version()
-    woken, wake = socket.socketpair()
-    for end in (woken, wake):
-        end.setblocking(False)
-    signal.signal(signal.SIGCHLD, _nothing)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
-    control.send(json.dumps({"missing": missing}).encode())
-    children: dict[int, Child] = {}
-    waiting = select.poll()
-    waiting.register(control, select.POLLIN)
-    waiting.register(woken, select.POLLIN)
-    server = os.getpid()
-    while True:
-        for descriptor, _ in waiting.poll():
-            if descriptor == woken.fileno():
-                woken.recv(4096)
-            elif descriptor == control.fileno():
-                try:
-                    request, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 3)
-                except ConnectionResetError:  # closed before our first word was read
-                    request, descriptors = b"", []
-                if not request:
-                    for child in children.values():
-                        os.kill(child.pid, signal.SIGKILL)
-                    return
-                settings = json.loads(request)
-                if settings["optimisers"]:
-                    preload_optimisers()
-                limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"])
-                pid = os.fork()
-                if pid == 0:
-                    _become_student(server, descriptors[0], descriptors[1], limits, program, landlock)
-                for number in descriptors[:2]:
-                    os.close(number)
-                grip = socket.socket(fileno=descriptors[2])
-                children[pid] = Child(pid, grip)
-                waiting.register(grip, select.POLLIN)
-            else:
-                # The grader has let go, or is gone: nothing of this child's may go on.
-                for child in children.values():
-                    if child.grip.fileno() == descriptor:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(child.pid, signal.SIGKILL)
+
+    def __init__(self, control: socket.socket) -> None:
+        preload()
+        missing = lockdown.missing_layers()
+        self.program = lockdown.build_filter() if "seccomp" not in missing else None
+        self.landlock = lockdown.landlock_version()
+        self.control = control
+        # The process of each child, by the descriptor of its grip.
+        self.children: dict[int, tuple[int, socket.socket]] = {}
+        # A child's end writes to `wake`, so that waiting for it and for requests is one.
+        self.woken, wake = socket.socketpair()
+        for end in (self.woken, wake):
+            end.setblocking(False)
+        signal.signal(signal.SIGCHLD, _nothing)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        self.wake = wake
+        control.send(json.dumps({"missing": missing}).encode())
+
+    def serve(self) -> None:
+        waiting = select.poll()
+        waiting.register(self.control, select.POLLIN)
+        waiting.register(self.woken, select.POLLIN)
+        while True:
+            for descriptor, _ in waiting.poll():
+                if descriptor == self.woken.fileno():
+                    self.woken.recv(4096)
+                elif descriptor == self.control.fileno():
+                    grip = self.start_child()
+                    if grip is None:
+                        for pid, _ in self.children.values():
+                            os.kill(pid, signal.SIGKILL)
+                        return
+                    waiting.register(grip, select.POLLIN)
+                else:
+                    # The grader has let go, or is gone: nothing of this child's may go on.
+                    waiting.unregister(descriptor)
+                    if descriptor in self.children:
+                        os.kill(self.children[descriptor][0], signal.SIGKILL)
+            for descriptor in self.reap():
                 with contextlib.suppress(KeyError):
                     waiting.unregister(descriptor)
-        _reap(children, waiting)
+
+    def start_child(self) -> socket.socket | None:
+        """Forks a child for the request that waits, and gives its grip; None where there will be no more."""
+        try:
+            request, descriptors, _, _ = socket.recv_fds(self.control, MAX_REQUEST, 3)
+        except ConnectionResetError:  # closed before our first word was read
+            return None
+        if not request:
+            return None
+        settings = json.loads(request)
+        if settings["optimisers"]:
+            preload_optimisers()
+        connection, output, grip_descriptor = descriptors
+        server = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"])
+            _become_student(server, connection, output, limits, self.program, self.landlock)
+        os.close(connection)
+        os.close(output)
+        grip = socket.socket(fileno=grip_descriptor)
+        self.children[grip_descriptor] = (pid, grip)
+        return grip
+
+    def reap(self) -> list[int]:
+        """Tells the grader of each child that has ended how it did. Gives their grips' descriptors, now closed."""
+        ended = []
+        while self.children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            descriptor = next(number for number, (child, _) in self.children.items() if child == pid)
+            _, grip = self.children.pop(descriptor)
+            with contextlib.suppress(OSError):
+                grip.sendall(json.dumps({"exit": os.waitstatus_to_exitcode(status)}).encode())
+            grip.close()
+            ended.append(descriptor)
+        return ended
 
 
 def _nothing(_signal: int, _frame: FrameType | None) -> None:
     """A handler there only so that the wake-up descriptor is written to."""
-
-
-def _reap(children: dict[int, Child], waiting: select.poll) -> None:
-    """Collects the children that have ended, and tells each one's grader how."""
-    while children:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == 0:
-            return
-        child = children.pop(pid, None)
-        if child is None:
-            continue
-        with contextlib.suppress(KeyError):
-            waiting.unregister(child.grip)
-        with contextlib.suppress(OSError):
-            child.grip.sendall(json.dumps({"exit": os.waitstatus_to_exitcode(status)}).encode())
-        child.grip.close()
 
 
 def _become_student(
@@ -206,4 +211,4 @@ def _keep_only(connection: int, output: int) -> None:
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))
+    Server(socket.socket(fileno=int(sys.argv[1]))).serve()

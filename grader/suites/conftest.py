@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.course import ROOT, Course, load_course
-from grader.sandbox.door import Door, Failure
+from grader.sandbox.door import Door, Failure, Source
+from grader.sandbox.processes import ForkServer
 from grader.sandbox.student import Student
+from grader.submission import SubmissionError, UnitSource, find_submissions, read_submission
 from grader.suites.checks import SEEN
 from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of, judge
 
@@ -20,6 +22,12 @@ DOOR = pytest.StashKey[Door]()
 CRITERION = pytest.StashKey[Criterion]()
 OUTCOME = pytest.StashKey[Outcome]()
 MESSAGES = pytest.StashKey[list[dict[str, Any]]]()
+
+
+def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> Door:
+    """A door for a submission's units, with the course's limits."""
+    sources = {unit: Source.of(source.filename, source.cells) for unit, source in units.items()}
+    return Door(server, sources, course.limits)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,10 +71,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     folder = config.getoption("--submission")
     if folder is None:
         return
-    from grader.engine import open_door
     from grader.sandbox import lockdown
-    from grader.sandbox.door import ForkServer
-    from grader.submission import SubmissionError, find_submissions, read_submission
 
     course = config.stash[COURSE]
     try:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 
 from grader.sandbox import door
+from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
 from grader.suites.checks import SEEN, Sighting, Wrong
 
@@ -33,7 +34,7 @@ class Criterion:
     version: str
 
     def fresh(self) -> Fresh:
-        """Draws this test's own inputs: other than the worked examples, and the same in every run of a course version."""
+        """Draws this test's own inputs: not the worked examples', and the same in every run of a course version."""
         return Fresh(self._seed("inputs"))
 
     def prepare(self, asked: Asked) -> Student:
@@ -45,10 +46,10 @@ class Criterion:
             asked.load(self.unit)
             student = Student(asked, self.unit)
             student.seed(self._seed("student"))
-        except (door.Failure, door.OurFault):
+        except (door.Failure, OurFault):
             raise
         except Exception as error:
-            raise door.OurFault(f"{self.name} could not be prepared: {error!r}") from error
+            raise OurFault(f"{self.name} could not be prepared: {error!r}") from error
         return student
 
     def _seed(self, purpose: str) -> int:
@@ -122,7 +123,7 @@ def judge(error: BaseException | None) -> Outcome:
     match error:
         case None:
             return Outcome(True, sightings=seen)
-        case door.OurFault():
+        case OurFault():
             raise error
         case Wrong():
             return Outcome(False, "wrong", error.reason, sightings=seen)

@@ -10,24 +10,23 @@ import processes
 import pytest
 import torch
 
+from grader.course import Limits
 from grader.sandbox import door as doors
 from grader.sandbox.door import (
     Door,
     Ended,
     Failure,
-    ForkedProcess,
-    ForkServer,
-    Limits,
     NotDefined,
     Raised,
     Refused,
-    ServerLost,
     Source,
     TimedOut,
 )
+from grader.sandbox.processes import ForkedProcess, ForkServer, ServerLost
 from grader.sandbox.student import Student
 
 Opens = Callable[..., Door]
+LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)
 CALL = 0.5
 
 # Forges frames by the very functions that the door uses; a student could write them out as well.
@@ -329,7 +328,7 @@ def test_closing_the_door_leaves_no_process(open_door: Opens, server: ForkServer
 
 
 def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkServer) -> None:
-    process = server.start(Limits(5, 20, 30, 2048, 64), optimisers=False)
+    process = server.start(cpu_seconds=30, memory_mb=2048, optimisers=False)
     [child] = processes.until(lambda: processes.children(server.pid))
     assert isinstance(process, ForkedProcess)
     for end in (process.connection, process.output, process.grip):
@@ -340,7 +339,7 @@ def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkSer
 def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> None:
     server = ForkServer.spawned()
     assert server.missing.keys() <= {"landlock", "user"}
-    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, Limits(5, 20, 30, 2048, 64))
+    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
     assert Student(door, "answers").f() == 1
     [child] = processes.children(server.pid)
     assert server.is_alive
@@ -350,14 +349,14 @@ def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> Non
     with pytest.raises(ServerLost):
         Student(door, "answers").f()
     with pytest.raises(ServerLost):
-        server.start(Limits(5, 20, 30, 2048, 64), optimisers=False)
+        server.start(cpu_seconds=30, memory_mb=2048, optimisers=False)
     assert not server.is_alive
     server.close()
 
 
 def test_closing_the_server_ends_every_child() -> None:
     server = ForkServer.spawned()
-    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, Limits(5, 20, 30, 2048, 64))
+    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
     Student(door, "answers").f()
     pids = [server.pid, *processes.children(server.pid)]
     server.close()
@@ -368,7 +367,7 @@ def test_closing_the_server_ends_every_child() -> None:
 
 def test_practice_needs_no_server_and_claims_no_layer() -> None:
     source = Source.of("answers.py", ["def f():\n    print('printed')\n    return 1"])
-    door = Door(None, {"answers": source}, Limits(5, 20, 30, 2048, 64))
+    door = Door(None, {"answers": source}, LIMITS)
     student = Student(door, "answers")
     assert student.f() == 1
     assert door.layers == {}
@@ -380,7 +379,7 @@ def test_a_notebooks_errors_name_the_cell(server: ForkServer) -> None:
     door = Door(
         server,
         {"answers": Source.of("answers.ipynb", ["a = 1", "\ndef f(): return 1 / 0\n"])},
-        Limits(5, 20, 30, 2048, 64),
+        LIMITS,
     )
     with pytest.raises(Raised) as caught:
         Student(door, "answers").f()

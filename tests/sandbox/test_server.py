@@ -11,7 +11,8 @@ import processes
 import pytest
 
 from grader.sandbox import lockdown
-from grader.sandbox.door import Door, ForkServer
+from grader.sandbox.door import Door
+from grader.sandbox.processes import ForkServer
 from grader.sandbox.student import Student
 
 Opens = Callable[..., Door]

@@ -1427,7 +1427,7 @@ def standard_deviations(d_k: int, samples: int, generator: Source = None) -> Num
     "The same number of pairs is drawn whatever the caller asks for. An estimate over `samples` pairs is the better, "
     "and the slower, the more of them there are.",
 )
-def samples_ignored(d_k: int, samples: int, generator: Source = None) -> Numbers:
+def samples_ignored(d_k: int, samples: int, generator: Source = None) -> Numbers:  # noqa: ARG001
     return measured(d_k, 6000, generator)
 
 
