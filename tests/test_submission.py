@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -293,12 +294,20 @@ def test_a_device_is_a_problem(folder: Path) -> None:
     assert problem(folder) == "unit.py is a device where a file belongs: put the file there."
 
 
-def test_a_file_that_may_not_be_read_is_a_problem(folder: Path) -> None:
-    write(folder / "unit.py", ANSWER)
-    (folder / "unit.py").chmod(0)
-    if os.access(folder / "unit.py", os.R_OK):
-        pytest.skip("root reads every file")
-    assert problem(folder) == "unit.py cannot be read (Permission denied): make it a readable file."
+def test_a_file_that_may_not_be_read_is_a_problem() -> None:
+    # Root reads every file, so here root is somebody else for a moment, in a folder that others may enter.
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        folder = Path(name, "ada")
+        write(folder / "unit.py", ANSWER)
+        (folder / "unit.py").chmod(0)
+        user = os.geteuid()
+        os.seteuid(user or 54321)
+        try:
+            found = problem(folder)
+        finally:
+            os.seteuid(user)
+    assert found == "unit.py cannot be read (Permission denied): make it a readable file."
 
 
 def test_five_gigabytes_are_refused_unread(folder: Path) -> None:
