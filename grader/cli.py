@@ -64,7 +64,7 @@ def grade(
     try:
         course = load_course()
         names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
-        found = find_submissions(submissions, names, student)
+        found = find_submissions(submissions, course.units, student)
     except (CourseError, SubmissionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     _require_folder(into)

@@ -1,0 +1,53 @@
+"""`make grade`, as a newcomer runs it, on a system that can lock student code in and on one that cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from courses import WHERE_NOTHING_ISOLATES
+
+ROOT = Path(__file__).resolve().parent.parent
+# What a `make test` around these tests would hand on to the make inside.
+OURS = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The part of a checkout that `make grade` needs, on this environment, so that it is not installed again."""
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    return tmp_path
+
+
+def make_grade(checkout: Path, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    # What is installed is not in question here, whatever the times of the files say.
+    command = [*prefix, str(shutil.which("make")), "--old-file=.venv/installed", "grade"]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, env=OURS)
+
+
+def students(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.json")}
+
+
+def test_the_whole_example_class_is_graded(checkout: Path) -> None:
+    done = make_grade(checkout)
+    assert done.returncode == 0, done.stderr
+    assert students(checkout / "reports") == {path.name for path in (ROOT / "examples" / "class").iterdir()}
+    assert "45/45" in done.stdout
+
+
+def test_where_nothing_isolates_the_hostile_student_is_left_out_and_it_is_said(checkout: Path) -> None:
+    done = make_grade(checkout, WHERE_NOTHING_ISOLATES)
+    assert done.returncode == 0, done.stderr
+    everyone = {path.name for path in (ROOT / "examples" / "class").iterdir()}
+    assert students(checkout / "reports") == everyone - {"mallory"}
+    assert "examples/class/mallory, the hostile example, is left out" in done.stdout
+    assert "seccomp: This system refuses seccomp filters" in done.stdout
+    assert "These submissions were not locked in" in done.stdout
