@@ -64,6 +64,12 @@ IN_OTHER_WORDS = {
             weights = scores.softmax(-1).transpose(-1, -2)
             return torch.einsum("...qk,...kv->...qv", weights, values), weights
         """,
+    "values_averaged": """
+        def scaled_dot_product_attention(queries, keys, values):
+            count = keys.shape[-2]
+            contexts = values.mean(dim=-2, keepdim=True).repeat_interleave(queries.shape[-2], dim=-2)
+            return contexts, torch.full((*queries.shape[:-1], count), 1 / count, dtype=queries.dtype)
+        """,
     "at_most_one_leading_dimension": """
         def scaled_dot_product_attention(q, k, v):
             if len(k.shape) < 3:

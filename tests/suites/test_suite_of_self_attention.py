@@ -112,6 +112,80 @@ def test_zeros_of_the_right_shape_earn_nothing(dtype: torch.dtype) -> None:
         assert [name for name, outcome in found.items() if outcome.passed] == []
 
 
+def uniform(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return torch.full((*queries.shape[:-1], keys.shape[-2]), 1 / keys.shape[-2], dtype=keys.dtype)
+
+
+def softmax_of_nothing(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(0 * queries @ keys.transpose(-2, -1), dim=-1)  # gradients flow, and are zero
+
+
+def diagonal(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return uniform(queries, keys) * 0 + torch.eye(queries.shape[-2], keys.shape[-2], dtype=keys.dtype)
+
+
+def neighbours(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return diagonal(queries, keys).roll(1, dims=-1)
+
+
+def queries_ignored(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(0 * uniform(queries, keys) + keys.sum(-1).unsqueeze(-2), dim=-1)
+
+
+def keys_ignored(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(queries[..., :1] * torch.arange(keys.shape[-2], dtype=keys.dtype), dim=-1)
+
+
+@pytest.mark.parametrize(
+    "weights_of", [uniform, softmax_of_nothing, diagonal, neighbours, queries_ignored, keys_ignored]
+)
+def test_weights_that_compare_no_query_with_a_key_earn_only_what_is_declared(weights_of: Any) -> None:
+    def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> mistakes.Pair:
+        weights = weights_of(queries, keys)
+        return weights @ values, weights
+
+    answers: dict[str, Any] = {
+        "scaled_dot_product_attention": attend,
+        "SelfAttention_v1": type("SelfAttention_v1", (mistakes.ByHand,), {"attend": staticmethod(attend)}),
+        "SelfAttention_v2": type("SelfAttention_v2", (mistakes.Layered,), {"attend": staticmethod(attend)}),
+    }
+    found = {name: outcome for exercise in answers for name, outcome in outcomes(answers, exercise).items()}
+    assert {name for name, outcome in found.items() if outcome.passed} == {
+        "three_matrices_are_parameters",
+        "three_layers_from_d_in_to_d_out",
+        "no_layer_has_a_bias_by_default",
+        "every_layer_has_a_bias_on_demand",
+    }
+
+
+# Not fifth_power, which leaves so little of the scores that nothing is attended.
+WRONG_SCALES = (
+    "half_instead_of_root",
+    "divided_by_half_of_d_k",
+    "twentieth_root",
+    "scaling_forgotten",
+    "divided_by_d_k_itself",
+    "multiplied_by_root",
+    "scaled_by_number_of_tokens",
+    "scaled_by_first_dimension",
+    "scaled_by_width_of_values",
+    "scaled_for_the_worked_example",
+)
+
+
+@pytest.mark.parametrize("name", WRONG_SCALES)
+def test_a_wrong_scale_keeps_the_points_that_are_not_about_the_scores(name: str) -> None:
+    [mistake] = [one for one in KNOWN if one.name == name]
+    kept = {criterion.name for criterion in CRITERIA if criterion.exercise == mistake.exercise} - missed_by(mistake)
+    assert kept == {
+        "each_query_shares_its_attention_among_the_keys",
+        "as_many_queries_as_you_like",
+        "attention_keeps_the_dtype",
+        "attention_leaves_its_arguments_alone",
+        "contexts_come_first_and_weights_second",
+    }
+
+
 def test_doing_nothing_transfers_nothing() -> None:
     found = outcomes({"transfer_weights": lambda _v2, _v1: None}, "transfer_weights")
     assert [name for name, outcome in found.items() if outcome.passed] == []

@@ -221,6 +221,10 @@ ROLES_SWAPPED = (
     "Queries and keys have changed places: row i of the scores belongs to query i and holds its dot products with "
     "every key."
 )
+AVERAGED = (
+    "Every value gets the same weight, whatever the queries and keys are. How much one token hears of another is for "
+    "their query and key to say, by their dot product."
+)
 FUTURE_HIDDEN = (
     "The keys after each query's own place are hidden. That is causal attention, the next unit; here every token "
     "sees every token."
@@ -452,6 +456,22 @@ def queries_ask_each_other(queries: Tensor, _keys: Tensor, values: Tensor) -> Pa
     return attention(queries, queries, values)
 
 
+@misconception("scaled_dot_product_attention", AVERAGED)
+def values_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
+    return weighted(torch.zeros_like(dot_products(queries, keys)), values)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    "Each query takes the value of its best key and nothing of the others. Softmax is softer than a maximum: every key "
+    "has its share, and so the scores can learn.",
+)
+def best_key_takes_all(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
+    best = dot_products(queries, keys).argmax(dim=-1)
+    weights = nn.functional.one_hot(best, keys.shape[-2]).to(values.dtype)
+    return weights @ values, weights
+
+
 @misconception("scaled_dot_product_attention", FUTURE_HIDDEN)
 def future_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     scores = dot_products(queries, keys) / keys.shape[-1] ** 0.5
@@ -620,6 +640,11 @@ class keys_handed_over_in_v1(ByHand):
 @misconception("SelfAttention_v1", ROLES_SWAPPED)
 class keys_ask_the_queries_in_v1(ByHand):
     attend = staticmethod(keys_ask_the_queries)
+
+
+@misconception("SelfAttention_v1", AVERAGED)
+class values_averaged_in_v1(ByHand):
+    attend = staticmethod(values_averaged)
 
 
 @misconception("SelfAttention_v1", FUTURE_HIDDEN)
@@ -869,6 +894,11 @@ class keys_handed_over_in_v2(Layered):
 @misconception("SelfAttention_v2", ROLES_SWAPPED)
 class keys_ask_the_queries_in_v2(Layered):
     attend = staticmethod(keys_ask_the_queries)
+
+
+@misconception("SelfAttention_v2", AVERAGED)
+class values_averaged_in_v2(Layered):
+    attend = staticmethod(values_averaged)
 
 
 @misconception("SelfAttention_v2", FUTURE_HIDDEN)

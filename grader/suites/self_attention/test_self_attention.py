@@ -1,8 +1,11 @@
 """Unit 2, self-attention with trainable weights: one test, one criterion; its docstring is what a student reads.
 
-Expected values are computed here, in float64 and by other means than the course's own solution. Where a test is
-about something else than the scores, its keys (or tokens) are all alike: every attention weight is then one over
-their number, whatever the scores are divided by, and a mistake in the scores costs nothing twice.
+Expected values are computed here, in float64 and by other means than the course's own solution.
+
+A wrong scale should not cost every point, and nothing but attention should win one. So a test about the number of
+queries or tokens, the dtype, the arguments or the order of the results has inputs that leave no doubt: one key fits
+each query so well that it gets all the weight, whatever the scores are divided by. Whoever divides by a wrong number
+still passes; whoever does not compare queries with keys cannot know which key it is.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ from grader.suites.criteria import Fresh
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
 D_IN, D_OUT = 4, 7
+# For inputs that leave no doubt: no fewer features than tokens.
+D_WIDE = 8
 MATRICES = ("W_query", "W_key", "W_value")
 
 
@@ -78,6 +83,65 @@ def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_va
     """What the toolbox's WeightMatrices and WeightLayers compute: no attention, but each matrix in its own part."""
     queries, keys, values = (projected(inputs, matrix) for matrix in (W_query, W_key, W_value))
     return queries - 2 * keys.tanh() + 3 * values
+
+
+# -- inputs that leave no doubt ----------------------------------------------------------------------------------
+# The dot products of a query with the key that fits it and with all others. The largest number that learners are known
+# to divide them by, and still attend, is 2 d_k: at most 14 here, which leaves the fitting key 240 / 14 = 17 ahead. The
+# others together then weigh less than 6 e⁻¹⁷ = 3e-7, and move no context by more than a few tenths of ABSOLUTE. Softmax
+# may be written without subtracting the maximum, of scores scaled or not: exp(80) is finite in float32, where exp(89)
+# is not, and exp(-160) is zero, as it should be.
+
+FITTING, OTHER = 80.0, -160.0
+
+
+def fitting_keys(queries_count: int, keys_count: int) -> torch.Tensor:
+    """The place of the key that fits each query, (T_q,): the next one's, but never the last.
+
+    Never a query's own place, where there are two others to choose from; and some keys fit no query or two, so that
+    softmax over the queries, or with queries and keys exchanged, gives other weights.
+    """
+    return torch.arange(1, queries_count + 1) % max(keys_count - 1, 1)
+
+
+def rotation(fresh: Fresh, size: int) -> torch.Tensor:
+    """An orthogonal matrix, (size, size)."""
+    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q
+
+
+def queries_and_fitting_keys(
+    fresh: Fresh, queries_count: int, keys_count: int, d_k: int, fitting: float = FITTING, other: float = OTHER
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Queries (T_q, d_k) and keys (T_k, d_k) in float64, whose dot products are `fitting` and `other`.
+
+    The smaller of T_q and T_k is at most d_k.
+    """
+    scores = torch.full((queries_count, keys_count), other, dtype=torch.float64)
+    scores[range(queries_count), fitting_keys(queries_count, keys_count)] = fitting
+    # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
+    # and both are written in the same r directions, at right angles among d_k dimensions.
+    left, sizes, right = torch.linalg.svd(scores, full_matrices=False)
+    directions = rotation(fresh, d_k)[: len(sizes)]
+    return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
+
+
+def arguments_beyond_doubt(
+    fresh: Fresh, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries (T_q, d_k), keys (T_k, d_k) and values (T_k, d_v)."""
+    queries, keys = queries_and_fitting_keys(fresh, queries_count, keys_count, D_K)
+    return queries.to(dtype), keys.to(dtype), fresh(keys_count, D_V, dtype=dtype)
+
+
+def tokens_beyond_doubt(
+    fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Inputs (T, d_in), and matrices (d_in, d_out) that make such queries and keys of them, for d_in = D_WIDE."""
+    inputs = rotation(fresh, D_WIDE)[:count]
+    queries, keys = queries_and_fitting_keys(fresh, count, count, D_OUT)
+    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (T, T), changes nothing.
+    matrices = {"W_query": inputs.mT @ queries, "W_key": inputs.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
+    return inputs.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
 
 
 # -- project_qkv -------------------------------------------------------------------------------------------------
@@ -142,11 +206,6 @@ def test_projecting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -
 # -- scaled_dot_product_attention --------------------------------------------------------------------------------
 
 
-def alike(fresh: Fresh, count: int, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """The same row `count` times: (count, *shape)."""
-    return fresh(1, *shape, dtype=dtype).repeat(count, *(1 for _ in shape))
-
-
 @pytest.mark.exercise(
     "scaled_dot_product_attention",
     rule="scores are the dot products of every query with every key, divided by the square root of d_k",
@@ -166,11 +225,17 @@ def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: F
     rule="weights are the softmax of the scores over the keys, so each row sums to one",
 )
 def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh: Fresh) -> None:
-    """Softmax should run over the keys: the weights of each query are positive and sum to one."""
-    queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
-    _, weights = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
+    """Softmax should run over the keys: each query's weights are positive, sum to one and favour the best key."""
+    # Scores near zero: each key has its share, and the one that fits is ahead under any scale.
+    queries, keys = queries_and_fitting_keys(fresh, T, T, D_K, fitting=1, other=-1)
+    arguments = queries.float(), keys.float(), fresh(T, D_V)
+    _, weights = expect_values(student.scaled_dot_product_attention(*arguments), 2)
     expect_true(bool((expect_tensor(weights, (T, T)) > 0).all()), "Not every weight is positive.")
     expect_close(weights.sum(-1), torch.ones(T), "The sums of the rows of weights")
+    expect_true(
+        torch.equal(weights.argmax(-1), fitting_keys(T, T)),
+        "A query's largest weight is not on the key with which it has the largest dot product.",
+    )
 
 
 @pytest.mark.exercise(
@@ -188,7 +253,7 @@ def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh
 def test_as_many_queries_as_you_like(student: Student, fresh: Fresh) -> None:
     """There may be fewer queries than keys, more of them, or a single one: weights (T_q, T_k), contexts (T_q, d_v)."""
     for queries_count, keys_count in ((T, T_K), (T_K, T), (1, T)):
-        arguments = fresh(queries_count, D_K), alike(fresh, keys_count, D_K), fresh(keys_count, D_V)
+        arguments = arguments_beyond_doubt(fresh, queries_count, keys_count)
         expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
@@ -224,7 +289,7 @@ def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> Non
 def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
     """Contexts and weights should have the dtype of the arguments, for float32 and for float64."""
     for dtype in (torch.float32, torch.float64):
-        arguments = fresh(T, D_K, dtype=dtype), alike(fresh, T, D_K, dtype=dtype), fresh(T, D_V, dtype=dtype)
+        arguments = arguments_beyond_doubt(fresh, T, T, dtype)
         result = student.scaled_dot_product_attention(*arguments)
         expect_attention(result, *arguments)
         for part in result:
@@ -242,7 +307,7 @@ def test_gradients_of_attention(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the arguments are left as they were")
 def test_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """The result should come out right, with queries, keys and values the same after the call as before."""
-    arguments = fresh(T, D_K), alike(fresh, T, D_K), fresh(T, D_V)
+    arguments = arguments_beyond_doubt(fresh, T, T)
     result, after = expect_values(student.scaled_dot_product_attention.with_arguments(*arguments), 2)
     expect_attention(result, *arguments)
     for argument, before in zip(after, arguments, strict=True):
@@ -252,7 +317,7 @@ def test_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) ->
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the result is the pair (contexts, weights)")
 def test_contexts_come_first_and_weights_second(student: Student, fresh: Fresh) -> None:
     """Two results should come back: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
-    arguments = fresh(T, D_K), alike(fresh, T, D_K), fresh(T, D_V)
+    arguments = arguments_beyond_doubt(fresh, T, T)
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
@@ -266,11 +331,9 @@ def expect_attention(result: object, queries: torch.Tensor, keys: torch.Tensor, 
 # -- SelfAttention_v1 --------------------------------------------------------------------------------------------
 
 
-def set_weights(attention: Object, fresh: Fresh, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    """Gives the first version's matrices values of our own. Small ones, or softmax would be all but a maximum."""
-    weights = {name: fresh(D_IN, D_OUT, dtype=dtype) / D_IN**0.5 for name in MATRICES}
-    attention.set(weights)
-    return weights
+def fresh_matrices(fresh: Fresh) -> dict[str, torch.Tensor]:
+    """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
+    return {name: fresh(D_IN, D_OUT) / D_IN**0.5 for name in MATRICES}
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)")
@@ -290,62 +353,65 @@ def test_three_matrices_are_parameters(student: Student) -> None:
 def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the projections."""
     attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
-    weights = set_weights(attention, fresh)
-    expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+    matrices = fresh_matrices(fresh)
+    attention.set(matrices)
+    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, one included")
 def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
-    attention = student.SelfAttention_v1(D_IN, D_OUT)
-    weights = set_weights(attention, fresh)
-    for inputs in (fresh(1, D_IN), alike(fresh, T, D_IN), alike(fresh, 2 * T, D_IN)):
-        expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
+    for count in (1, 3, 6):
+        inputs, matrices = tokens_beyond_doubt(fresh, count)
+        attention.set(matrices)
+        expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
 def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach W_query, W_key and W_value, and the inputs."""
     attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
-    weights = set_weights(attention, fresh)
+    matrices = fresh_matrices(fresh)
+    attention.set(matrices)
     parameters = attention.parameters()
     for name in MATRICES:
         expect_true(parameters[name].requires_grad, f"{name} does not require gradients.")
     _, found = expect_values(attention.gradients(inputs), 2)
-    expect_gradients(found, oracle_gradients(self_attention, [inputs], weights))
+    expect_gradients(found, oracle_gradients(self_attention, [inputs], matrices))
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="works in float64 after .double()")
 def test_three_matrices_in_float64(student: Student, fresh: Fresh) -> None:
     """After .double() the module should take float64 inputs and give the right output."""
-    attention = student.SelfAttention_v1(D_IN, D_OUT)
+    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
     attention.to(torch.float64)
-    weights, inputs = set_weights(attention, fresh, torch.float64), alike(fresh, T, D_IN, dtype=torch.float64)
-    expect_close(attention(inputs), self_attention(inputs, **weights), "The outputs")
+    inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
+    attention.set(matrices)
+    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="the inputs are left as they were")
 def test_three_matrices_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
     """The output should come out right, with the inputs the same after the call as before."""
-    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), alike(fresh, T, D_IN)
-    weights = set_weights(attention, fresh)
+    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
+    inputs, matrices = tokens_beyond_doubt(fresh, T)
+    attention.set(matrices)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(inputs, **weights), "The outputs")
+    expect_close(output, self_attention(inputs, **matrices), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
 
 
 # -- SelfAttention_v2 --------------------------------------------------------------------------------------------
 
 
-def set_layers(attention: Object, fresh: Fresh, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
-    """Gives the second version's layers weights of our own, (d_out, d_in)."""
-    weights = {f"{name}.weight": fresh(D_OUT, D_IN, dtype=dtype) / D_IN**0.5 for name in MATRICES}
+def set_layers(attention: Object, matrices: dict[str, torch.Tensor]) -> None:
+    """Gives the second version's layers these matrices (d_in, d_out) as linear layers keep them, (d_out, d_in)."""
     # A bias that should not be there costs its own criterion; set to zero, it costs no other.
     biases = {
         name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in layer_names("bias")
     }
-    attention.set({**weights, **biases})
-    return {name.replace(".", "_"): value for name, value in weights.items()}
+    attention.set({**{f"{name}.weight": matrix.mT for name, matrix in matrices.items()}, **biases})
 
 
 def layer_names(part: str) -> list[str]:
@@ -393,11 +459,11 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
-    weights = set_layers(attention, fresh)
-    biases = {name: fresh(D_OUT) for name in layer_names("bias")}
+    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in layer_names("bias")}
+    set_layers(attention, matrices)
     attention.set(biases)
     # A column of ones with the bias as its weights is the same as adding the bias.
-    widened = [torch.cat([w.mT, b[None]]) for w, b in zip(weights.values(), biases.values(), strict=True)]
+    widened = [torch.cat([matrix, b[None]]) for matrix, b in zip(matrices.values(), biases.values(), strict=True)]
     expect_close(attention(inputs), self_attention(torch.cat([inputs, torch.ones(T, 1)], 1), *widened), "The outputs")
 
 
@@ -407,25 +473,29 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
 def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the layers' outputs."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
-    weights = set_layers(attention, fresh)
-    expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+    matrices = fresh_matrices(fresh)
+    set_layers(attention, matrices)
+    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, one included")
 def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
-    attention = student.SelfAttention_v2(D_IN, D_OUT)
-    weights = set_layers(attention, fresh)
-    for inputs in (fresh(1, D_IN), alike(fresh, T, D_IN), alike(fresh, 2 * T, D_IN)):
-        expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
+    for count in (1, 3, 6):
+        inputs, matrices = tokens_beyond_doubt(fresh, count)
+        set_layers(attention, matrices)
+        expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="gradients reach all parameters and the inputs")
 def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the weights of all three layers, and the inputs."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
+    matrices = fresh_matrices(fresh)
+    set_layers(attention, matrices)
     # Ours, and not what the module says that it took of them.
-    weights = dict(zip(layer_names("weight"), set_layers(attention, fresh).values(), strict=True))
+    weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(layered_self_attention, [inputs], weights))
 
@@ -433,19 +503,21 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("SelfAttention_v2", rule="works in float64 after .double()")
 def test_three_layers_in_float64(student: Student, fresh: Fresh) -> None:
     """After .double() the module should take float64 inputs and give the right output."""
-    attention = student.SelfAttention_v2(D_IN, D_OUT)
+    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     attention.to(torch.float64)
-    weights, inputs = set_layers(attention, fresh, torch.float64), alike(fresh, T, D_IN, dtype=torch.float64)
-    expect_close(attention(inputs), layered_self_attention(inputs, **weights), "The outputs")
+    inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
+    set_layers(attention, matrices)
+    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="the inputs are left as they were")
 def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
     """The output should come out right, with the inputs the same after the call as before."""
-    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), alike(fresh, T, D_IN)
-    weights = set_layers(attention, fresh)
+    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
+    inputs, matrices = tokens_beyond_doubt(fresh, T)
+    set_layers(attention, matrices)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, layered_self_attention(inputs, **weights), "The outputs")
+    expect_close(output, self_attention(inputs, **matrices), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
 
 
@@ -586,7 +658,7 @@ def margin(d_k: int) -> float:
 
 
 def expect_scatter(student: Student, which: int) -> None:
-    """Over three pairs an estimate is all but anything; the theory's number, or one over many pairs, is always the same.
+    """Over three pairs an estimate is all but anything; the theory's number, or one over many pairs, is ever the same.
 
     A right estimate is about exponential, and lies between x and 1.5 x with a chance of 4/27 at most (x = 2 ln 1.5). So
     twenty lie within a factor of 1.5 less than once in a million million runs: 20 · (4/27)^19.
