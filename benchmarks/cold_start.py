@@ -43,9 +43,7 @@ def main() -> None:
                 imports.append(pair[0])
                 grades.append(pair[1])
                 suites.append(report["timing"]["seconds"])
-    ratios = [
-        (graded - suite) / imported for imported, graded, suite in zip(imports, grades, suites, strict=True)
-    ]
+    ratios = [(graded - suite) / imported for imported, graded, suite in zip(imports, grades, suites, strict=True)]
     median = statistics.median
     print(f"{runs} pairs, medians")
     print(f"  import torch, pytest         {median(imports):.2f} s")
