@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -190,7 +191,7 @@ def _require_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """A bar of submissions done, where someone is watching."""
+    """Says who is done: by a bar where someone is watching, by a line each where it goes to a log."""
     columns = (
         TextColumn("grading"),
         BarColumn(),
@@ -198,9 +199,17 @@ def _progress(total: int) -> Iterator[Callable[[str], None]]:
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )
-    with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as bar:
+    is_watched = sys.stderr.isatty()
+    with Progress(*columns, console=err, transient=True, disable=not is_watched) as bar:
         task = bar.add_task("", total=total)
-        yield lambda student: bar.update(task, advance=1, description=escape(student))
+        done = itertools.count(1)
+
+        def advance(student: str) -> None:
+            bar.update(task, advance=1, description=escape(student))
+            if not is_watched:
+                err.print(f"graded {escape(student)} ({next(done)} of {total})", soft_wrap=True)
+
+        yield advance
 
 
 def _print_table(reports: list[Report], units: list[str], into: Path) -> None:
