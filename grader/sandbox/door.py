@@ -127,8 +127,10 @@ def _sentence(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line of words. The student's process has worded it, and it becomes part of a reason, which is printed to
-    terminals and to the logs of workflows, where some signs are obeyed."""
+    """One line of words, without the signs that terminals and the logs of workflows obey.
+
+    The student's process has worded it, and it becomes part of a reason, which is printed there.
+    """
     return " ".join(SIGNS.sub(" ", text[:200]).split())
 
 

@@ -12,30 +12,23 @@ import torch
 from torch import nn
 
 
-class WeightMatrices(nn.Module):
-    """Three weight matrices (d_in, d_out) under the names of SelfAttention_v1, with a forward that mixes them."""
+class Holder(nn.Module):
+    """Holds tensors, as parameters, and modules under the names they are given by; its forward mixes them.
 
-    def __init__(self, d_in: int, d_out: int) -> None:
+    Who hands it in says what it holds, so that it is no answer to anything. x (…, d_in) to the sum, over what it
+    holds, of n·y + y², where y is x @ tensor or module(x) and n counts from one: each has a part of its own.
+    """
+
+    def __init__(self, **members: torch.Tensor | nn.Module) -> None:
         super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+        self.names = tuple(members)
+        for name, member in members.items():
+            setattr(self, name, nn.Parameter(member) if isinstance(member, torch.Tensor) else member)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x @ self.W_query - 2 * torch.tanh(x @ self.W_key) + 3 * (x @ self.W_value)
-
-
-class WeightLayers(nn.Module):
-    """Three linear layers under the names of SelfAttention_v2; the same forward as WeightMatrices."""
-
-    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
-        super().__init__()
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.W_query(x) - 2 * torch.tanh(self.W_key(x)) + 3 * self.W_value(x)
+        members = (getattr(self, name) for name in self.names)
+        parts = [x @ member if isinstance(member, torch.Tensor) else member(x) for member in members]
+        return torch.stack([number * part + part * part for number, part in enumerate(parts, start=1)]).sum(dim=0)
 
 
 class TokenMixer(nn.Module):
@@ -63,9 +56,7 @@ class CountingFactory:
         return PositionWise()
 
 
-BY_NAME: dict[str, type] = {
-    kind.__name__: kind for kind in (WeightMatrices, WeightLayers, TokenMixer, PositionWise, CountingFactory)
-}
+BY_NAME: dict[str, type] = {kind.__name__: kind for kind in (Holder, TokenMixer, PositionWise, CountingFactory)}
 
 
 def make(name: str, *arguments: Any, **options: Any) -> Any:

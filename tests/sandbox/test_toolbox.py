@@ -8,27 +8,23 @@ import torch
 from grader.sandbox import toolbox
 
 
-def test_weight_matrices_and_weight_layers_of_the_same_weights_give_the_same_outputs() -> None:
-    matrices, layers = toolbox.make("WeightMatrices", 3, 2), toolbox.make("WeightLayers", 3, 2)
-    with torch.no_grad():
-        for name in ("W_query", "W_key", "W_value"):
-            getattr(matrices, name).copy_(getattr(layers, name).weight.T)  # (2, 3) -> (3, 2)
+def test_a_holder_has_what_it_is_given_as_parameters_and_modules() -> None:
+    holder = toolbox.make("Holder", first=torch.ones(3, 2), second=torch.nn.Linear(3, 2, bias=False))
+    assert [name for name, _ in holder.named_parameters()] == ["first", "second.weight"]
+
+
+def test_a_holder_of_matrices_and_one_of_layers_with_the_same_weights_give_the_same_outputs() -> None:
+    layers = {name: torch.nn.Linear(3, 2, bias=False) for name in ("a", "b")}
+    matrices = {name: layer.weight.detach().T for name, layer in layers.items()}  # (2, 3) -> (3, 2)
     x = torch.randn(5, 3)
-    torch.testing.assert_close(matrices(x), layers(x))
+    torch.testing.assert_close(toolbox.make("Holder", **matrices)(x), toolbox.make("Holder", **layers)(x))
 
 
-@pytest.mark.parametrize("name", ["W_query", "W_key", "W_value"])
-def test_each_weight_of_the_two_counts(name: str) -> None:
-    layers, x = toolbox.make("WeightLayers", 3, 2), torch.randn(5, 3)
-    before = layers(x)
-    with torch.no_grad():
-        getattr(layers, name).weight.add_(1)
-    assert not torch.allclose(layers(x), before)
-
-
-def test_weight_layers_have_biases_only_when_asked() -> None:
-    assert toolbox.make("WeightLayers", 3, 2).W_key.bias is None
-    assert toolbox.make("WeightLayers", 3, 2, qkv_bias=True).W_key.bias.shape == (2,)
+def test_a_holder_tells_what_it_holds_apart() -> None:
+    first, second, x = torch.ones(3, 2), torch.full((3, 2), 2.0), torch.ones(1, 3)
+    outputs = toolbox.make("Holder", a=first, b=second)(x)
+    assert outputs.tolist() == [[3 + 9 + 2 * 6 + 36] * 2]
+    assert not torch.equal(toolbox.make("Holder", a=second, b=first)(x), outputs)
 
 
 def test_the_token_mixer_adds_the_mean_over_tokens() -> None:

@@ -80,9 +80,9 @@ def layered_self_attention(
 
 
 def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor) -> torch.Tensor:
-    """What the toolbox's WeightMatrices and WeightLayers compute: no attention, but each matrix in its own part."""
+    """What the toolbox's Holder computes: no attention, but each matrix has a part of its own."""
     queries, keys, values = (projected(inputs, matrix) for matrix in (W_query, W_key, W_value))
-    return queries - 2 * keys.tanh() + 3 * values
+    return queries + queries**2 + 2 * keys + keys**2 + 3 * values + values**2
 
 
 # -- inputs that leave no doubt ----------------------------------------------------------------------------------
@@ -532,13 +532,13 @@ def two_modules(
 
     With `biases`, attention_v2's layers have some: these, and zeros else.
     """
-    attention_v2 = student.make("WeightLayers", d_in, d_out, qkv_bias=biases is not None)
-    attention_v1 = student.make("WeightMatrices", d_in, d_out)
+    layers = {name: student.make("Linear", d_in, d_out, bias=biases is not None) for name in MATRICES}
+    attention_v2 = student.make("Holder", **layers)
+    attention_v1 = student.make("Holder", **{name: fresh(d_in, d_out) for name in MATRICES})
     matrices = {name: fresh(d_in, d_out) for name in MATRICES}
     attention_v2.set({f"{name}.weight": matrix.mT for name, matrix in matrices.items()})
     if biases is not None:
         attention_v2.set({f"{name}.bias": biases.get(name, torch.zeros(d_out)) for name in MATRICES})
-    attention_v1.set({name: fresh(d_in, d_out) for name in MATRICES})
     return attention_v2, attention_v1, matrices
 
 
