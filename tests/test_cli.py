@@ -397,3 +397,13 @@ def test_the_command_line_starts_without_the_heavy_libraries(small_course: Path)
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "set()\n"
+
+
+def test_modules_in_the_current_folder_are_not_imported(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    for name in ("yaml", "typer", "pydantic", "torch", "pytest", "numpy"):
+        (ada / f"{name}.py").write_text("raise SystemExit('imported from the submission')\n", encoding="utf-8")
+    command = courses.grader_command("grade", ".", "--out", tmp_path / "reports")
+    environment = courses.environment(small_course)
+    done = subprocess.run(command, cwd=ada, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "imported" in done.stdout + done.stderr) == (0, False)
+    assert read_reports(tmp_path / "reports")["ada"]["points"] == 5
