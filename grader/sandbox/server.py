@@ -37,16 +37,21 @@ def preload() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import numpy
+        import numpy.ma
+        import numpy.polynomial
+        import numpy.testing
         import torch
         import torch.distributions
         import torch.nn.utils.parametrize
+        import torch.utils.benchmark
         import torch.utils.data
 
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-        # The first use of an operator reads the processor's description from files.
+        # The first use of an operator reads the processor's description from files, and the first print imports.
         sample = torch.nn.Linear(4, 4)(torch.ones(2, 4)).softmax(dim=-1)
         sample.sum().backward()
+        str(sample)
         wire.unpack(*_halves(wire.pack({}, [sample.detach()])))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
@@ -113,6 +118,7 @@ class Server:
                 elif descriptor == self.control.fileno():
                     grip = self.start_child()
                     if grip is None:
+                        signal.set_wakeup_fd(-1)
                         for pid, _ in self.children.values():
                             os.kill(pid, signal.SIGKILL)
                         return

@@ -213,3 +213,35 @@ def train():
     return weight.abs().item()
 """
     assert Student(open_door(source), "answers").train() < 0.5
+
+
+# What honest answers do on the way, and what Python or torch would read a file for at its first use.
+ORDINARY_THINGS = {
+    "print a tensor": "import torch\ndef f():\n    print(torch.randn(3, 3))",
+    "print a module": "import torch\ndef f():\n    print(torch.nn.Linear(2, 3))",
+    "train": "import torch\ndef f():\n"
+    "    layer = torch.nn.Linear(2, 3)\n    optimiser = torch.optim.AdamW(layer.parameters())\n"
+    "    layer(torch.ones(1, 2)).sum().backward()\n    optimiser.step()",
+    "load batches": "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\ndef f():\n"
+    "    list(DataLoader(TensorDataset(torch.arange(8.0)), batch_size=2, shuffle=True))",
+    "check itself": "import numpy.testing, torch\ndef f():\n"
+    "    torch.testing.assert_close(torch.ones(2), torch.ones(2))",
+    "use torch's own attention": "import torch\ndef f():\n    x = torch.ones(1, 2, 3, 4)\n"
+    "    torch.nn.functional.scaled_dot_product_attention(x, x, x)\n"
+    "    torch.nn.MultiheadAttention(4, 2)(x[0], x[0], x[0])",
+    "take second derivatives": "import torch\ndef f():\n"
+    "    torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.ones(2))",
+    "map over a batch": "import torch\ndef f():\n    torch.func.vmap(lambda x: x * 2)(torch.ones(3))",
+    "use threads": "import torch\nfrom concurrent.futures import ThreadPoolExecutor\ndef f():\n"
+    "    torch.set_num_threads(4)\n    torch.ones(512, 512) @ torch.ones(512, 512)\n"
+    "    with ThreadPoolExecutor(2) as pool:\n        list(pool.map(abs, [1, -2]))",
+    "tell the time": "import datetime, platform\ndef f():\n    print(datetime.datetime.now(), platform.platform())",
+    "draw": "import matplotlib.pyplot as plt\ndef f():\n"
+    "    figure, axes = plt.subplots()\n    axes.plot([1, 2])\n    plt.show()",
+    "look at its own source": "import inspect\ndef f():\n    print(inspect.getsource(f))",
+}
+
+
+@pytest.mark.parametrize("thing", ORDINARY_THINGS)
+def test_what_honest_code_does_on_the_way_works_though_no_file_can_be_opened(open_door: Opens, thing: str) -> None:
+    assert Student(open_door(f"{ORDINARY_THINGS[thing]}\n    return 'done'"), "answers").f() == "done"
