@@ -15,7 +15,7 @@ import struct
 import sys
 import tempfile
 from dataclasses import dataclass
-from typing import IO
+from typing import Any
 
 LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user")
 NEEDED = ("limits", "no_new_privileges", "seccomp")
@@ -206,19 +206,15 @@ def build_filter() -> bytes:
     # Reading its own limits is harmless, another process's are not its business.
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
     with tempfile.TemporaryFile() as file:
-        _export(rules, file)
+        rules.export_bpf(file)
         file.seek(0)
         return file.read()
 
 
-def _add(rules: object, action: int, name: str, *conditions: object) -> None:
+def _add(rules: Any, action: int, name: str, *conditions: object) -> None:
     # aarch64 has no dup2, poll, time and the like: what the architecture lacks needs no rule.
     with contextlib.suppress(ValueError, OSError):
-        rules.add_rule(action, name, *conditions)  # type: ignore[attr-defined]
-
-
-def _export(rules: object, file: IO[bytes]) -> None:
-    rules.export_bpf(file)  # type: ignore[attr-defined]
+        rules.add_rule(action, name, *conditions)
 
 
 def apply_filter(program: bytes) -> None:

@@ -279,13 +279,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
                 if isinstance(error, wire.WireError)
                 else f"it gave a result that could not be sent ({type(error).__name__})"
             )
-            frame = pack(
-                {
-                    "number": number,
-                    "error": {"types": ["Unsendable"], "text": text, "line": None, "file": None},
-                },
-                [],
-            )
+            frame = pack({"number": number, "error": refusal("Unsendable", text)}, [])
         write(replies, frame)
 
 

@@ -90,7 +90,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Before a test: its exercise's own share of time, its unit loaded, its own random state."""
-    SEEN.items.clear()
+    SEEN.clear()
     criterion = item.stash[CRITERION]
     door = _door(item.config)
     is_first = criterion.unit not in door.failures

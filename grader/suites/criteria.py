@@ -58,7 +58,7 @@ class Criterion:
 
     def run(self, asked: Asked) -> Outcome:
         """One run, outside pytest."""
-        SEEN.items.clear()
+        SEEN.clear()
         try:
             student = self.prepare(asked)
             wanted = inspect.signature(self.function).parameters
@@ -119,7 +119,7 @@ class Outcome:
 
 def judge(error: BaseException | None) -> Outcome:
     """The outcome of a test that ended with `error`, from what was seen since it began."""
-    seen = tuple(SEEN.items)
+    seen = tuple(SEEN)
     match error:
         case None:
             return Outcome(True, sightings=seen)
