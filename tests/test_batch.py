@@ -12,6 +12,7 @@ import pytest
 
 from grader.batch import Engine, EngineFault
 from grader.course import load_course
+from grader.sandbox import lockdown
 from grader.submission import Submission, UnitSource
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
@@ -113,9 +114,10 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
 def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
     with Engine(isolated=False) as practice:
-        practice.greeting()
+        missing = practice.greeting()["missing"]
         practised = results(practice, one, at_once=1)
     locked_in = results(engine, one, at_once=1)
+    assert set(missing) == set(lockdown.LAYERS)
     for student, result in practised.items():
         assert result["layers"] == {}
         assert result["outcomes"] == locked_in[student]["outcomes"]

@@ -60,6 +60,7 @@ CLASS: dict[str, tuple[Callable[[Path], object], int]] = {
     "sparse": (sparse, 0),
     "link": (lambda path: path.symlink_to("/etc/passwd"), 0),
     "syntax": (file(SOLUTION.replace("def add(a, b):", "def add(a, b:").encode()), 1),
+    "renamed": (file(TOP_LEVEL.format("1 / 0").replace("def add(", "def plus(").encode()), 1),
     "raises": (file(TOP_LEVEL.format("1 / 0").encode()), 5),
     "loops": (file(TOP_LEVEL.format("while True: pass").encode()), 5),
     "exits": (file(TOP_LEVEL.format("os._exit(0)").encode()), 5),
@@ -143,6 +144,8 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Pa
     [
         ("untouched", "It is not written yet."),
         ("syntax", "add is not defined. The cause is line 5 of sums.py: it is not valid Python."),
+        # Of a line that defines nothing it cannot be told that it would have defined this.
+        ("renamed", "add is not defined."),
         ("hangs", "It did not finish within 1 seconds."),
         ("crashes", "It crashed the Python process (signal 11)."),
         ("half", "It raised a ValueError."),

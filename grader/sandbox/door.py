@@ -29,6 +29,7 @@ OPTIMISERS = re.compile(r"\boptim\b")
 SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
 MAX_NAMES = 100
+NOT_PYTHON = "It is not valid Python."
 
 
 class Failure(Exception):
@@ -394,7 +395,7 @@ def _lost(failure: Any) -> Lost:
     line, file = failure.get("line"), failure.get("file")
     return Lost(
         _texts(failure.get("names")),
-        f"It raised {kind}." if kind != "SyntaxError" else "It is not valid Python.",
+        f"It raised {kind}." if kind != "SyntaxError" else NOT_PYTHON,
         str(failure.get("text", "")),
         line if isinstance(line, int) else None,
         _plain(file) if isinstance(file, str) else None,

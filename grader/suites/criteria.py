@@ -95,7 +95,9 @@ class Outcome:
         """The same, with the reason traced to the piece of source that should have defined what is missing."""
         names = self.missing_names()
         for piece in lost:
-            if names & set(piece.names) or (self.kind == "not defined" and not piece.names):
+            # What is no Python may have been to define anything; any other line says which names it binds.
+            could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == door.NOT_PYTHON
+            if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
                 return replace(self, reason=f"{self.reason} The cause is {where}: {cause}")
