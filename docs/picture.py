@@ -15,7 +15,8 @@ from grader.report import Report
 def main() -> None:
     reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
     cli.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
-    cli._print_table(reports, list(load_course().units), Path("reports"))
+    units = {unit: str(number) for number, unit in enumerate(load_course().units, 1)}
+    cli._print_table(reports, set(), units, Path("reports"))
     cli.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
 import sys
-import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from types import TracebackType
@@ -27,14 +28,19 @@ class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
     def __init__(self, isolated: bool = sys.platform == "linux") -> None:
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         practice = [] if isolated else ["--practice"]
         pipe = subprocess.PIPE
-        self._process = start_module("grader.engine", *practice, stdin=pipe, stdout=pipe, stderr=self._errors)
-        # Read all the time: an engine that waits to be read from would not read what it is being sent.
+        try:
+            self._process = start_module("grader.engine", *practice, stdin=pipe, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise EngineFault(f"The grading engine cannot be started here: {error.strerror}.") from error
+        # Read all the time: an engine that waits to be read from would not read what it is being sent. And kept in
+        # memory, so that no full disk stops it.
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
+        self._listeners = [threading.Thread(target=listen, daemon=True) for listen in (self._listen, self._overhear)]
+        for listener in self._listeners:
+            listener.start()
 
     def __enter__(self) -> Engine:
         return self
@@ -44,13 +50,16 @@ class Engine:
     ) -> None:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.close()
+        assert self._process.stderr
+        with contextlib.suppress(OSError):  # it may be gone before it was told all
+            self._process.stdin.close()
         if kind is not None:
             self._process.kill()
         self._process.wait()
-        self._listener.join()
+        for listener in self._listeners:
+            listener.join()
         self._process.stdout.close()
-        self._errors.close()
+        self._process.stderr.close()
 
     def greeting(self) -> dict[str, Any]:
         """What the engine says when it is ready: the missing layers, all criteria, the versions of what it uses."""
@@ -80,16 +89,18 @@ class Engine:
                 yield submission, result
 
     def last_words(self) -> str:
-        """The last lines that the engine wrote as errors."""
-        self._errors.flush()
-        self._errors.seek(0)
-        return "\n".join(self._errors.read().splitlines()[-ERROR_LINES:])
+        """The last lines that the engine has written as errors."""
+        return b"".join(self._last_words).decode("utf-8", "replace").strip()
 
     def _ask(self, number: int, submission: Submission) -> None:
         assert self._process.stdin
-        units = {name: asdict(source) for name, source in submission.units.items()}
+        request = {
+            "number": number,
+            "units": {name: asdict(source) for name, source in submission.units.items()},
+            "siblings": {name: asdict(source) for name, source in submission.siblings.items()},
+        }
         try:
-            self._process.stdin.write(json.dumps({"number": number, "units": units}).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as error:
             raise self._fault() from error
@@ -100,6 +111,11 @@ class Engine:
             self._lines.put(line)
         self._lines.put(b"")
 
+    def _overhear(self) -> None:
+        assert self._process.stderr
+        for line in self._process.stderr:
+            self._last_words.append(line)
+
     def _read(self) -> dict[str, Any]:
         line = self._lines.get()
         if not line:
@@ -108,4 +124,8 @@ class Engine:
 
     def _fault(self) -> EngineFault:
         code = self._process.wait()
-        return EngineFault(f"The grading engine ended with code {code}. Its last words:\n{self.last_words()}")
+        for listener in self._listeners:
+            listener.join()
+        words = self.last_words()
+        said = f" Its last words:\n{words}" if words else ""
+        return EngineFault(f"The grading engine ended with code {code}.{said}")

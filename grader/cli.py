@@ -18,7 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from grader.course import Course
     from grader.report import Report
+    from grader.submission import Submission
 
 IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
 
@@ -53,13 +55,16 @@ def grade(
         bool, typer.Option("--allow-unisolated", help="Run student code even where nothing locks it in.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Grade also those whose report in the folder would stay the same.")
+    ] = False,
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
-    from grader.batch import Engine, EngineFault
+    from grader.batch import EngineFault
     from grader.course import ROOT, CourseError, load_course
-    from grader.grade import Rubric, make_report
-    from grader.report import write_report
-    from grader.sandbox import lockdown
+    from grader.files import FolderInUse
+    from grader.grade import still_holds
+    from grader.report import read_report, reports_folder
     from grader.submission import SubmissionError, find_submissions, read_submission
 
     try:
@@ -71,40 +76,97 @@ def grade(
     _require_folder(into)
 
     now = datetime.datetime.now(datetime.UTC)
-    reports: list[Report] = []
+    kept: list[Report] = []
+    graded: list[Report] = []
     faults: list[str] = []
+    # What lies within a submission may be the student's own making.
+    is_ours = not any(into.resolve().is_relative_to(folder.resolve()) for _, folder in found)
+
+    def waiting() -> Iterator[Submission]:
+        """Those that have no report yet, or one that would change."""
+        for name, folder in found:
+            submission = read_submission(name, folder, names, ROOT / "exercises", course.units)
+            report = read_report(name, into) if is_ours and not again else None
+            if (
+                report
+                and still_holds(report, submission, course, now)
+                and (report.isolation.enough or allow_unisolated)
+            ):
+                kept.append(report)
+                advance(name, "kept")
+            else:
+                yield submission
+
     try:
-        with Engine() as engine, _progress(len(found)) as advance:
-            greeting = engine.greeting()
-            missing = greeting["missing"]
-            if not lockdown.is_enough(missing) and not allow_unisolated:
-                lacking = [f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing]
-                raise stop(
-                    OUR_FAULT,
-                    "Student code cannot be locked in here, so nothing was graded.",
-                    *lacking,
-                    "To run it unprotected all the same: --allow-unisolated",
-                )
-            rubric = Rubric(greeting["criteria"])
-            waiting = (read_submission(name, folder, names, ROOT / "exercises") for name, folder in found)
-            for submission, result in engine.grade(waiting, jobs):
-                if "fault" in result:
-                    faults.append(f"{submission.student} was not graded: {result['fault']}.\n{engine.last_words()}")
+        with reports_folder(into), _progress(len(found)) as advance:
+            for name, outcome in _grade(waiting(), course, into, jobs, allow_unisolated, now):
+                if isinstance(outcome, str):
+                    faults.append(f"{name} was not graded: {outcome}.")
                 else:
-                    report = make_report(submission, result, rubric, course, missing, greeting["versions"], now)
-                    write_report(report, result["pytest"], into)
-                    reports.append(report)
-                advance(submission.student)
+                    graded.append(outcome)
+                    advance(name, "graded")
+    except FolderInUse as error:
+        who = f"process {error}" if str(error) else "it has only just begun"
+        raise stop(
+            BAD_INPUT, f"--out: another batch is writing to {into} ({who}): wait for its end, or name another folder."
+        ) from None
     except EngineFault as error:
         faults.append(str(error))
     except OSError as error:
         faults.append(f"A report could not be written to {into}: {error.strerror or error}. Those before it are whole.")
 
-    _print_table(reports, names, into)
+    reports = [*kept, *graded]
+    missed = {name for name, _ in found} - {report.student for report in reports}
+    numbers = {name: str(number) for number, name in enumerate(course.units, 1) if name in names}
+    _print_table(reports, missed, numbers, into)
+    if kept:
+        out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
     if faults:
-        raise stop(OUR_FAULT, *faults)
+        rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."
+        raise stop(OUR_FAULT, *faults, rest)
     if strict and any(report.points < report.possible for report in reports):
         raise typer.Exit(IMPERFECT)
+
+
+def _grade(
+    submissions: Iterator[Submission],
+    course: Course,
+    into: Path,
+    jobs: int,
+    allow_unisolated: bool,
+    now: datetime.datetime,
+) -> Iterator[tuple[str, Report | str]]:
+    """Each student with the report, once it is written, or with why there is none.
+
+    Raises EngineFault; and OSError where a report cannot be written.
+    """
+    from grader.batch import Engine
+    from grader.grade import Rubric, make_report
+    from grader.report import write_report
+    from grader.sandbox import lockdown
+
+    first = next(submissions, None)
+    if first is None:  # then no engine need be started
+        return
+    with Engine() as engine:
+        greeting = engine.greeting()
+        missing = greeting["missing"]
+        if not lockdown.is_enough(missing) and not allow_unisolated:
+            lacking = [f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing]
+            raise stop(
+                OUR_FAULT,
+                "Student code cannot be locked in here, so nothing was graded.",
+                *lacking,
+                "To run it unprotected all the same: --allow-unisolated",
+            )
+        rubric = Rubric(greeting["criteria"])
+        for submission, result in engine.grade(itertools.chain([first], submissions), jobs):
+            if "fault" in result:
+                yield submission.student, result["fault"]
+            else:
+                report = make_report(submission, result, rubric, course, missing, greeting["versions"], now)
+                write_report(report, result["pytest"], into)
+                yield submission.student, report
 
 
 @app.command()
@@ -190,7 +252,7 @@ def _require_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], None]]:
+def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
     """Says who is done: by a bar where someone is watching, by a line each where it goes to a log."""
     columns = (
         TextColumn("grading"),
@@ -204,28 +266,35 @@ def _progress(total: int) -> Iterator[Callable[[str], None]]:
         task = bar.add_task("", total=total)
         done = itertools.count(1)
 
-        def advance(student: str) -> None:
+        def advance(student: str, what: str) -> None:
             bar.update(task, advance=1, description=escape(student))
             if not is_watched:
-                err.print(f"graded {escape(student)} ({next(done)} of {total})", soft_wrap=True)
+                err.print(f"{what} {escape(student)} ({next(done)} of {total})", soft_wrap=True)
 
         yield advance
 
 
-def _print_table(reports: list[Report], units: list[str], into: Path) -> None:
-    """One line a student: points by unit, and the first thing worth knowing."""
+def _print_table(reports: list[Report], missed: set[str], units: dict[str, str], into: Path) -> None:
+    """One line a student: points by unit, and the first thing worth knowing; of those missed, that they were."""
     if not reports:
         return
-    table = Table("student", *units, "total", "what stands out", box=None, pad_edge=False)
+    # Units by their numbers: the names of eight would leave no room for anything else.
+    table = Table("student", *units.values(), "total", "what stands out", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"
-    for report in sorted(reports, key=lambda report: report.student.casefold()):
+    rows = {name: [*"-" * (len(units) + 1), "[red]not graded[/]"] for name in missed}
+    for report in reports:
         colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
-        points = [f"{report.units[unit].points}/{report.units[unit].possible}" for unit in units]
+        points = [str(report.units[unit].points) for unit in units]
         total = f"[{colour}]{report.points}/{report.possible}[/]"
-        table.add_row(escape(report.student), *points, total, escape(_stands_out(report)))
+        rows[report.student] = [*points, total, escape(_stands_out(report))]
+    for student in sorted(rows, key=str.casefold):
+        table.add_row(escape(student), *rows[student])
     out.print(table)
-    out.print(f"\nReports: {into}/<student>.json", soft_wrap=True)
+    out.print()
+    for unit, number in units.items():
+        out.print(f"unit {number}: {unit}, of {reports[0].units[unit].possible} points")
+    out.print(f"Reports: {into}/<student>.json", soft_wrap=True)
     if not all(report.isolation.enough for report in reports):
         out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
 
@@ -242,5 +311,5 @@ def _stands_out(report: Report) -> str:
         for name, exercise in unit.exercises.items():
             for test in exercise.tests:
                 if test.outcome == "failed":
-                    return f"{name}: {test.reason or test.name.replace('_', ' ')}"
+                    return f"{name}: {test.reason or exercise.waiting_for or test.name.replace('_', ' ')}"
     return ""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from grader.sandbox.student import Beside
 from grader.suites.criteria import Criterion, Misconception, Outcome
 
-# Where there was no behaviour to compare: nothing written, or a process that was lost.
-SILENT = {"not written", "not defined", "timed out", "ended"}
+# Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
+SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
 
 
 def diagnose(
@@ -31,9 +31,11 @@ def diagnose(
 def _behaves_like(candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
     # Failures first: they tell most candidates apart at once.
     failures_first = sorted(results, key=lambda result: result[1].passed)
-    return all(outcome.resembles(_outcome_of(candidate, criterion)) for criterion, outcome in failures_first)
+    return all(
+        outcome.resembles(_outcome_of(candidate, criterion, outcome.stand_ins)) for criterion, outcome in failures_first
+    )
 
 
 @functools.cache  # the same for every submission, and a class makes the same mistakes
-def _outcome_of(candidate: Misconception, criterion: Criterion) -> Outcome:
-    return criterion.run(Beside(criterion.unit, {candidate.exercise: candidate.implementation}))
+def _outcome_of(candidate: Misconception, criterion: Criterion, stand_ins: tuple[str, ...]) -> Outcome:
+    return criterion.run(Beside(criterion.unit, {candidate.exercise: candidate.implementation}), stand_ins)

@@ -6,6 +6,7 @@ fork server is forked first of all, so that no student's process ever holds a su
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -16,7 +17,6 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,14 +29,21 @@ if TYPE_CHECKING:
     from grader.suites.criteria import Criterion, Outcome
 
 SUITES = Path(__file__).resolve().parent / "suites"
+# They come with pytest and have a hand in every test, for things that no suite does.
+IDLE_PLUGINS = (
+    "logging", "warnings", "unraisableexception", "threadexception", "faulthandler", "skipping", "unittest",
+    "subtests", "tmpdir", "setuponly", "setupplan",
+)  # fmt: skip
 PYTEST_OPTIONS = [
+    *(f"-pno:{plugin}" for plugin in IDLE_PLUGINS),
     str(SUITES), "-c", str(SUITES / "pytest.ini"), "--confcutdir", str(SUITES), "--capture=no", "--tb=native", "-qq",
-    "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin",
+    "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin", "--assert=plain",
     "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
 ]  # fmt: skip
 # What a grader may take beyond the limits of its submission, before it counts as hung itself.
 GRACE_SECONDS = 60
 READ_BYTES = 2**20
+FRAMES_TOLD = 3
 
 
 @dataclass
@@ -65,6 +72,10 @@ class Engine:
         if session.testsfailed:
             raise session.Interrupted("the suites could not be collected")
         self.load_misconceptions(session)
+        # It has nothing to say of single tests: that is in the reports.
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        # The collector would write to every object, and so make each grader a copy of its own of the pages.
+        gc.freeze()
         self.tell(self.greeting(session))
         if self.server:
             self.serve(session)
@@ -105,6 +116,18 @@ class Engine:
             unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
             for unit in session.config.stash[COURSE].units
         }
+
+    def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
+        """Runs one test, without pytest's own setup and teardown: what a criterion takes is made right here."""
+        import pytest
+
+        from grader.suites.conftest import arguments
+
+        hook = item.config.hook
+        item.funcargs = arguments(item)
+        call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")
+        hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
+        return True
 
     def tell(self, message: dict[str, Any]) -> None:
         data = memoryview(json.dumps(message).encode() + b"\n")
@@ -171,13 +194,14 @@ class Engine:
         code = 1
         try:
             lockdown.die_with_parent(engine)
-            result = json.dumps(self.grade(session, request)).encode()
+            try:
+                result = json.dumps(self.grade(session, request))
+            except BaseException:
+                error = traceback.format_exc(limit=-FRAMES_TOLD).strip()
+                result = json.dumps({"fault": f"the grading process failed:\n{error}"})
             with open(pipe, "wb") as file:
-                file.write(result)
+                file.write(result.encode())
             code = 0
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
         finally:
             os._exit(code)
 
@@ -198,26 +222,24 @@ class Engine:
 
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
-        units = {unit: UnitSource(**source) for unit, source in request["units"].items()}
-        door = conftest.open_door(self.server, units, config.stash[conftest.COURSE])
-        config.stash[conftest.DOOR] = door
-        config.stash[conftest.MESSAGES] = []
+        units = request["units"]
+        sources = {unit: UnitSource(**source) for unit, source in {**request["siblings"], **units}.items()}
+        door = conftest.open_door(self.server, sources, config.stash[conftest.COURSE])
+        conftest.begin_submission(config, door)
         items = [item for item in session.items if item.stash[conftest.CRITERION].unit in units]
         session.testscollected = len(items)
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
         try:
-            for item, following in zip_longest(items, items[1:]):
-                hook.pytest_runtest_protocol(item=item, nextitem=following)
+            for item in items:
+                hook.pytest_runtest_protocol(item=item, nextitem=None)
         finally:
             door.close()
         session.exitstatus = 1 if session.testsfailed else 0
-        hook.pytest_sessionfinish(session=session, exitstatus=session.exitstatus)
+        report_plugin.pytest_sessionfinish(session)
         return {
-            "outcomes": [
-                self.described(item.stash[conftest.CRITERION], item.stash[conftest.OUTCOME]) for item in items
-            ],
-            "misconceptions": self.diagnoses(items),
+            "outcomes": [self.described(*result) for result in config.stash[conftest.OUTCOMES].items()],
+            "misconceptions": self.diagnoses(config.stash[conftest.OUTCOMES]),
             "messages": config.stash[conftest.MESSAGES],
             "layers": door.layers,
             "seconds": round(time.monotonic() - begun, 3),
@@ -231,18 +253,20 @@ class Engine:
             "exercise": criterion.exercise,
             "name": criterion.name,
             "passed": outcome.passed,
-            "reason": outcome.reason,
+            # What it is waiting for is said once, for the whole exercise.
+            "reason": "" if outcome.kind == "waiting" else outcome.reason,
+            "waiting": outcome.kind == "waiting",
+            "stand_ins": outcome.stand_ins,
+            "remarks": outcome.remarks,
         }
 
-    def diagnoses(self, items: list[pytest.Item]) -> list[dict[str, str]]:
+    def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[dict[str, str]]:
         """The misconception behind each exercise whose outcomes fit exactly one."""
         from grader.diagnosis import diagnose
-        from grader.suites.conftest import CRITERION, OUTCOME
 
         results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
-        for item in items:
-            criterion = item.stash[CRITERION]
-            results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, item.stash[OUTCOME]))
+        for criterion, outcome in outcomes.items():
+            results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
         return [
             {"unit": unit, "exercise": exercise, "name": found.name, "sentence": found.sentence}
             for (unit, exercise), outcomes in results.items()

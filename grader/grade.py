@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -20,6 +21,8 @@ MAX_TEXT = 4000
 # Everything but tab and newline that steers a terminal or hides text, bidirectional marks included; and halves
 # of surrogate pairs, which no file can hold.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+# Where the grader and Python lie, and what is around the grader, but for the outermost folder: /home tells nothing.
+PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for folder in ROOT.parents[:-2])]
 
 
 class Rubric:
@@ -75,6 +78,17 @@ def make_report(
     )
 
 
+def still_holds(made: report.Report, submission: Submission, course: Course, now: datetime.datetime) -> bool:
+    """Whether grading the submission now would give this report again, but for what may differ in any case."""
+    names = {*submission.units, *submission.problems}
+    return (
+        (made.student, made.commit, made.digest) == (submission.student, submission.commit, _digest(submission))
+        # The date alone can change how much is told.
+        and {name: unit.feedback for name, unit in made.units.items()}
+        == {name: course.feedback_level(name, now) for name in names}
+    )
+
+
 def _unit(
     name: str,
     submission: Submission,
@@ -122,25 +136,36 @@ def _exercise(
                 points=weight if outcome["passed"] else 0,
                 possible=weight,
                 sentence=criterion["sentence"] if level != "points" else None,
-                reason=visible(outcome["reason"]) if level != "points" and not outcome["passed"] else None,
+                reason=visible(outcome["reason"] or None) if level != "points" and not outcome["passed"] else None,
             )
         )
     found = mine(result["misconceptions"]) if level == "misconception" else []
+    waiting = _names(outcome for outcome in outcomes.values() if outcome["waiting"])
+    stood_in = _names(outcome for outcome in outcomes.values() if outcome["passed"])
+    remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
+    if stood_in:
+        remarks.append(f"It was tested with a stand-in for your {stood_in}, so that mistakes there cost nothing here.")
     return report.Exercise(
         points=sum(test.points for test in tests),
         possible=sum(test.possible for test in tests),
         tests=tests,
         misconceptions=[report.Named(name=one["name"], sentence=one["sentence"]) for one in found],
-        waiting_for=None,
-        remarks=[],
+        waiting_for=f"It builds on {waiting}: mend that first." if waiting and level != "points" else None,
+        remarks=remarks,
     )
+
+
+def _names(outcomes: Iterable[dict[str, Any]]) -> str:
+    """The other exercises that had a part in these outcomes, as a list in words."""
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["stand_ins"]))
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def visible(text: str | None) -> Any:
     """Text of a student's making, fit to be shown: cut, without control characters or this machine's paths."""
     if text is None:
         return None
-    for folder in (str(ROOT), sys.prefix, sys.base_prefix):
+    for folder in PRIVATE_FOLDERS:
         text = text.replace(folder, "…")
     text = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
@@ -150,6 +175,7 @@ def _digest(submission: Submission) -> str:
     """Of the submission's sources, the suites and the rest of the grader, and autograder.yml."""
     handed_in = {
         "units": {name: asdict(source) for name, source in submission.units.items()},
+        "siblings": {name: asdict(source) for name, source in submission.siblings.items()},
         "problems": submission.problems,
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
@@ -160,6 +186,6 @@ def _digest(submission: Submission) -> str:
 @cache
 def _grader_digest() -> bytes:
     total = hashlib.sha256()
-    for path in [ROOT / FILENAME, *sorted((ROOT / "grader").rglob("*.py"))]:
+    for path in [ROOT / FILENAME, *sorted((ROOT / "grader").rglob("*.py")), *sorted((ROOT / "grader").rglob("*.ini"))]:
         total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.digest()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from grader.course import Level
-from grader.files import write_atomically
+from grader.files import held, remove_partial, write_atomically
 
+INSTRUCTOR = "instructor"
 Points = Annotated[int, Field(ge=0)]
 
 
@@ -57,11 +60,14 @@ class Unit(_Model):
 
 
 class Message(_Model):
-    """What the student's own code printed or raised, or which of its lines could not be run."""
+    """What the student's own code printed or raised, which of its lines could not be run, and what it attempted.
+
+    All of it is told by the student's own process: information, and never evidence.
+    """
 
     unit: str
     exercise: str | None
-    kind: Literal["printed", "raised", "not run"]
+    kind: Literal["printed", "raised", "not run", "attempted"]
     text: str
     file: str | None
     line: int | None
@@ -110,12 +116,32 @@ def json_schema() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+@contextlib.contextmanager
+def reports_folder(directory: Path) -> Iterator[None]:
+    """Holds the folder for this program alone, rid of what one that was killed half wrote there.
+
+    Raises FolderInUse, or OSError.
+    """
+    with held(directory):
+        for folder in (directory, directory / INSTRUCTOR):
+            remove_partial(folder, ".json")
+        yield
+
+
+def read_report(student: str, directory: Path) -> Report | None:
+    """The report that write_report left there; None where there is none, or not in this form."""
+    try:
+        return Report.model_validate_json((directory / f"{student}.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
 def write_report(report: Report, pytest_report: dict[str, Any] | None, directory: Path) -> Path:
     """Writes directory/<student>.json and, for the instructor alone, directory/instructor/<student>.pytest.json.
 
     The student's file comes last, so where it is there, everything is. Raises OSError.
     """
-    instructor = directory / "instructor"
+    instructor = directory / INSTRUCTOR
     instructor.mkdir(parents=True, exist_ok=True)
     if pytest_report is not None:
         text = json.dumps(pytest_report, indent=1, default=str)

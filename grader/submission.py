@@ -29,7 +29,14 @@ _STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # JSON can spell what no text file holds: a zero, or one half of a surrogate pair.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
-_GIT_REFERENCE = re.compile(r"refs/[A-Za-z0-9._/-]+")
+# What git itself allows, `$(…)` and quotes included: it is only ever a path, and no shell sees it.
+_GIT_REFERENCE = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
+
+# Beside an answer these are there for a grader that would import or obey them.
+_NEVER_READ = (
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
+    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
+)  # fmt: skip
 
 # Each of these is missing on some platform.
 _PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -63,13 +70,17 @@ class UnitSource:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in: the `units` that could be read, and in `problems` why others could not."""
+    """What one student handed in: the `units` that could be read, and in `problems` why others could not.
+
+    siblings: units that are not to be graded now, but that the others may import.
+    """
 
     student: str
     folder: Path
     commit: str | None
     units: dict[str, UnitSource]
     problems: dict[str, str]
+    siblings: dict[str, UnitSource] = dataclasses.field(default_factory=dict)
 
 
 def find_submissions(
@@ -100,11 +111,14 @@ def find_submissions(
     return found
 
 
-def read_submission(student: str, folder: Path, unit_names: Iterable[str], stubs: Path) -> Submission:
+def read_submission(
+    student: str, folder: Path, unit_names: Iterable[str], stubs: Path, sibling_names: Iterable[str] = ()
+) -> Submission:
     """Read each unit's source from `folder` or its exercises/, as <unit>.py or <unit>.ipynb.
 
-    `stubs` holds the course's own <unit>.py: where a unit is there more than once, the untouched stub yields.
-    Nothing that a student can do raises an error: what cannot be read becomes a sentence in `problems`.
+    Of `sibling_names`, those that can be read come with them. `stubs` holds the course's own <unit>.py: where a
+    unit is there more than once, the untouched stub yields. Nothing that a student can do raises an error: what
+    cannot be read becomes a sentence in `problems`.
     """
     units: dict[str, UnitSource] = {}
     problems: dict[str, str] = {}
@@ -113,7 +127,12 @@ def read_submission(student: str, folder: Path, unit_names: Iterable[str], stubs
             units[unit] = _read_unit(folder, unit, stubs)
         except _UnreadableError as error:
             problems[unit] = str(error)
-    return Submission(student, folder, _read_commit(folder), units, problems)
+    siblings = {}
+    for unit in sibling_names:
+        if unit not in units:
+            with contextlib.suppress(_UnreadableError):
+                siblings[unit] = _read_unit(folder, unit, stubs)
+    return Submission(student, folder, _read_commit(folder), units, problems, siblings)
 
 
 def _require_folder(path: Path) -> None:
@@ -201,6 +220,9 @@ def _read_unit(folder: Path, unit: str, stubs: Path) -> UnitSource:
     remarks = [*source.remarks]
     remarks += [f"{path} was worked on too: {chosen} is graded, so keep your answers there." for path in rivals]
     remarks += [f"{problem} {chosen} is graded." for problem in dict.fromkeys(problems)]
+    beside = [name for name in _NEVER_READ if os.path.lexists((folder / chosen).with_name(name))]
+    if beside:
+        remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
     return dataclasses.replace(source, remarks=tuple(remarks))
 
 

@@ -1,4 +1,4 @@
-"""What many tests share: a fork server, doors, two courses to grade with, and the program itself."""
+"""What many tests share: a fork server, doors, a course to grade with, and the program itself."""
 
 from __future__ import annotations
 
@@ -55,12 +55,6 @@ def engine(started_engine: tuple[Engine, dict[str, Any]]) -> Engine:
 @pytest.fixture
 def greeting(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
     return started_engine[1]
-
-
-@pytest.fixture(scope="session")
-def quick_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of this course whose limits are small, so that code that hangs is given up on soon."""
-    return courses.copy_course(tmp_path_factory.mktemp("quick"), call_seconds=1, unit_seconds=6)
 
 
 @pytest.fixture(scope="session")

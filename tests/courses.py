@@ -127,9 +127,8 @@ def copy_course(root: Path, **limits: float) -> Path:
 
 
 def make_small_course(root: Path) -> Path:
-    shutil.copytree(
-        REPOSITORY / "grader", root / "grader", ignore=shutil.ignore_patterns("__pycache__", "self_attention")
-    )
+    units = [path.name for path in (REPOSITORY / "grader" / "suites").iterdir() if path.is_dir()]
+    shutil.copytree(REPOSITORY / "grader", root / "grader", ignore=shutil.ignore_patterns("__pycache__", *units))
     for name, text in SMALL_COURSE.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(greeting:
 
 def test_every_criterion_comes_back_with_an_outcome(engine: Engine, greeting: dict[str, Any]) -> None:
     found = results(engine, [submission("ada", RIGHT), submission("gus", STUB)], at_once=2)
-    names = [(one["exercise"], one["name"]) for one in greeting["criteria"]]
+    names = [(one["exercise"], one["name"]) for one in greeting["criteria"] if one["unit"] == "self_attention"]
     for result in found.values():
         assert [(outcome["exercise"], outcome["name"]) for outcome in result["outcomes"]] == names
     assert passed(found["ada"]) == len(names)
@@ -99,6 +99,23 @@ def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
         os.kill(pid, 9)
         with pytest.raises(EngineFault, match="ended with code -9"):
             list(engine.grade([submission("ada", RIGHT)], 1))
+
+
+def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(engine: Engine) -> None:
+    texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
+    submissions = [submission(student, text) for student, text in texts.items()]
+    undisturbed = results(engine, submissions, at_once=1)
+    before = processes.children(os.getpid())
+    with Engine() as another:
+        another.greeting()
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        found = {}
+        for graded, result in another.grade(submissions, at_once=1):
+            found[graded.student] = steady(result)
+            [server] = processes.children(pid)
+            os.kill(server, 9)
+            processes.until_ended([server])
+    assert found == undisturbed
 
 
 def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -146,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Pa
         ("syntax", "add is not defined. The cause is line 5 of sums.py: it is not valid Python."),
         # Of a line that defines nothing it cannot be told that it would have defined this.
         ("renamed", "add is not defined."),
-        ("hangs", "It did not finish within 1 seconds."),
+        ("hangs", "It did not finish in time: 1 s for a call, 0.8 s for all together."),
         ("crashes", "It crashed the Python process (signal 11)."),
         ("half", "It raised a ValueError."),
     ],
@@ -160,7 +162,7 @@ def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student
     ("student", "line", "text"),
     [
         ("raises", 2, "It raised ZeroDivisionError. division by zero"),
-        ("loops", 2, "It did not finish within 1 seconds. "),
+        ("loops", 2, "It did not finish in time: 1 s for a call, 0.8 s for all together. "),
         ("exits", 2, "It ended the Python process (exit code 0). "),
         ("quits", 2, "It raised SystemExit. "),
         ("syntax", 5, "It is not valid Python. '(' was never closed"),
@@ -194,7 +196,9 @@ def test_a_log_is_told_who_is_done(graded: tuple[Done, Path]) -> None:
 def test_what_is_printed_is_cut_and_counted(graded: tuple[Done, Path]) -> None:
     [message, *_] = read_reports(graded[1])["talks"]["messages"]
     assert message["kind"] == "printed"
-    assert message["text"].startswith("x" * 4000)
+    counted, kept = message["text"].split("\n", maxsplit=1)
+    assert re.fullmatch(r"\(It printed \d+ bytes more than are kept\.\)", counted)
+    assert kept.startswith("x" * 3900)
     assert len(message["text"]) < 5000
 
 
@@ -213,10 +217,10 @@ def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Pa
     done, into = graded
     assert "\x1b" not in done.stdout
     header, *rows = done.stdout.split("\n\n")[0].splitlines()
-    assert header.split() == ["student", "sums", "total", "what", "stands", "out"]
+    assert header.split() == ["student", "1", "total", "what", "stands", "out"]
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
-    assert any(row.split() == ["wrong", "1/5", "1/5", "add:", "subtracts"] for row in rows)
-    assert done.stdout.endswith(f"Reports: {into}/<student>.json\n")
+    assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
+    assert done.stdout.endswith(f"unit 1: sums, of 5 points\nReports: {into}/<student>.json\n")
 
 
 def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
@@ -249,6 +253,55 @@ def test_pytest_by_hand_comes_to_the_same_outcomes(
     graded_ones = {test["name"]: test["outcome"] for exercise in exercises.values() for test in exercise["tests"]}
     assert by_hand == graded_ones
     assert set(by_hand.values()) == {"passed", "failed"}
+
+
+# -- a unit that builds on another ----------------------------------------------------------------------------
+
+CAUSAL, HEADS = (
+    (courses.REPOSITORY / "solutions" / f"{unit}_attention.py").read_text() for unit in ("causal", "multi_head")
+)
+SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
+# Each student's causal_attention.py and multi_head_attention.py.
+BUILT_ON_ANOTHER = {
+    "right": (CAUSAL, HEADS),
+    "ends": (CAUSAL.replace("        queries = self.W_query(inputs)", "        import os; os._exit(0)\n"), HEADS),
+    "waits": (
+        f"{CAUSAL}\n\ndef attention_dropout(weights, probability):\n    raise NotImplementedError()\n",
+        HEADS.replace("import CausalAttention", "import CausalAttention, attention_dropout").replace(
+            SIDE_BY_SIDE, f"attention_dropout({SIDE_BY_SIDE}, 0.0)"
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def whole_and_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Done]:
+    """The reports where both units are graded, those on the second alone, and how that came."""
+    root = tmp_path_factory.mktemp("built-on-another")
+    for student, (causal, heads) in BUILT_ON_ANOTHER.items():
+        hand_in(root / "class" / student, causal, "causal_attention")
+        (root / "class" / student / "multi_head_attention.py").write_text(heads)
+    command = ("grade", root / "class", "--out")
+    run_grader(courses.REPOSITORY, *command, root / "whole")
+    alone = run_grader(courses.REPOSITORY, *command, root / "alone", "--unit", "multi_head_attention")
+    return root / "whole", root / "alone", alone
+
+
+@pytest.mark.parametrize("student", BUILT_ON_ANOTHER)
+def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
+    whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
+    assert alone.keys() == {"multi_head_attention"}
+    assert alone["multi_head_attention"]["points"] == whole["multi_head_attention"]["points"]
+
+
+@pytest.mark.parametrize("student", ["right", "ends"])
+def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
+    whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
+    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a stand-in would be remarked on
+
+
+def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path, Done]) -> None:
+    assert "  MultiHeadAttentionWrapper: It builds on attention_dropout" in whole_and_alone[2].stdout
 
 
 # -- options and exit codes -----------------------------------------------------------------------------------
@@ -305,17 +358,201 @@ def test_a_mistake_in_the_course_exits_2_with_its_line_and_writes_nothing(own_sm
     assert not out.exists()
 
 
+# -- grading again, and bad luck on the way -------------------------------------------------------------------
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Every file there, by a number that changes when it is written anew."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in folder.rglob("*") if path.is_file()}
+
+
+def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    bob, out = hand_in(tmp_path / "bob", SOLUTION), tmp_path / "reports"
+    arguments = ("grade", ada, bob, "--out", out, "--strict")
+    assert run_grader(small_course, *arguments).returncode == 0
+    before = files(out)
+    (bob / "sums.py").write_text(WRONG_ADD)
+    done = run_grader(small_course, *arguments)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["kept ada (1 of 2)", "graded bob (2 of 2)"]
+    assert "1 of 2 were kept, for they would stay the same. To grade all anew: --again\n" in done.stdout
+    assert [line.split()[:2] for line in done.stdout.splitlines()[1:3]] == [["ada", "5"], ["bob", "1"]]
+    assert {name for name, number in files(out).items() if before[name] == number} == {
+        "ada.json", "instructor/ada.pytest.json",
+    }  # fmt: skip
+
+
+def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    arguments = ("grade", classroom / "wrong", classroom / "missing", "--out", tmp_path)
+    first = run_grader(small_course, *arguments)
+    before = files(tmp_path)
+    # Where an engine would say that nothing locks student code in.
+    second = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert second.stdout.startswith(first.stdout)
+    assert files(tmp_path) == before
+
+
+def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports"
+    run_grader(small_course, "grade", ada, "--out", out)
+    before = files(out)
+    done = run_grader(small_course, "grade", ada, "--out", out, "--again")
+    assert done.stderr == "graded ada (1 of 1)\n"
+    assert files(out).keys() == before.keys()
+    assert not files(out).items() & before.items()
+
+
+def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports"
+    run_grader(small_course, "grade", ada, "--out", out)
+    with open(out / "ada.json", "r+") as report:
+        report.truncate(100)
+    assert run_grader(small_course, "grade", ada, "--out", out).stderr == "graded ada (1 of 1)\n"
+    assert read_reports(out)["ada"]["points"] == 5
+
+
+def test_a_report_that_lies_in_the_submission_itself_is_not_believed(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    (ada / "sums.py").write_text(WRONG_ADD)
+    run_grader(small_course, "grade", ada, "--out", tmp_path / "elsewhere")
+    forged = {**read_reports(tmp_path / "elsewhere")["ada"], "points": 5}
+    (ada / "reports").mkdir()
+    (ada / "reports" / "ada.json").write_text(json.dumps(forged))
+    done = run_grader(small_course, "grade", ada, "--out", ada / "reports")
+    assert done.stderr == "graded ada (1 of 1)\n"
+    assert read_reports(ada / "reports")["ada"]["points"] == 1
+
+
+# Python 3.11 cuts its compiled files off at such a limit and reads them all the same, so a course that is graded under
+# one has to have been graded before.
+after_grading = pytest.mark.usefixtures("graded")
+LIMITED = """\
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+# The same for this program itself; and what it writes too much of kills it.
+KILLED_WHILE_WRITING = """\
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+from grader.cli import main
+main()
+"""
+
+
+@after_grading
 def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
-    limited = "import os, resource, sys\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-    limited += "os.execv(sys.argv[1], sys.argv[1:])"
-    out = tmp_path / "reports"
-    done = run_grader(small_course, "grade", classroom / "talks", "--out", out, prefix=[sys.executable, "-c", limited])
+    arguments = ("grade", classroom / "missing", classroom / "talks", "--out", tmp_path / "out", "--jobs", 1)
+    done = run_grader(small_course, *arguments, prefix=[sys.executable, "-c", LIMITED])
     assert done.returncode == 3
-    assert f"A report could not be written to {out}: File too large. Those before it are whole." in done.stderr
-    assert has_no_traceback(done)
-    assert {path.name for path in out.rglob("*") if path.is_file()} <= {"talks.pytest.json"}
+    assert done.stderr.splitlines() == [
+        "graded missing (1 of 2)",
+        f"A report could not be written to {tmp_path / 'out'}: File too large. Those before it are whole.",
+        "1 of 2 were not graded: the same command again continues with them.",
+    ]
+    assert ["talks", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
+    assert files(tmp_path / "out").keys() - {"instructor/talks.pytest.json"} == {
+        "missing.json", "instructor/missing.pytest.json",
+    }  # fmt: skip
+    assert run_grader(small_course, *arguments).stderr.splitlines() == [
+        "kept missing (1 of 2)",
+        "graded talks (2 of 2)",
+    ]
+
+
+@after_grading
+def test_what_a_batch_killed_while_it_wrote_left_behind_is_gone_after_the_next(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    arguments = ["grade", str(classroom / "talks"), "--out", str(tmp_path)]
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, *arguments]
+    killed = subprocess.run(command, cwd=small_course, env=courses.environment(small_course), check=False)
+    assert killed.returncode == -signal.SIGXFSZ
+    assert list(tmp_path.rglob(".*.partial"))
+    done = run_grader(small_course, *arguments)
+    assert done.returncode == 0
+    assert files(tmp_path).keys() == {"talks.json", "instructor/talks.pytest.json"}
+
+
+# In a mount namespace of its own, where mounts go with the program. A disk too small for the class, then large enough.
+ON_A_SMALL_DISK = """\
+disk=$1 seen=$2; shift 2
+mount -t tmpfs -o size=64k none "$disk" || exit 99
+"$@" >"$seen/stdout" 2>"$seen/stderr"; echo $? >"$seen/code"
+cp -R "$disk" "$seen/full"
+mount -o remount,size=4m "$disk"
+"$@"; code=$?
+cp -R "$disk" "$seen/larger"
+exit $code
+"""
+
+
+# A disk that has room, and no other place to write to.
+ON_THE_ONLY_DISK = """\
+mount -t tmpfs none "$1" || exit 99; shift
+for place in / /tmp /var/tmp; do mount -o remount,ro,bind $place 2>&-; done
+rm "$0" 2>&- && exit 99
+exec "$@"
+"""
+
+only_root = pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount disks")
+
+
+def skip_unless_mounted(done: Done) -> None:
+    if done.returncode == 99 or "unshare" in done.stderr:
+        assert "CI" not in os.environ, "CI has to be allowed to mount: this is proved nowhere else"
+        pytest.skip("mounting is not allowed here")
+
+
+@only_root
+def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(small_course: Path, tmp_path: Path) -> None:
+    students = [f"student{number}" for number in range(9)]
+    for student in students:
+        hand_in(tmp_path / "class" / student, SOLUTION)
+    disk, seen = tmp_path / "disk", tmp_path / "seen"
+    disk.mkdir()
+    seen.mkdir()
+    prefix = ["unshare", "--mount", "sh", "-c", ON_A_SMALL_DISK, "sh", str(disk), str(seen)]
+    done = run_grader(small_course, "grade", tmp_path / "class", "--out", disk, "--jobs", 1, prefix=prefix)
+    skip_unless_mounted(done)
+    assert (seen / "code").read_text() == "3\n"
+    *graded, sentence, rest = (seen / "stderr").read_text().splitlines()
+    assert sentence == f"A report could not be written to {disk}: No space left on device. Those before it are whole."
+    assert rest == f"{9 - len(graded)} of 9 were not graded: the same command again continues with them."
+    assert 0 < len(graded) < 9
+    whole = read_reports(seen / "full")
+    assert len(whole) == len(graded)
+    assert not list((seen / "full").rglob(".*"))
+    table = (seen / "stdout").read_text().splitlines()[1:10]
+    assert [line.split()[0] for line in table] == students
+    assert [line.split()[0] for line in table if line.split()[3:] == ["not", "graded"]] == students[len(graded) :]
+
+    assert done.returncode == 0
+    assert sum(line.startswith("kept") for line in done.stderr.splitlines()) == len(graded)
+    assert {name: report["points"] for name, report in read_reports(seen / "larger").items()} == dict.fromkeys(
+        students, 5
+    )
+
+
+@only_root
+def test_grading_needs_room_for_the_reports_and_nowhere_else(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    disk, spare = tmp_path / "disk", tmp_path / "spare"
+    disk.mkdir()
+    spare.write_text("to be removed, were it possible")
+    prefix = ["unshare", "--mount", "sh", "-c", ON_THE_ONLY_DISK, str(spare), str(disk)]
+    done = run_grader(small_course, "grade", ada, "--out", disk, "--strict", prefix=prefix)
+    skip_unless_mounted(done)
+    assert (done.returncode, done.stderr) == (0, "graded ada (1 of 1)\n")
 
 
 # -- systems that cannot lock student code in -----------------------------------------------------------------
@@ -351,6 +588,15 @@ def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
         assert report["isolation"]["enough"] is False
         assert report["isolation"]["layers"]["seccomp"] is False
         assert report["isolation"]["layers"]["landlock"] is False
+
+
+@only_linux
+def test_a_report_made_without_protection_is_made_anew_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    arguments = ("grade", ada, "--out", tmp_path / "reports")
+    run_grader(small_course, *arguments, "--allow-unisolated", prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert run_grader(small_course, *arguments, "--allow-unisolated").stderr == "kept ada (1 of 1)\n"
+    assert run_grader(small_course, *arguments).stderr == "graded ada (1 of 1)\n"
+    assert read_reports(tmp_path / "reports")["ada"]["isolation"]["enough"]
 
 
 @only_linux

@@ -7,25 +7,20 @@ import textwrap
 from typing import Any
 
 import pytest
-import torch
+from units import SUITES, Suite
 
-from grader.course import load_course
 from grader.diagnosis import diagnose
 from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
+from grader.suites.criteria import Criterion, Misconception, Outcome
 from grader.suites.self_attention import misconceptions as mistakes
-from grader.suites.self_attention import test_self_attention as suite
-
-torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
 UNIT = "self_attention"
-CRITERIA = criteria_of(suite, UNIT, load_course().version)
-KNOWN = misconceptions(mistakes)
+KNOWN = SUITES[UNIT].known
 
 
-def graded(exercise: str, answer: Any) -> list[tuple[Criterion, Outcome]]:
-    beside = Beside(UNIT, {exercise: answer})
-    return [(criterion, criterion.run(beside)) for criterion in CRITERIA if criterion.exercise == exercise]
+def graded(exercise: str, answer: Any, unit: str = UNIT) -> list[tuple[Criterion, Outcome]]:
+    beside = Beside(unit, {exercise: answer})
+    return [(criterion, criterion.run(beside)) for criterion in SUITES[unit].of(exercise)]
 
 
 def written(exercise: str, source: str) -> Any:
@@ -35,13 +30,20 @@ def written(exercise: str, source: str) -> Any:
     return names[exercise]
 
 
-def diagnosis(exercise: str, answer: Any) -> list[str]:
-    return [found.name for found in diagnose(exercise, graded(exercise, answer), KNOWN)]
+def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
+    return [found.name for found in diagnose(exercise, graded(exercise, answer, unit), SUITES[unit].known)]
 
 
-@pytest.mark.parametrize("mistake", KNOWN, ids=lambda mistake: mistake.name)
-def test_every_misconception_is_told_apart_from_all_others(mistake: Misconception) -> None:
-    assert diagnosis(mistake.exercise, mistake.implementation) == [mistake.name]
+@pytest.mark.parametrize(
+    ("suite", "mistake"),
+    [
+        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
+        for unit, suite in SUITES.items()
+        for mistake in suite.known
+    ],
+)
+def test_every_misconception_is_told_apart_from_all_others(suite: Suite, mistake: Misconception) -> None:
+    assert diagnosis(mistake.exercise, mistake.implementation, suite.unit) == [mistake.name]
 
 
 IN_OTHER_WORDS = {
@@ -161,7 +163,7 @@ IN_OTHER_WORDS = {
 
 @pytest.mark.parametrize(("name", "source"), IN_OTHER_WORDS.items(), ids=IN_OTHER_WORDS)
 def test_a_misconception_is_known_by_its_behaviour_in_other_words_too(name: str, source: str) -> None:
-    [mistake] = [one for one in KNOWN if one.name == name]
+    mistake = SUITES[UNIT].mistake(name)
     assert diagnosis(mistake.exercise, written(mistake.exercise, source)) == [name]
 
 
@@ -195,18 +197,18 @@ def test_an_answer_that_is_not_written_has_no_name() -> None:
 
 
 def test_a_name_that_does_not_exist_has_no_name() -> None:
-    results = [(one, one.run(Beside(UNIT, {}))) for one in CRITERIA if one.exercise == "project_qkv"]
+    results = [(one, one.run(Beside(UNIT, {}))) for one in SUITES[UNIT].of("project_qkv")]
     assert {outcome.kind for _, outcome in results} == {"not defined"}
     assert diagnose("project_qkv", results, KNOWN) == []
 
 
 def test_an_answer_like_several_misconceptions_has_no_name() -> None:
-    mistake = next(one for one in KNOWN if one.name == "values_first")
+    mistake = SUITES[UNIT].mistake("values_first")
     twin = dataclasses.replace(mistake, name="twin")
     assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [mistake, twin]) == []
 
 
 def test_only_misconceptions_of_the_same_exercise_are_compared() -> None:
-    mistake = next(one for one in KNOWN if one.name == "values_first")
+    mistake = SUITES[UNIT].mistake("values_first")
     stranger = dataclasses.replace(mistake, exercise="transfer_weights")
     assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [stranger]) == []

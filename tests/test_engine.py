@@ -1,13 +1,15 @@
-"""While suites run: what each process holds, and that none outlives the program."""
+"""While suites run: what each process holds, what comes of it when one is killed, and that none is left running."""
 
 from __future__ import annotations
 
 import ast
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import courses
 import processes
@@ -26,7 +28,9 @@ for _ in range({THREADS}):
 """
 MADE_AT_IMPORT = "zebra-on-roller-skates/" * 3
 FOR_EVER, FOR_A_WHILE = "time.sleep(1000)\n", "time.sleep(2)\n"
+Done = subprocess.CompletedProcess[str]
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
+WRONG = RIGHT.replace("a + b", "a - b")
 
 
 @dataclass
@@ -57,10 +61,10 @@ class Running:
 
         return processes.until(look)[0]
 
-    def end(self) -> tuple[int, str]:
-        """The exit code and what was written as errors."""
-        _, errors = self.program.communicate()
-        return self.program.returncode, errors
+    def end(self) -> Done:
+        """What the program comes to."""
+        output, errors = self.program.communicate()
+        return Done(self.program.args, self.program.returncode, output, errors)
 
 
 Starts = Callable[..., Running]
@@ -75,7 +79,7 @@ def start(tmp_path: Path) -> Iterator[Starts]:
         for student, text in texts.items():
             courses.hand_in(tmp_path / "class" / student, text, unit)
         command = courses.grader_command("grade", tmp_path / "class", "--out", tmp_path / "reports", "--jobs", 2)
-        options = {"cwd": course, "env": courses.environment(course), "text": True}
+        options = {"cwd": course, "env": courses.environment(course), "text": True, "process_group": 0}
         started.append(Running(subprocess.Popen(command, stdout=-1, stderr=-1, **options)))  # type: ignore[call-overload]
         return started[-1]
 
@@ -120,7 +124,9 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
     assert processes.found_in_memory(student, {MADE_AT_IMPORT}) == {MADE_AT_IMPORT}
     assert processes.found_in_memory(running.engine, suites)
 
-    assert processes.found_in_memory(student, {*suites, solution}) == set()
+    stand_in = "(d,), (T, d) to (T,): of the squares of the inputs."
+    assert stand_in in (course / "grader" / "sandbox" / "parts.py").read_text(encoding="utf-8")
+    assert processes.found_in_memory(student, {*suites, solution, stand_in}) == set()
     files = processes.mapped_files(student)
     assert not {file for file in files if "suites" in file or "solutions" in file or str(course) in file}
     trusted = [running.program.pid, running.engine, running.server, *running.graders]
@@ -138,29 +144,96 @@ def test_a_program_that_is_killed_leaves_no_process_behind(start: Starts, small_
     processes.until_ended(left)
 
 
-def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(start: Starts, patient_course: Path) -> None:
+def kept_and_graded(done: Done) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    return [line.partition(" (")[0] for line in done.stderr.splitlines()]
+
+
+def steady(reports: Path) -> dict[str, dict[str, Any]]:
+    """What is the same in every report on the same submission."""
+    return {
+        student: {name: value for name, value in report.items() if name not in ("timing", "messages")}
+        for student, report in courses.read_reports(reports).items()
+    }
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> Callable[[Path], dict[str, dict[str, Any]]]:
+    """The reports of the same class where nothing is killed."""
+
+    def undisturbed(course: Path) -> dict[str, dict[str, Any]]:
+        courses.run_grader(course, "grade", tmp_path / "class", "--out", tmp_path / "undisturbed")
+        return steady(tmp_path / "undisturbed")
+
+    return undisturbed
+
+
+def test_a_batch_that_is_killed_half_way_is_continued_by_the_next_run(
+    start: Starts, patient_course: Path, tmp_path: Path
+) -> None:
+    running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER)
+    ada = tmp_path / "reports" / "ada.json"
+    processes.until(ada.exists)
+    running.student()
+    left = processes.descendants(running.program.pid)
+    os.killpg(running.program.pid, signal.SIGKILL)
+    processes.until_ended(left)
+    assert courses.read_reports(tmp_path / "reports").keys() == {"ada"}
+    before = ada.stat()
+    (tmp_path / "class" / "eve" / "sums.py").write_text(RIGHT)
+    done = courses.run_grader(patient_course, "grade", tmp_path / "class", "--out", tmp_path / "reports")
+    assert kept_and_graded(done) == ["kept ada", "graded eve"]
+    assert ada.stat() == before
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == {"ada.json", "eve.json", "instructor"}
+
+
+def test_a_second_batch_on_the_same_folder_says_at_once_who_is_at_work(
+    start: Starts, patient_course: Path, tmp_path: Path
+) -> None:
     running = start(patient_course, "sums", eve=ANSWERS + FOR_EVER)
+    running.student()
+    command = ("grade", tmp_path / "class", "--out", tmp_path / "reports")
+    second = courses.run_grader(patient_course, *command)
+    assert (second.returncode, second.stdout) == (2, "")
+    assert second.stderr == (
+        f"--out: another batch is writing to {tmp_path / 'reports'} (process {running.program.pid}): "
+        "wait for its end, or name another folder.\n"
+    )
+    running.program.kill()
+    running.end()
+    (tmp_path / "class" / "eve" / "sums.py").write_text(RIGHT)
+    assert kept_and_graded(courses.run_grader(patient_course, *command)) == ["graded eve"]
+
+
+def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
+    start: Starts, patient_course: Path, tmp_path: Path
+) -> None:
+    running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER)
+    processes.until((tmp_path / "reports" / "ada.json").exists)
     running.student()
     left = processes.descendants(running.program.pid)
     os.kill(running.engine, 9)
-    code, errors = running.end()
-    assert code == 3
-    assert "The grading engine ended with code -9" in errors
-    assert "Traceback" not in errors
+    done = running.end()
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[1].startswith("The grading engine ended with code -9.")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.endswith("1 of 2 were not graded: the same command again continues with them.\n")
+    assert [line.split() for line in done.stdout.splitlines()[1:3]] == [
+        ["ada", "5", "5/5"], ["eve", "-", "-", "not", "graded"],
+    ]  # fmt: skip
     processes.until_ended(left)
 
 
-def test_a_grading_process_that_dies_is_tried_once_more(start: Starts, patient_course: Path, tmp_path: Path) -> None:
+def test_a_grading_process_that_dies_is_tried_once_more(
+    start: Starts, patient_course: Path, tmp_path: Path, undisturbed: Callable[[Path], dict[str, dict[str, Any]]]
+) -> None:
     running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_A_WHILE + RIGHT)
     running.student()
     processes.until((tmp_path / "reports" / "ada.json").exists)
     [grader] = running.graders
     os.kill(grader, 9)
-    code, errors = running.end()
-    assert (code, "not graded" in errors) == (0, False)
-    assert {name: report["points"] for name, report in courses.read_reports(tmp_path / "reports").items()} == {
-        "ada": 5, "eve": 5,
-    }  # fmt: skip
+    assert kept_and_graded(running.end()) == ["graded ada", "graded eve"]
+    assert steady(tmp_path / "reports") == undisturbed(patient_course)
 
 
 def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
@@ -173,23 +246,31 @@ def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
         student = running.student()
         os.kill(running.graders[0], 9)
         processes.until_ended([student])
-    code, errors = running.end()
-    assert code == 3
-    assert "eve was not graded: the grading process ended with code -9." in errors
+    done = running.end()
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[2:] == [
+        "eve was not graded: the grading process ended with code -9.",
+        "1 of 3 were not graded: the same command again continues with them.",
+    ]
+    assert ["eve", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
     assert {name: report["points"] for name, report in courses.read_reports(tmp_path / "reports").items()} == {
         "ada": 5, "zoe": 5,
     }  # fmt: skip
 
 
-def test_a_fork_server_that_dies_is_started_anew_and_costs_no_one_a_point(
-    start: Starts, patient_course: Path, tmp_path: Path
+@pytest.mark.parametrize("neighbours", [{}, {"ada": RIGHT, "zoe": WRONG}], ids=["alone", "in a batch"])
+def test_a_fork_server_that_dies_is_started_anew_and_changes_no_report(
+    start: Starts,
+    patient_course: Path,
+    tmp_path: Path,
+    undisturbed: Callable[[Path], dict[str, dict[str, Any]]],
+    neighbours: dict[str, str],
 ) -> None:
-    eve, zoe = ANSWERS + FOR_A_WHILE + RIGHT, RIGHT
-    running = start(patient_course, "sums", ada=RIGHT, eve=eve, zoe=zoe)
+    running = start(patient_course, "sums", eve=ANSWERS + FOR_A_WHILE + RIGHT, **neighbours)
     running.student()
     os.kill(running.server, 9)
-    code, errors = running.end()
-    assert (code, "not graded" in errors) == (0, False)
-    reports = courses.read_reports(tmp_path / "reports")
-    assert {name: report["points"] for name, report in reports.items()} == {"ada": 5, "eve": 5, "zoe": 5}
+    done = running.end()
+    assert sorted(kept_and_graded(done)) == [f"graded {student}" for student in sorted({"eve", *neighbours})]
+    reports = steady(tmp_path / "reports")
+    assert reports == undisturbed(patient_course)
     assert all(report["isolation"]["enough"] for report in reports.values())

@@ -30,8 +30,10 @@ def visible_tests(folder: Path, unit: str = "self_attention") -> tuple[dict[str,
 
 
 def answer(folder: Path, *changes: tuple[str, str]) -> None:
-    """Put the solution of unit 2 in place, with these pieces of it changed."""
-    text = (ROOT / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+    """Put the solutions of all units in place, with these pieces of unit 2's changed."""
+    for unit in UNITS:
+        shutil.copy(ROOT / "solutions" / f"{unit}.py", folder)
+    text = (folder / "self_attention.py").read_text(encoding="utf-8")
     for right, wrong in changes:
         assert right in text
         text = text.replace(right, wrong)
@@ -40,7 +42,7 @@ def answer(folder: Path, *changes: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_solution_passes_every_visible_test(folder: Path, unit: str) -> None:
-    shutil.copy(ROOT / "solutions" / f"{unit}.py", folder)
+    answer(folder)
     outcomes, output = visible_tests(folder, unit)
     assert outcomes.keys() == {"passed"}, output
 

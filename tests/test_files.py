@@ -1,14 +1,16 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all, and a folder is held by one program at a time."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from grader.files import write_atomically
+from grader.files import FolderInUse, held, remove_partial, write_atomically
 
 
 def names(folder: Path) -> list[str]:
@@ -62,3 +64,80 @@ def test_where_the_room_ends_the_old_file_stays_and_nothing_else(tmp_path: Path)
 def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "missing" / "file", "text")
+
+
+KILLED_WHILE_WRITING = """\
+import pathlib, resource, signal
+from grader.files import write_atomically
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+write_atomically(pathlib.Path("file.json"), "x" * 5000)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on file sizes")
+def test_what_a_program_killed_while_writing_leaves_behind_can_be_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_text("old")
+    others = [".file.txt.a.partial", "ours.json.a.partial", ".json", ".file.json.a"]
+    for name in others:
+        (tmp_path / name).write_text("")
+    subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING], cwd=tmp_path, check=False)
+    [left] = {*names(tmp_path)} - {"file.json", *others}
+    assert (tmp_path / left).stat().st_size == 1000
+    remove_partial(tmp_path, ".json")
+    assert {*names(tmp_path)} == {"file.json", *others}
+    assert (tmp_path / "file.json").read_text() == "old"
+
+
+HOLDS = """\
+import pathlib, sys
+from grader.files import held
+with held(pathlib.Path()):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that holds the folder until its standard input ends."""
+    with subprocess.Popen([sys.executable, "-c", HOLDS], cwd=tmp_path, stdin=-1, stdout=-1) as program:
+        assert program.stdout
+        assert program.stdout.readline() == b"held\n"
+        yield program
+        program.kill()
+
+
+def test_a_folder_that_another_program_holds_is_refused_and_that_program_named(
+    holder: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    with pytest.raises(FolderInUse, match=f"^{holder.pid}$"), held(tmp_path):
+        pass
+
+
+def test_when_its_holder_ends_the_folder_is_free_and_nothing_stays_in_it(
+    holder: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    holder.communicate()
+    assert names(tmp_path) == []
+    with held(tmp_path):
+        pass
+
+
+def test_when_its_holder_is_killed_the_folder_is_free(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    holder.kill()
+    holder.wait()
+    with held(tmp_path):
+        assert (tmp_path / ".lock").read_text() == str(os.getpid())
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="making links takes rights there")
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("text")
+    (tmp_path / ".lock").symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"), held(tmp_path):
+        pass
+    assert precious.read_text() == "text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import shutil
 import sys
@@ -43,11 +44,14 @@ def course(before: str = "misconception", after: str = "misconception", version:
     )  # fmt: skip
 
 
-def result(**changes: Any) -> dict[str, Any]:
-    def outcome(exercise: str, name: str, passed: bool) -> dict[str, Any]:
-        reason = "" if passed else f"{name} is wrong."
-        return {"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason}
+def outcome(exercise: str, name: str, passed: bool, **more: Any) -> dict[str, Any]:
+    """What the engine tells of one criterion."""
+    reason = "" if passed else f"{name} is wrong."
+    given = {"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason}
+    return {**given, "waiting": False, "stand_ins": [], "remarks": [], **more}
 
+
+def result(**changes: Any) -> dict[str, Any]:
     return {
         "outcomes": [outcome("add", "first", True), outcome("add", "second", False), outcome("Scale", "third", True)],
         "misconceptions": [{"unit": "sums", "exercise": "add", "name": "subtracts", "sentence": "Not so."}],
@@ -98,8 +102,7 @@ def test_a_criterion_that_did_not_come_back_is_missed() -> None:
 
 
 def test_an_outcome_that_no_criterion_knows_earns_nothing() -> None:
-    forged = {"unit": "sums", "exercise": "add", "name": "invented", "passed": True, "reason": ""}
-    assert report(result=result(outcomes=[forged])).points == 0
+    assert report(result=result(outcomes=[outcome("add", "invented", True)])).points == 0
 
 
 def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
@@ -114,6 +117,43 @@ def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
 
 def test_remarks_on_what_was_read_are_passed_on() -> None:
     assert report().units["sums"].remarks == ["A remark."]
+
+
+# -- exercises that build on others ---------------------------------------------------------------------------
+
+
+def test_what_an_exercise_waits_for_is_said_once() -> None:
+    waiting = {"waiting": True, "stand_ins": ["halve"], "reason": ""}
+    outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == 0
+    assert exercise.waiting_for == "It builds on halve: mend that first."
+    assert {test.reason for test in exercise.tests} == {None}
+
+
+def test_several_of_them_are_named_together() -> None:
+    outcomes = [
+        outcome("add", "first", False, waiting=True, stand_ins=["halve", "double"]),
+        outcome("add", "second", False, waiting=True, stand_ins=["double", "square"]),
+    ]
+    waiting_for = add(report(result=result(outcomes=outcomes))).waiting_for
+    assert waiting_for == "It builds on halve, double and square: mend that first."
+
+
+def test_a_stand_in_that_served_is_remarked_on() -> None:
+    outcomes = [outcome("add", "first", True, stand_ins=["halve"]), outcome("add", "second", True)]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == exercise.possible
+    assert exercise.waiting_for is None
+    [remark] = exercise.remarks
+    assert "a stand-in for your halve" in remark
+
+
+def test_a_remark_costs_nothing_and_is_made_once() -> None:
+    outcomes = [outcome("add", name, True, remarks=["Done by torch."]) for name in ("first", "second")]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == exercise.possible
+    assert exercise.remarks == ["Done by torch."]
 
 
 # -- feedback -------------------------------------------------------------------------------------------------
@@ -199,8 +239,7 @@ def test_long_text_is_cut_and_says_so() -> None:
 
 def test_messages_and_reasons_are_made_safe() -> None:
     message = {"unit": "sums", "exercise": "add", "kind": "raised", "text": "\x1b[31m\ud800", "file": "\x1b", "line": 1}
-    outcome = {"unit": "sums", "exercise": "add", "name": "first", "passed": False, "reason": "\ud800\x1b"}
-    made = report(result=result(messages=[message], outcomes=[outcome]))
+    made = report(result=result(messages=[message], outcomes=[outcome("add", "first", False, reason="\ud800\x1b")]))
     text = made.to_json()
     assert "\x1b" not in text
     assert "u001b" not in text
@@ -224,19 +263,23 @@ def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> No
 
 
 @pytest.mark.parametrize(
-    ("units", "problems"),
+    "changes",
     [
-        ({"sums": UnitSource("sums.py", ("a = 2\n",), ("A remark.",))}, {}),
-        ({"sums": UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",))}, {}),
-        ({"sums": UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",))}, {}),
-        ({}, {"sums": "It is empty."}),
+        {"units": {"sums": UnitSource("sums.py", ("a = 2\n",), ("A remark.",))}},
+        {"units": {"sums": UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",))}},
+        {"units": {"sums": UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",))}},
+        {"units": {}, "problems": {"sums": "It is empty."}},
+        {"siblings": {"products": UnitSource("products.py", ("a = 1\n",))}},
     ],
+    ids=["source", "name of the file", "cells", "problem", "sibling"],
 )
-def test_the_digest_changes_with_what_was_handed_in(units: dict[str, UnitSource], problems: dict[str, str]) -> None:
-    assert report(Submission("ada", Path(), None, units, problems)).digest != report().digest
+def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> None:
+    assert report(dataclasses.replace(SUBMISSION, **changes)).digest != report().digest
 
 
-@pytest.mark.parametrize("changed", ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/grade.py"])
+@pytest.mark.parametrize(
+    "changed", ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/suites/pytest.ini", "grader/grade.py"]
+)
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
@@ -253,3 +296,32 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
         file.write("\n")
     assert digest(copy) != before
     grade._grader_digest.cache_clear()
+
+
+# -- a report from before -------------------------------------------------------------------------------------
+
+
+def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
+    assert grade.still_holds(report(), SUBMISSION, course(), BEFORE - datetime.timedelta(days=1))
+
+
+@pytest.mark.parametrize(
+    "now_handed_in",
+    [
+        dataclasses.replace(SUBMISSION, student="Ada"),
+        dataclasses.replace(SUBMISSION, commit="1" * 40),
+        dataclasses.replace(SUBMISSION, units={"sums": UnitSource("sums.py", ("a = 2\n",))}),
+        dataclasses.replace(SUBMISSION, units={}, problems={"sums": "It is empty."}),
+        dataclasses.replace(SUBMISSION, problems={"products": "It is missing."}),
+    ],
+    ids=["name", "commit", "source", "problem", "one more unit"],
+)
+def test_a_report_does_not_hold_for_another_submission(now_handed_in: Submission) -> None:
+    assert not grade.still_holds(report(), now_handed_in, course(), BEFORE)
+
+
+def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None:
+    two = course("misconception", "points")
+    assert grade.still_holds(report(course=two), SUBMISSION, two, BEFORE)
+    assert not grade.still_holds(report(course=two), SUBMISSION, two, AFTER)
+    assert grade.still_holds(report(), SUBMISSION, course(), AFTER)

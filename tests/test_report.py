@@ -108,3 +108,43 @@ def test_where_the_instructors_file_cannot_be_written_the_students_is_not_either
     with pytest.raises(OSError, match="exists"):
         report.write_report(report.Report.model_validate(REPORT), {}, tmp_path)
     assert not (tmp_path / "ada.json").exists()
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = report.Report.model_validate(REPORT)
+    report.write_report(made, None, tmp_path)
+    assert report.read_report("ada", tmp_path) == made
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b"null",
+        json.dumps({**REPORT, "schema": "attention-from-scratch/report/v2"}).encode(),
+        json.dumps(REPORT).encode()[:-1],
+    ],
+    ids=["empty", "begun", "no text", "deep", "nothing", "another form", "cut"],
+)
+def test_a_report_that_is_damaged_or_of_another_form_counts_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "ada.json").write_bytes(content)
+    assert report.read_report("ada", tmp_path) is None
+
+
+def test_where_no_report_can_be_read_there_is_none(tmp_path: Path) -> None:
+    assert report.read_report("ada", tmp_path) is None
+    (tmp_path / "ada.json").mkdir()
+    assert report.read_report("ada", tmp_path) is None
+
+
+def test_the_folder_of_reports_is_rid_of_what_was_half_written_and_keeps_the_rest(tmp_path: Path) -> None:
+    report.write_report(report.Report.model_validate(REPORT), {}, tmp_path)
+    for half_written in (".ada.json.x1.partial", "instructor/.ada.pytest.json.x2.partial"):
+        (tmp_path / half_written).write_text("{")
+    with report.reports_folder(tmp_path):
+        pass
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {"ada.json", "instructor/ada.pytest.json"}

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from grader.course import Limits
-from grader.sandbox import wire
-from grader.sandbox.processes import READ_BYTES, START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
+from grader.sandbox import attempts, wire
+from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -28,6 +28,8 @@ __tracebackhide__ = True
 OPTIMISERS = re.compile(r"\boptim\b")
 SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
+# No larger: the memory is asked for before it is known how much has come.
+READ_BYTES = 2**16
 MAX_NAMES = 100
 NOT_PYTHON = "It is not valid Python."
 
@@ -149,9 +151,15 @@ class Door:
         # What failed while a unit was run: why, where, and the names that it would have defined.
         self.failures: dict[str, list[Lost]] = {}
         self._account = ""
-        self._left = {"": float(limits.unit_seconds)}
+        self._shares = {"": float(limits.unit_seconds)}
+        self._left = dict(self._shares)
         self._printed = bytearray()
         self._printed_bytes = 0
+        # What its process told of attempts: how many of each kind in each unit, and those not taken yet.
+        self._attempted: Counter[tuple[str, str]] = Counter()
+        self._attempts: dict[str, bool] = {}
+        # What came with the last part that was read, mostly the rest of its frame.
+        self._arrived = bytearray()
         self._process: Process | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
@@ -167,7 +175,8 @@ class Door:
         So no exercise can use up what another needs, however many of its calls hang.
         """
         self._account = account
-        self._left.setdefault(account, self.limits.unit_seconds / shared_by)
+        self._shares[account] = self.limits.unit_seconds / shared_by
+        self._left.setdefault(account, self._shares[account])
 
     def ask(self, operation: str, **details: Any) -> Any:
         """The answer to one request. Raises Failure where there is none."""
@@ -206,6 +215,12 @@ class Door:
         self._printed, self._printed_bytes = bytearray(), 0
         return text, dropped
 
+    def take_attempts(self) -> list[str]:
+        """What the student's code was seen to try since last asked, a sentence each. Information, not evidence."""
+        sentences = [sentence for sentence, is_new in self._attempts.items() if is_new]
+        self._attempts.update(dict.fromkeys(sentences, False))
+        return sentences
+
     def close(self) -> None:
         """Ends the process, if there is one."""
         if self._process is not None:
@@ -227,6 +242,7 @@ class Door:
         self._process.connection.setblocking(False)
         self._process.output.setblocking(False)
         self._number, self._loaded, self._output_open = 0, set(), True
+        self._arrived.clear()
         # Until here no code of the student's has run, so this word on the layers can be trusted.
         try:
             greeting, _ = self._receive(time.monotonic() + START_SECONDS)
@@ -283,7 +299,11 @@ class Door:
                 reply, received = self._receive(deadline)
                 if reply.get("number") != self._number:
                     raise wire.WireError("an answer to another question")
+                if "attempted" in reply:
+                    self._note_attempt(reply["attempted"])
+                    continue
                 if "at" not in reply:
+                    self._drain()
                     return interpret(reply, received)
                 self._place = reply["at"] if isinstance(reply["at"], dict) else {}
                 if in_pieces:
@@ -293,12 +313,25 @@ class Door:
             raise Ended("Its process sent something that no answer looks like, and was ended.", str(error)) from error
         except TimeoutError:
             self._end()
-            waited = f"{min(seconds, self.limits.call_seconds):.3g}"
-            raise TimedOut(f"It did not finish within {waited} seconds.") from None
+            # Never how much was left: that differs from run to run, and the report should not.
+            call, together = self.limits.call_seconds, self._shares[self._account]
+            raise TimedOut(
+                f"It did not finish in time: {call:g} s for a call, {together:.2g} s for all together."
+            ) from None
         except (ConnectionError, EOFError):
             raise Ended(self._how_it_ended(self._end())) from None
         finally:
             self._left[self._account] -= time.monotonic() - begun
+
+    def _note_attempt(self, told: Any) -> None:
+        """Its own words on itself, so there is a bound to them, and what is not in their form is passed over."""
+        match told:
+            case [str(words), str(argument)] if words in attempts.WORDS:
+                kind = (self._account.partition("/")[0], words)
+                sentence = attempts.sentence(words, argument)
+                if sentence not in self._attempts and self._attempted[kind] < attempts.MAX_OF_A_KIND:
+                    self._attempted[kind] += 1
+                    self._attempts[sentence] = True
 
     def _deadline(self, latest: float) -> float:
         return min(latest, time.monotonic() + self.limits.call_seconds)
@@ -320,38 +353,46 @@ class Door:
         return f"It ended the Python process (exit code {code})."
 
     def _refuse_unasked(self) -> None:
+        """Nothing was asked, so only the end of the process may be heard; anything else is a forgery."""
         assert self._process is not None
-        if select.select([self._process.connection], [], [], 0)[0]:
-            # Nothing was asked, so only the end of the process may be heard; anything else is a forgery.
-            if self._process.connection.recv(1, socket.MSG_PEEK):
-                raise wire.WireError("an answer that nobody asked for")
-            raise EOFError
+        early = bytes(self._arrived[:1])
+        if not early:
+            try:
+                early = self._process.connection.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return
+        if early:
+            raise wire.WireError("an answer that nobody asked for")
+        raise EOFError
 
     def _send(self, data: bytes, deadline: float) -> None:
         assert self._process is not None
         connection, view = self._process.connection, memoryview(data)
         while view:
-            _, writable = self._wait([], [connection], deadline)
-            if writable:
+            try:
                 view = view[connection.send(view) :]
+            except BlockingIOError:
+                self._wait([], [connection], deadline)
 
     def _receive(self, deadline: float) -> tuple[dict[str, Any], list[torch.Tensor]]:
-        sizes = wire.HEADER.unpack(self._read_exactly(wire.HEADER.size, deadline))
+        sizes = wire.HEADER.unpack(self._take(wire.HEADER.size, deadline))
         wire.check_sizes(*sizes)
-        return wire.unpack(*(self._read_exactly(size, deadline) for size in sizes))
+        return wire.unpack(*(self._take(size, deadline) for size in sizes))
 
-    def _read_exactly(self, count: int, deadline: float) -> bytes:
+    def _take(self, count: int, deadline: float) -> bytes:
+        """So many bytes of what arrives."""
         assert self._process is not None
-        connection, parts = self._process.connection, bytearray()
-        while len(parts) < count:
+        connection = self._process.connection
+        while len(self._arrived) < count:
             readable, _ = self._wait([connection], [], deadline)
             if readable:
-                part = connection.recv(min(count - len(parts), READ_BYTES))
+                part = connection.recv(READ_BYTES)
                 if not part:
                     raise EOFError
-                parts += part
-        self._drain()
-        return bytes(parts)
+                self._arrived += part
+        taken = bytes(self._arrived[:count])
+        del self._arrived[:count]
+        return taken
 
     def _wait(
         self, reading: list[socket.socket], writing: list[socket.socket], deadline: float

@@ -13,7 +13,6 @@ import os
 import signal
 import struct
 import sys
-import tempfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,7 +209,8 @@ def build_filter() -> bytes:
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     # Reading its own limits is harmless, another process's are not its business.
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
-    with tempfile.TemporaryFile() as file:
+    # In memory, for a disk can be full.
+    with open(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)
         file.seek(0)
         return file.read()

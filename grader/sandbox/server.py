@@ -7,6 +7,7 @@ that have threads), runs nothing of any student's, and ends every child whose gr
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -91,6 +92,8 @@ class Server:
 
     def __init__(self, control: socket.socket) -> None:
         preload()
+        # The collector would write to every object, and so make each child a copy of its own of the pages.
+        gc.freeze()
         missing = lockdown.missing_layers()
         self.program = lockdown.build_filter() if "seccomp" not in missing else None
         self.landlock = lockdown.landlock_version()

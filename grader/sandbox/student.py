@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import inspect
+import sys
 import types
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
 
-from grader.sandbox import door, wire
+from grader.sandbox import door, parts, wire
 from grader.sandbox.worker import Worker
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
+
+PARTS_SOURCE = inspect.getsource(parts)
+# By the name of each stand-in. Looked up here, once, and not by every process that grades.
+LAST_LINES = {
+    node.name: node.end_lineno or 0
+    for node in ast.parse(PARTS_SOURCE).body
+    if isinstance(node, ast.FunctionDef | ast.ClassDef)
+}
 
 
 class Asked(Protocol):
@@ -30,6 +43,7 @@ class Beside:
         self.worker = Worker()
         self.worker.modules[unit] = types.ModuleType(unit)
         self.worker.modules[unit].__dict__.update(names)
+        self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None: ...
 
@@ -67,6 +81,11 @@ class Remote:
         tensor has no part in the result.
         """
         return self._ask("gradients", arguments=arguments, options={})
+
+    def torch_functions(self, *arguments: Any) -> list[str]:
+        """The names of torch's functions and methods that a call makes use of."""
+        names = self._ask("torch_functions", arguments=arguments)
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 class Object(Remote, wire.Handle):
@@ -117,6 +136,10 @@ class Student:
     def __init__(self, asked: Asked, unit: str) -> None:
         self._asked = asked
         self._unit = unit
+        # The exercises that have stand-ins now; those whose stand-ins were called; those that a value was made with.
+        self.standing: set[str] = set()
+        self.called: frozenset[str] = frozenset()
+        self.expected: set[str] = set()
 
     def __getattr__(self, name: str) -> Remote:
         if name.startswith("__"):
@@ -124,16 +147,66 @@ class Student:
         return Remote(self._asked, (self._unit, name))
 
     def make(self, name: str, *arguments: Any, **options: Any) -> Object:
-        """One of torch.nn's modules, or of the door's toolbox, to hand in."""
+        """One of torch.nn's modules, of the door's toolbox or of the stand-ins, to hand in."""
+        if name in parts.BY_NAME:
+            self._bring(name)
         return _wrap(self._asked, self._asked.ask("make", name=name, arguments=arguments, options=options))
 
     def generator(self, seed: int) -> Object:
         """A torch.Generator of its own, to hand in."""
         return _wrap(self._asked, self._asked.ask("generator", seed=seed))
 
+    @contextlib.contextmanager
+    def stand_in(self, *exercises: str) -> Iterator[None]:
+        """Inside the block the student's code finds stand-ins for its own answers to these exercises.
+
+        Afterwards `called` says which of them it made use of.
+        """
+        self._bring(*exercises)
+        self._asked.ask("cover", exercises=list(exercises))
+        self.standing.update(exercises)
+        try:
+            yield
+        finally:
+            self.standing.difference_update(exercises)
+            # Where the process was lost, nothing stands in any more, and nobody can tell what was called.
+            with contextlib.suppress(door.Failure):
+                called = self._asked.ask("uncover")
+                names = called if isinstance(called, list) else []
+                self.called = frozenset(name for name in names if isinstance(name, str))
+
+    def _bring(self, *exercises: str) -> None:
+        self._asked.ask("bring", name=parts.__name__, source=_parts_up_to(exercises))
+
+    def part(self, exercise: str, right: Any) -> Any:
+        """What an expected value is to be made with: `right`, or the stand-in that the student's code was given."""
+        if exercise not in self.standing or exercise not in parts.BY_NAME:
+            return right
+        self.expected.add(exercise)
+        return parts.BY_NAME[exercise]
+
     def seed(self, seed: int) -> None:
         """Sets every global random state over there."""
         self._asked.ask("seed", seed=seed)
+
+
+def _parts_up_to(exercises: Sequence[str]) -> str:
+    """The source of the stand-ins, as far as these exercises need it.
+
+    It is in the course's order, as the tests are: so a submission is shown none before its exercise has been judged.
+    """
+    names = [parts.BY_NAME[exercise].__name__ for exercise in exercises if exercise in parts.BY_NAME]
+    last = max((LAST_LINES[name] for name in names), default=0)
+    return "".join(PARTS_SOURCE.splitlines(keepends=True)[:last])
+
+
+def _globals(value: Any) -> Iterator[dict[str, Any]]:
+    """Where a function, or the methods of a class, look for what is not their own."""
+    for function in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+        if isinstance(function, types.FunctionType):
+            yield function.__globals__
+        elif isinstance(function, type) and function.__module__ in sys.modules:
+            yield vars(sys.modules[function.__module__])
 
 
 def _wrap(asked: Asked, value: Any) -> Any:

@@ -2,17 +2,20 @@
 
 A frame is two 4-byte lengths (big-endian), that much JSON, then that much safetensors. Both sides use the
 same few functions; the trusted side checks every claimed size, shape and dtype before it allocates.
+
+The format of safetensors is written and read right here (https://github.com/huggingface/safetensors#format): a length,
+a header of JSON and the numbers, which its own library is several times as slow at where tensors are small.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
 
-import safetensors.torch
 import torch
 
 HEADER = struct.Struct(">II")
@@ -21,27 +24,14 @@ MAX_TENSOR_BYTES = 64 * 2**20
 MAX_DIMENSIONS = 16
 MAX_NESTING = 20
 
-# safetensors' names of the dtypes that may cross, and the bytes an element takes.
-DTYPE_BYTES = {
-    "F64": 8,
-    "F32": 4,
-    "F16": 2,
-    "BF16": 2,
-    "I64": 8,
-    "I32": 4,
-    "I16": 2,
-    "I8": 1,
-    "U8": 1,
-    "BOOL": 1,
-}
-DTYPES = {
-    dtype: str(dtype).removeprefix("torch.")
-    for dtype in (
-        torch.float64, torch.float32, torch.float16, torch.bfloat16,
-        torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
-    )
+TENSOR_HEADER = struct.Struct("<Q")
+# The dtypes that may cross, by safetensors' names, and those names by the dtypes; and torch's own names.
+SAFETENSORS_DTYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
 }  # fmt: skip
-DTYPE_BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
+DTYPES = {dtype: name for name, dtype in SAFETENSORS_DTYPES.items()}
+DTYPE_BY_NAME = {str(dtype).removeprefix("torch."): dtype for dtype in DTYPES}
 
 
 class WireError(Exception):
@@ -64,7 +54,8 @@ def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle
 def _encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None, depth: int) -> Any:
     if depth > MAX_NESTING:
         raise WireError(f"a value nested deeper than {MAX_NESTING} levels")
-    if value is None or isinstance(value, bool):
+    kind = type(value)
+    if kind is str or kind is bool or value is None:  # most are, so they come first
         return value
     if isinstance(value, str):
         return str.__str__(value)
@@ -82,7 +73,7 @@ def _encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handl
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, Handle):
         return {"handle": value.number, "kinds": list(value.kinds)}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         # The base type's own iterator: a subclass's may lie.
         items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
         name = "list" if isinstance(value, list) else "tuple"
@@ -117,10 +108,11 @@ def _encode_tensor(tensor: torch.Tensor, tensors: list[torch.Tensor]) -> Any:
         tensor = tensor.detach()
         reference: dict[str, Any] = {"tensor": len(tensors)}
         # A transposed or otherwise permuted view arrives as one: the memory layout is part of the question.
-        order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
-        if order != list(range(tensor.dim())) and tensor.permute(order).is_contiguous():
-            tensor = tensor.permute(order)
-            reference["permute"] = [order.index(dim) for dim in range(len(order))]
+        if not tensor.is_contiguous():
+            order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+            if tensor.permute(order).is_contiguous():
+                tensor = tensor.permute(order)
+                reference["permute"] = [order.index(dim) for dim in range(len(order))]
         # resolve_* materialise lazy conjugates and negatives; clone gives plain memory of its own.
         plain = tensor.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
         tensors.append(plain.as_subclass(torch.Tensor))
@@ -140,6 +132,10 @@ def _decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], An
             raise WireError("a bare JSON list")
         return value
     match value:
+        case {"tuple": list(items)}:
+            return tuple(_decode(item, tensors, held, depth + 1) for item in items)
+        case {"dict": list(pairs)}:
+            return _decode_dict(pairs, tensors, held, depth)
         case {"tensor": int(number), **rest} if 0 <= number < len(tensors):
             tensor = tensors[number]
             order = rest.get("permute")
@@ -150,10 +146,6 @@ def _decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], An
             return tensor.permute(order)
         case {"list": list(items)}:
             return [_decode(item, tensors, held, depth + 1) for item in items]
-        case {"tuple": list(items)}:
-            return tuple(_decode(item, tensors, held, depth + 1) for item in items)
-        case {"dict": list(pairs)}:
-            return _decode_dict(pairs, tensors, held, depth)
         case {"float": ("nan" | "inf" | "-inf") as text}:
             return float(text)
         case {"dtype": str(name)} if name in DTYPE_BY_NAME:
@@ -168,19 +160,38 @@ def _decode_dict(pairs: list[Any], tensors: list[torch.Tensor], held: Callable[[
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise WireError("a damaged dict")
-        key = _decode(pair[0], tensors, held, depth + 1)
-        if not isinstance(key, str | int | float | bool | None):
-            raise WireError("a dict whose key is neither text nor a number")
+        key = pair[0]
+        if type(key) is not str:
+            key = _decode(key, tensors, held, depth + 1)
+            if not isinstance(key, str | int | float | bool | None):
+                raise WireError("a dict whose key is neither text nor a number")
         decoded[key] = _decode(pair[1], tensors, held, depth + 1)
     return decoded
 
 
 def pack(message: dict[str, Any], tensors: list[torch.Tensor]) -> bytes:
     """One frame. Raises WireError where it would be larger than a frame may be."""
-    text = json.dumps(message, allow_nan=False).encode()
-    blob = safetensors.torch.save({str(n): tensor for n, tensor in enumerate(tensors)}) if tensors else b""
+    text = TO_JSON(message).encode()
+    blob = _pack_tensors(tensors) if tensors else b""
     check_sizes(len(text), len(blob))
     return HEADER.pack(len(text), len(blob)) + text + blob
+
+
+def _pack_tensors(tensors: list[torch.Tensor]) -> bytes:
+    """Contiguous tensors, numbered, as safetensors."""
+    header: dict[str, Any] = {}
+    parts = []
+    end = 0
+    for number, tensor in enumerate(tensors):
+        data = tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+        begin, end = end, end + len(data)
+        header[str(number)] = {
+            "dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end],
+        }  # fmt: skip
+        parts.append(data)
+    text = TO_JSON(header).encode()
+    text += b" " * (-len(text) % TENSOR_HEADER.size)  # so that the numbers begin where processors like them to
+    return b"".join([TENSOR_HEADER.pack(len(text)), text, *parts])
 
 
 def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
@@ -200,19 +211,12 @@ def unpack(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]
         raise WireError("a message that is not JSON") from error
     if not isinstance(message, dict):
         raise WireError("a message that is not a JSON object")
-    if not blob:
-        return message, []
-    count = _check_tensors(blob)
-    try:
-        tensors = safetensors.torch.load(blob)
-    except Exception as error:  # safetensors raises its own SafetensorError, and others for odd dtypes
-        raise WireError("damaged tensors") from error
-    return message, [tensors[str(n)] for n in range(count)]
+    return message, _unpack_tensors(blob) if blob else []
 
 
 def _parse(text: bytes) -> Any:
     """JSON as `pack` writes it: no NaN, and no int beyond 64 bits. Raises ValueError or RecursionError."""
-    return json.loads(text, parse_int=_parse_int, parse_constant=_refuse_constant)
+    return (FROM_JSON if LONG_NUMBER.search(text) else FROM_SIMPLE_JSON)(text.decode())
 
 
 def _parse_int(digits: str) -> int:
@@ -225,29 +229,45 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _check_tensors(blob: bytes) -> int:
-    """How many tensors the blob's own header claims; WireError unless they are numbered, plain and fit exactly."""
+TO_JSON = json.JSONEncoder(allow_nan=False).encode
+FROM_JSON = json.JSONDecoder(parse_int=_parse_int, parse_constant=_refuse_constant).decode
+# To have every number looked at takes long, and only long ones need it.
+FROM_SIMPLE_JSON = json.JSONDecoder(parse_constant=_refuse_constant).decode
+LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+def _unpack_tensors(blob: bytes) -> list[torch.Tensor]:
+    """The tensors that `_pack_tensors` made bytes of; WireError unless they are numbered, plain and fit exactly."""
     try:
-        length = int.from_bytes(blob[:8], "little")
-        if not 0 < length <= min(len(blob) - 8, MAX_JSON_BYTES):
+        [length] = TENSOR_HEADER.unpack_from(blob)
+        if not 0 < length <= min(len(blob) - TENSOR_HEADER.size, MAX_JSON_BYTES):
             raise WireError("tensors with a header that does not fit")
-        header = _parse(blob[8 : 8 + length])
+        data = memoryview(blob)[TENSOR_HEADER.size + length :]
+        header = _parse(blob[TENSOR_HEADER.size : TENSOR_HEADER.size + length])
         header.pop("__metadata__", None)
-        total = 0
+        tensors = []
+        last = 0
         for number in range(len(header)):
             entry = header[str(number)]
-            shape, size = entry["shape"], DTYPE_BYTES[entry["dtype"]]
+            shape, dtype = entry["shape"], SAFETENSORS_DTYPES[entry["dtype"]]
             if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= 2**40 for n in shape):
                 raise WireError("a tensor with an impossible shape")
             begin, end = entry["data_offsets"]
-            if math.prod(shape) * size != end - begin:
+            if begin != last or math.prod(shape) * dtype.itemsize != end - begin or end > len(data):
                 raise WireError("a tensor whose shape does not fit its data")
-            total += end - begin
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            tensors.append(_tensor(data[begin:end], dtype, shape))
+            last = end
+    # A RuntimeError is torch's, where no tensor can have such a shape.
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, struct.error) as error:
         raise WireError("tensors with a damaged header") from error
-    if total != len(blob) - 8 - length:
+    if last != len(data):
         raise WireError("tensors that do not fill their message")
-    return len(header)
+    return tensors
+
+
+def _tensor(data: memoryview, dtype: torch.dtype, shape: list[int]) -> torch.Tensor:
+    # A copy, for others may not write to what torch reads, and torch reads nothing of no bytes.
+    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape) if data else torch.empty(shape, dtype=dtype)
 
 
 def cotangent(shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:

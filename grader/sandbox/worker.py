@@ -7,21 +7,31 @@ answers is checked on the other side. `Worker` is also what runs a misconception
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.machinery
+import itertools
+import json
 import os
 import random
 import sys
+import threading
 import traceback
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import loading, standins, toolbox, wire
+from grader.sandbox import attempts, loading, standins, toolbox, wire
 
 MAX_MESSAGE = 2000
+READ_BYTES = 2**16
 SIGNIFICANT_KINDS = 20
+
+
+UNBOUND = object()
 
 
 class Unsupported(Exception):
@@ -47,6 +57,14 @@ class Worker:
         self.failures: dict[str, list[dict[str, Any]]] = {}
         self.labels: set[str] = set()
         self.held: dict[int, Any] = {}
+        self.numbers = itertools.count()
+        # The stand-ins for exercises, once they have been brought.
+        self.parts: dict[str, Any] = {}
+        # What stand-ins cover, a list for each `cover`: the names that hold it, which of them, and what it meant.
+        self.covered: list[list[tuple[dict[str, Any], str, Any]]] = []
+        self.called: set[str] = set()
+        # Names outside the units' own modules, in which a trusted answer looks for others.
+        self.elsewhere: list[dict[str, Any]] = []
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
     def answer(self, message: dict[str, Any], tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[torch.Tensor]]:
@@ -65,7 +83,7 @@ class Worker:
 
     def hold(self, value: Any) -> wire.Handle:
         """Keeps `value` here and gives the handle by which requests may name it."""
-        number = len(self.held)
+        number = next(self.numbers)
         self.held[number] = value
         kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__[:SIGNIFICANT_KINDS]]
         return wire.Handle(number, tuple(kinds))
@@ -217,8 +235,62 @@ class Worker:
             return value.detach().requires_grad_()
         return value
 
+    def do_torch_functions(self, target: Any, arguments: tuple[Any, ...]) -> list[str]:
+        """The names of torch's functions and methods that a call makes use of."""
+        with _Listening() as listening:
+            self.resolve(target)(*arguments)
+        return sorted(listening.names)
+
+    # -- stand-ins for the answers that an exercise builds on -----------------------------------------------
+
+    def do_prepare(self, seed: int) -> None:
+        """The beginning of a test: the student's own names, random states of the test's own, and nothing held."""
+        self.held.clear()
+        while self.covered:
+            self.do_uncover()
+        self.do_seed(seed)
+
+    def do_bring(self, name: str, source: str) -> None:
+        """Stand-ins come from the other side, as source, when they are needed: until then there is none to copy."""
+        self.parts = _defined(name, source)
+
+    def do_cover(self, exercises: list[str]) -> None:
+        """Binds the names of these exercises to their stand-ins, in every unit that is loaded.
+
+        A sibling that was not handed in, or a name that its file lacks, is then there all the same.
+        """
+        covered: list[tuple[dict[str, Any], str, Any]] = []
+        self.covered.append(covered)
+        self.called.clear()
+        for exercise in exercises:
+            stand_in = self._heard(exercise)
+            for names in [module.__dict__ for module in self.modules.values()] + self.elsewhere:
+                covered.append((names, exercise, names.get(exercise, UNBOUND)))
+                names[exercise] = stand_in
+
+    def do_uncover(self) -> list[str]:
+        """Takes back what the last `cover` has bound. Gives the exercises whose stand-ins were called since."""
+        for names, exercise, before in reversed(self.covered.pop() if self.covered else []):
+            if before is UNBOUND:
+                names.pop(exercise, None)
+            else:
+                names[exercise] = before
+        return sorted(self.called)
+
+    def _heard(self, exercise: str) -> Any:
+        """An exercise's stand-in, whose calls are noted. One that has none cannot be called, but is noted too."""
+        stand_in = self.parts.get(exercise)
+
+        def function(*arguments: Any, **options: Any) -> Any:
+            self.called.add(exercise)
+            if stand_in is None:
+                raise NotImplementedError(f"there is no stand-in for {exercise}")
+            return stand_in(*arguments, **options)
+
+        return function
+
     def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return toolbox.make(name, *arguments, **options)
+        return self.parts.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
 
     def do_generator(self, seed: int) -> torch.Generator:
         return torch.Generator().manual_seed(seed)
@@ -228,22 +300,48 @@ class Worker:
 
     def do_seed(self, seed: int) -> None:
         """Every global source of randomness: forks share one state, so each test begins from its own."""
-        torch.manual_seed(seed)
+        # Not torch.manual_seed: for devices that are not there it takes down three stack traces at every call.
+        torch.default_generator.manual_seed(seed)
         random.seed(seed)
         import numpy
 
         numpy.random.seed(seed % 2**32)
 
 
-def _read_exactly(descriptor: int, count: int) -> bytes:
-    parts = []
-    while count:
-        part = os.read(descriptor, min(count, 2**20))
+@functools.cache
+def _defined(name: str, source: str) -> dict[str, Any]:
+    """What a module of this name and source defines."""
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(source, name, "exec"), names)
+    return names
+
+
+class _Listening(TorchFunctionMode):
+    """Notes by name whatever torch is asked to do, and lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_function__(
+        self, function: Any, _types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
+    ) -> Any:
+        self.names.add(str(getattr(function, "__name__", function)))
+        return function(*arguments, **options or {})
+
+
+def _read_frame(descriptor: int) -> tuple[bytes, bytes]:
+    """The two parts of a frame. Requests come one at a time, so nothing of the next one is read with it."""
+    frame, needed = bytearray(), wire.HEADER.size
+    while len(frame) < needed:
+        part = os.read(descriptor, READ_BYTES)
         if not part:
             os._exit(0)
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+        frame += part
+        if len(frame) >= wire.HEADER.size:
+            needed = wire.HEADER.size + sum(wire.HEADER.unpack_from(frame))
+    middle = wire.HEADER.size + wire.HEADER.unpack_from(frame)[0]
+    return bytes(frame[wire.HEADER.size : middle]), bytes(frame[middle:])
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -252,22 +350,76 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+class Outlet:
+    """Where frames leave: one at a time, whichever threads they come from.
+
+    A notice leaves only while a request waits for its reply; until then it is kept.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.number = 0
+        self.is_asked = False
+        self.kept: deque[list[str]] = deque()
+        self.lock = threading.Lock()
+        # Held on to, since student code may replace json.dumps and len: that is just what is to be told.
+        self.encode, self.length = json.JSONEncoder().encode, len
+
+    def ask(self, number: int) -> None:
+        """A request is there. What was kept since the last one is told now."""
+        with self.lock:
+            self.number, self.is_asked = number, True
+            self._tell_kept()
+
+    def send(self, frame: bytes) -> None:
+        with self.lock:
+            _write(self.descriptor, frame)
+
+    def answer(self, frame: bytes) -> None:
+        with self.lock:
+            self._tell_kept()
+            _write(self.descriptor, frame)
+            self.is_asked = False
+
+    def tell(self, attempt: list[str]) -> None:
+        """Never waits: it may be called while this very thread sends a frame."""
+        self.kept.append(attempt)
+        if self.lock.acquire(blocking=False):
+            try:
+                self._tell_kept()
+            finally:
+                self.lock.release()
+
+    def _tell_kept(self) -> None:
+        while self.is_asked and self.kept:
+            text = self.encode({"number": self.number, "attempted": self.kept.popleft()}).encode()
+            _write(self.descriptor, wire.HEADER.pack(self.length(text), 0) + text)
+
+
 def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
     """Answers requests until the other side closes. requests, replies: descriptors (they may be the same).
 
     layers: what holds this process in, said once, before any of the student's code is here.
     """
     # Kept from the student's reach by name only; patching them changes this process, never the verdict.
-    pack, unpack, read, write, header = wire.pack, wire.unpack, _read_exactly, _write, wire.HEADER
+    pack, unpack, read = wire.pack, wire.unpack, _read_frame
     number = 0
-    worker = Worker(lambda place: write(replies, pack({"number": number, "at": place}, [])))
+    outlet = Outlet(replies)
+    worker = Worker(lambda place: outlet.send(pack({"number": number, "at": place}, [])))
     standins.install(worker)
-    write(replies, pack({"number": 0, "layers": layers}, []))
+    seen = attempts.Attempts(worker.labels, outlet.tell)
+    seen.listen()
+    outlet.send(pack({"number": 0, "layers": layers}, []))
     out, err = sys.stdout, sys.stderr
     while True:
-        message, tensors = unpack(*(read(requests, size) for size in header.unpack(read(requests, header.size))))
+        message, tensors = unpack(*read(requests))
         number = message["number"]
-        reply, sent = worker.answer(message, tensors)
+        outlet.ask(number)
+        try:
+            reply, sent = worker.answer(message, tensors)
+        finally:  # also where student code has broken what answers
+            with contextlib.suppress(BaseException):
+                seen.look()
         for stream in (out, err):
             with contextlib.suppress(BaseException):
                 stream.flush()
@@ -280,7 +432,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
                 else f"it gave a result that could not be sent ({type(error).__name__})"
             )
             frame = pack({"number": number, "error": refusal("Unsendable", text)}, [])
-        write(replies, frame)
+        outlet.answer(frame)
 
 
 def practise() -> None:

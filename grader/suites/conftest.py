@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
 
 from grader.course import ROOT, Course, load_course
 from grader.sandbox.door import Door, Failure, Source
-from grader.sandbox.processes import ForkServer
+from grader.sandbox.processes import ForkServer, OurFault
 from grader.sandbox.student import Student
 from grader.submission import SubmissionError, UnitSource, find_submissions, read_submission
-from grader.suites.checks import SEEN
+from grader.suites.checks import begin_test
 from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of, judge
 
 COURSE = pytest.StashKey[Course]()
 DOOR = pytest.StashKey[Door]()
 CRITERION = pytest.StashKey[Criterion]()
-OUTCOME = pytest.StashKey[Outcome]()
+OUTCOMES = pytest.StashKey[dict[Criterion, Outcome]]()
 MESSAGES = pytest.StashKey[list[dict[str, Any]]]()
 
 
@@ -28,6 +29,14 @@ def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course
     """A door for a submission's units, with the course's limits."""
     sources = {unit: Source.of(source.filename, source.cells) for unit, source in units.items()}
     return Door(server, sources, course.limits)
+
+
+def begin_submission(config: pytest.Config, door: Door | None) -> None:
+    """From here on tests ask through this door, and nothing is known yet of what is behind it."""
+    config.stash[OUTCOMES] = {}
+    config.stash[MESSAGES] = []
+    if door is not None:
+        config.stash[DOOR] = door
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
     config.stash[COURSE] = load_course()
+    begin_submission(config, None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -83,23 +93,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
         raise pytest.UsageError(" ".join(["Student code cannot be locked in here.", *server.missing.values()]))
-    config.stash[DOOR] = open_door(server, submission.units, course)
-    config.add_cleanup(config.stash[DOOR].close)
+    door = open_door(server, submission.units, course)
+    config.add_cleanup(door.close)
+    begin_submission(config, door)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Before a test: its exercise's own share of time, its unit loaded, its own random state."""
-    SEEN.clear()
+    begin_test()
     criterion = item.stash[CRITERION]
     door = _door(item.config)
     is_first = criterion.unit not in door.failures
-    shares = 1 + len(item.config.stash[COURSE].units[criterion.unit].exercises)
     # Loading has a share of its own: what hangs at the top of a file does not cost the first exercise its points.
-    door.charge(criterion.unit, shares)
+    _charge(item.config, criterion, criterion.unit)
     with contextlib.suppress(Failure):
         door.load(criterion.unit)
-    door.charge(f"{criterion.unit}/{criterion.exercise}", shares)
+    _charge(item.config, criterion, f"{criterion.unit}/{criterion.exercise}")
     criterion.prepare(door)
     if is_first:
         for lost in door.failures[criterion.unit]:
@@ -112,30 +122,92 @@ def pytest_runtest_call(item: pytest.Item) -> None:
                 lost.file,
                 lost.line,
             )
-        _note_printed(item.config, criterion.unit, None)
+        _note_doings(item.config, criterion.unit, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test that fails on an exercise that builds on others gets another chance, with stand-ins for those."""
+    config, criterion = pyfuncitem.config, pyfuncitem.stash[CRITERION]
+    try:
+        return (yield)
+    except OurFault:
+        raise
+    except Exception as error:
+        first = judge(error)
+        doubtful = _doubtful(config, criterion, first)
+        if not doubtful:
+            raise
+        _note_doings(config, criterion.unit, criterion.exercise)
+        # What hung in the first run took that run's time, and may be another exercise's fault.
+        _charge(config, criterion, f"{criterion.unit}/{criterion.exercise} with stand-ins")
+        outcome = config.stash[OUTCOMES][criterion] = criterion.run_again(_door(config), first, doubtful)
+        _door(config).take_printed()  # the same once more
+        if not outcome.passed:
+            raise
+        return True
+
+
+def _charge(config: pytest.Config, criterion: Criterion, account: str) -> None:
+    """From here on the unit's code runs on this account: there is one for loading, and two for each exercise."""
+    _door(config).charge(account, 1 + 2 * len(config.stash[COURSE].units[criterion.unit].exercises))
+
+
+def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> list[str]:
+    """The earlier exercises, on which this one may build, that are not known to be right; none where asking is idle."""
+    kinds: dict[str, set[str]] = {}
+    for known, outcome in config.stash[OUTCOMES].items():
+        kinds.setdefault(known.exercise, set()).add("stood in for" if outcome.stand_ins else outcome.kind)
+    exercises = [exercise for unit in config.stash[COURSE].units.values() for exercise in unit.exercises]
+    earlier = exercises[: exercises.index(criterion.exercise)]
+    doubtful = [exercise for exercise in earlier if kinds.get(exercise) != {"passed"}]
+    match first.kind:
+        case "not defined":
+            return []
+        case "not written" if "not written" in kinds.get(criterion.exercise, ()):
+            return []  # so it was for the test before, with stand-ins too
+        # Of an exercise that is not graded now, nothing is known.
+        case "timed out" | "ended" if not any(first.kind in kinds.get(exercise, {first.kind}) for exercise in doubtful):
+            return []  # it is its own fault, and would be again
+    return doubtful
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    if call.excinfo:
+        _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
     if call.when == "call":
-        criterion = item.stash[CRITERION]
-        outcome = judge(call.excinfo.value if call.excinfo else None)
-        outcome = item.stash[OUTCOME] = outcome.explained(_door(item.config).failures.get(criterion.unit, []))
+        criterion, outcomes = item.stash[CRITERION], item.config.stash[OUTCOMES]
+        outcome = outcomes.get(criterion) or judge(call.excinfo.value if call.excinfo else None)
+        lost = _door(item.config).failures.get(criterion.unit, [])
+        units = item.config.stash[COURSE].units
+        others = {*units, *(exercise for unit in units.values() for exercise in unit.exercises)} - {criterion.exercise}
+        outcome = outcomes[criterion] = outcome.explained(lost, others)
         if outcome.detail:
             _note_message(
                 item.config, criterion.unit, criterion.exercise, "raised", f"{outcome.reason} {outcome.detail}",
                 outcome.file, outcome.line,
             )  # fmt: skip
-        _note_printed(item.config, criterion.unit, criterion.exercise)
+        _note_doings(item.config, criterion.unit, criterion.exercise)
     return (yield)
 
 
-def _note_printed(config: pytest.Config, unit: str, exercise: str | None) -> None:
+def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType) -> None:
+    """Has the traceback begin with the test: what pytest did before it is the same every time, and long."""
+    # Traceback.cut would do it too, by looking up the path of every file on the way.
+    place = next((place for place, entry in enumerate(error.traceback) if entry.frame.code.raw is test), 0)
+    error.traceback = error.traceback[place:]
+
+
+def _note_doings(config: pytest.Config, unit: str, exercise: str | None) -> None:
+    """What the student's code printed, and what it was seen to try."""
     text, dropped = _door(config).take_printed()
     if dropped:
-        text += f"\n… {dropped} more bytes were printed and not kept."
+        text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
     if text:
         _note_message(config, unit, exercise, "printed", text, None, None)
+    for sentence in _door(config).take_attempts():
+        _note_message(config, unit, exercise, "attempted", sentence, None, None)
 
 
 def _note_message(
@@ -149,21 +221,24 @@ def _note_message(
 ) -> None:
     """Keeps what the student's code had to say, once: many tests of one exercise make it say the same."""
     message = {"unit": unit, "exercise": exercise, "kind": kind, "text": text, "file": file, "line": line}
-    messages = config.stash.setdefault(MESSAGES, [])
-    if message not in messages:
-        messages.append(message)
+    if message not in config.stash[MESSAGES]:
+        config.stash[MESSAGES].append(message)
+
+
+def arguments(item: pytest.Item) -> dict[str, Any]:
+    """All that a test may take: the submission's unit, on the other side of the door, and its own inputs."""
+    criterion = item.stash[CRITERION]
+    return {"student": Student(_door(item.config), criterion.unit), "fresh": criterion.fresh()}
 
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    """The submission's unit, on the other side of the door."""
-    return Student(_door(request.config), request.node.stash[CRITERION].unit)
+    return arguments(request.node)["student"]
 
 
 @pytest.fixture
 def fresh(request: pytest.FixtureRequest) -> Fresh:
-    """Draws this test's own inputs."""
-    return request.node.stash[CRITERION].fresh()
+    return arguments(request.node)["fresh"]
 
 
 def _door(config: pytest.Config) -> Door:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
 
-from grader.sandbox import door
+from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
-from grader.suites.checks import SEEN, Sighting, Wrong
+from grader.suites.checks import REMARKS, SEEN, Sighting, Wrong, begin_test
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 NOT_WRITTEN = "It is not written yet."
+# What Python says of a name, an attribute or a module that is not there.
+MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
 
 @dataclass(frozen=True)
@@ -44,29 +47,53 @@ class Criterion:
         """
         try:
             asked.load(self.unit)
-            student = Student(asked, self.unit)
-            student.seed(self._seed("student"))
+            asked.ask("prepare", seed=self._seed("student"))
         except (door.Failure, OurFault):
             raise
         except Exception as error:
             raise OurFault(f"{self.name} could not be prepared: {error!r}") from error
-        return student
+        return Student(asked, self.unit)
 
     def _seed(self, purpose: str) -> int:
         text = f"{self.version}/{self.unit}/{self.name}/{purpose}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
-    def run(self, asked: Asked) -> Outcome:
-        """One run, outside pytest."""
-        SEEN.clear()
+    def run(self, asked: Asked, stand_ins: Sequence[str] = ()) -> Outcome:
+        """One run, outside pytest, with stand-ins for these exercises."""
+        begin_test()
+        student = None
         try:
             student = self.prepare(asked)
             wanted = inspect.signature(self.function).parameters
             given = {"student": student, "fresh": self.fresh()}
-            self.function(**{name: given[name] for name in wanted})
+            with student.stand_in(*stand_ins) if stand_ins else contextlib.nullcontext():
+                self.function(**{name: given[name] for name in wanted})
         except Exception as error:
-            return judge(error)
-        return judge(None)
+            outcome = judge(error)
+        else:
+            outcome = judge(None)
+        if student is None or not stand_ins:
+            return outcome
+        called = tuple(exercise for exercise in stand_ins if exercise in student.called)
+        # Whoever only calls the same function under its other name has shown nothing of this one.
+        borrowed = any({self.exercise, exercise} in parts.TWINS for exercise in called)
+        waits = borrowed or (not outcome.passed and not student.expected.issuperset(called))
+        kind = "waiting" if waits else outcome.kind
+        return replace(outcome, passed=outcome.passed and not borrowed, stand_ins=called, kind=kind)
+
+    def run_again(self, asked: Asked, first: Outcome, doubtful: Sequence[str]) -> Outcome:
+        """What a test that failed comes to once the answers it builds on, and that may be wrong, have stand-ins.
+
+        That is `first` where it builds on none of the doubtful exercises. Which of them it calls shows only as it
+        runs, and an expected value has to be made with exactly those.
+        """
+        stand_ins = tuple(doubtful)
+        while stand_ins:
+            outcome = self.run(asked, stand_ins)
+            if outcome.stand_ins == stand_ins:
+                return outcome
+            stand_ins = outcome.stand_ins
+        return first
 
 
 class Fresh:
@@ -81,7 +108,10 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run came to. reason, detail, line, file: see door.Failure. kind tells apart why there is no value."""
+    """What one run came to. reason, detail, line, file: see door.Failure. kind tells apart why there is no value.
+
+    stand_ins: the exercises whose stand-ins had a part in it. It is "waiting" where they could not serve.
+    """
 
     passed: bool
     kind: str = "passed"
@@ -90,10 +120,18 @@ class Outcome:
     line: int | None = None
     file: str | None = None
     sightings: tuple[Sighting, ...] = field(default=(), repr=False)
+    stand_ins: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
-    def explained(self, lost: Sequence[door.Lost]) -> Outcome:
-        """The same, with the reason traced to the piece of source that should have defined what is missing."""
+    def explained(self, lost: Sequence[door.Lost], others: Collection[str]) -> Outcome:
+        """The same, with the reason traced to the piece of source that should have defined what is missing.
+
+        others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
+        """
         names = self.missing_names()
+        wanted = _wanted(names, lost).intersection(others)
+        if wanted:
+            return replace(self, kind="waiting", stand_ins=tuple(sorted(wanted)))
         for piece in lost:
             # What is no Python may have been to define anything; any other line says which names it binds.
             could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == door.NOT_PYTHON
@@ -107,7 +145,7 @@ class Outcome:
         """The name that the student's code, or the suite, looked for in vain."""
         if self.kind == "not defined":
             return {self.reason.partition(" ")[0]}
-        found = re.match(r"name '(\w+)' is not defined", self.detail) if "NameError" in self.reason else None
+        found = MISSING.match(self.detail) if self.kind == "raised" else None
         return {found[1]} if found else set()
 
     def resembles(self, other: Outcome) -> bool:
@@ -119,12 +157,23 @@ class Outcome:
         )
 
 
+def _wanted(names: set[str], lost: Sequence[door.Lost]) -> set[str]:
+    """These names, and what the pieces of source that should have defined them looked for in vain themselves."""
+    found = set(names)
+    while True:
+        causes = [MISSING.match(piece.detail) for piece in lost if found & set(piece.names)]
+        more = {cause[1] for cause in causes if cause} - found
+        if not more:
+            return found
+        found |= more
+
+
 def judge(error: BaseException | None) -> Outcome:
     """The outcome of a test that ended with `error`, from what was seen since it began."""
     seen = tuple(SEEN)
     match error:
         case None:
-            return Outcome(True, sightings=seen)
+            return Outcome(True, sightings=seen, remarks=tuple(REMARKS))
         case OurFault():
             raise error
         case Wrong():
@@ -147,6 +196,9 @@ def criterion_of(function: Callable[..., None], unit: str, version: str) -> Crit
     marker = next((mark for mark in getattr(function, "pytestmark", ()) if mark.name == "exercise"), None)
     if marker is None or len(marker.args) != 1 or "rule" not in marker.kwargs:
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
+    others = inspect.signature(function).parameters.keys() - {"student", "fresh"}
+    if others:
+        raise ValueError(f"it takes {', '.join(sorted(others))}, but all that a test can take is student and fresh")
     sentence = " ".join((inspect.getdoc(function) or "").split())
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,6 +26,7 @@ HONEST = ("honest", "honest_part")
 NEIGHBOUR = "neighbour_before_"
 PR_SET_CHILD_SUBREAPER = 36
 SECONDS_TO_END = 10
+LARGEST_READ = 100 * 2**20
 
 
 def drive(base: Path) -> None:
@@ -73,13 +75,24 @@ def drive(base: Path) -> None:
 def contents(base: Path) -> dict[str, str]:
     """Everything in BASE but the reports: what kind of thing it is, and what it holds."""
     found = {}
-    for path in base.rglob("*"):
-        name = path.relative_to(base).as_posix()
-        if name.partition("/")[0] != "reports":
-            status = path.lstat()
-            held = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-            found[name] = f"{status.st_mode:o} {status.st_uid} {status.st_nlink} {held}"
+    # By descriptors, for some of the paths are longer than a path may be.
+    for folder, folders, files, descriptor in os.fwalk(base):
+        if Path(folder) == base:
+            folders.remove("reports")
+        for name in [*folders, *files]:
+            status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            kind = f"{status.st_mode:o} {status.st_uid} {status.st_nlink} {status.st_size}"
+            found[f"{folder}/{name}"] = f"{kind} {held(name, status, descriptor)}"
     return found
+
+
+def held(name: str, status: os.stat_result, folder: int) -> str:
+    if stat.S_ISLNK(status.st_mode):
+        return os.readlink(name, dir_fd=folder)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_READ:
+        return str(status.st_mtime_ns)
+    with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def left_running() -> list[str]:

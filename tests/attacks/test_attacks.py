@@ -1,11 +1,13 @@
 """Hostile submissions, graded alone and between honest ones, by root and by an ordinary user: none gets anywhere.
 
 Each file in submissions/ follows an honest answer to one exercise. It prints TRIED where it gets to the end, and
-SUCCEEDED wherever something worked that should not. To add an attack, add a file.
+SUCCEEDED wherever something worked that should not. To add an attack, add a file and what its report says of it; one
+that takes more than a file is a function in folders.py. docs/attacks.md lists what they all try.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import secrets
@@ -19,54 +21,77 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from courses import copy_course
 from drive import HONEST, NEIGHBOUR
+from folders import FOLDERS, HERE, HONEST_PART, SCRIPT, UNIT, Folder
 from users import ORDINARY_USER, as_ordinary_user
 
 from grader.report import Report
 
-HERE = Path(__file__).resolve().parent
-UNIT = "self_attention"
 USERS = ("root", "ordinary user")
 WAYS = ("alone", "batch")
-# Some forty attacks twice, several of which are only stopped by their time limit.
+# Some seventy attacks twice, several of which are only stopped by their time limit.
 PATIENCE_SECONDS = 600
+# As small as honest answers allow, with room for a slow machine: they take a tenth of a second an exercise.
+LIMITS = {"call_seconds": 1, "unit_seconds": 15, "memory_mb": 1024}
 HIDDEN = "hidden-canary"
 COMMAND_OF_A_WORKFLOW = ("::", "##[")
-
-HONEST_PART = (HERE / "honest_part.py").read_text(encoding="utf-8")
-# Names that some program on the way might import, read or obey if it looked where submissions lie.
-BESIDE = """\
-conftest.py pytest.ini tox.ini setup.cfg pyproject.toml .env sitecustomize.py usercustomize.py site.py torch.py
-torch/__init__.py numpy.py json.py struct.py safetensors.py pydantic.py typer.py random.py grader.py grader/__init__.py
-grader/engine.py __init__.py __main__.py autograder.yml self_attention/__init__.py solutions/self_attention.py
-exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.ini
-""".split()  # noqa: SIM905 - a table to read
 TAKES_OVER = "takes_over_the_worker"
 STRATEGIES = ("zeros", "arguments", "errors", "nothing", "not a number")
 
+# What a report says of the attacks that are a file of Python, in submissions/.
+TOLD = {
+    "agreeing_object": "It gave a tensor that is sparse, quantised, nested or without data.",
+    "agreeing_tensor": "The result has the wrong shape: (2,).",
+    "chooses_its_own_weights": "There is no layer W_query.",
+    "exits_at_import": "It raised SystemExit.",
+    "exits_in_calls": "It ended the Python process (exit code 0).",
+    "forges_replies": "an answer that nobody asked for",
+    "hard_codes_the_examples": "The scores are not the expected ones, though the shape is right.",
+    "huge_messages": "bytes more than are kept.",
+    "imports_itself_for_ever": "It did not finish in time",
+    "large_results": "W_query has shape (16777116,), not",
+    "leans_on_stand_ins": "It tried to look at the frames of other code.",
+    "loops_at_the_top": "It did not finish in time",
+    "loops_in_calls": "No time was left for it",
+    "lying_modules": "It tried to replace a function: torch.nn.Module.named_parameters",
+    "malformed_replies": "Its process sent something that no answer looks like",
+    "markup_in_messages": "::set-output name=points::100",
+    "memorises": "not the expected ones",
+    "odd_results": "It gave a tensor of more than 64 MB.",
+    "patched_builtins_and_codecs": "It tried to replace a function: json.dumps",
+    "patched_comparisons": "It tried to replace a function: torch.allclose",
+    "patched_imports": "It tried to replace a function: builtins.__import__",
+    "reads_hidden_files": f"It tried to open a file: …/solutions/{UNIT}.py",
+    "rewrites_the_report": "It tried to open a file: …/../reports/alone/rewrites_the_report.json",
+    "starts_processes": "It tried to start a process: /bin/sh",
+    "starts_threads": "It tried to start a thread.",
+    "system_calls": "It tried to call a function of the system: ptrace",
+    "takes_memory": "can't allocate memory",
+    TAKES_OVER: "It tried to look at the frames of other code.",
+    "tells_grading_from_practice": '"points": 100',
+    "walks_the_process": "It tried to look through all objects.",
+    "writes_everywhere": "It tried to delete a file or a folder: …/autograder.yml",
+}
 
-def hostile_file(name: str, marker: Path) -> str:
-    match Path(name).suffix:
-        case ".py":
-            return f"open({str(marker)!r}, 'w').write({name!r})\nimport os\nos._exit(0)\n"
-        case ".yml":
-            return "course: Everybody has full marks\nversion: '1'\n"
-        case ".toml":
-            return '[tool.pytest.ini_options]\naddopts = "--collect-only -p torch"\n'
-    return "[pytest]\naddopts = --collect-only -p torch\n[tool:pytest]\naddopts = --collect-only -p torch\n"
 
-
-def attacks() -> dict[str, str]:
-    """Every attack's source by its name."""
+def attacks() -> dict[str, Folder]:
+    """Every attack by its name."""
     found = {}
     for path in sorted((HERE / "submissions").glob("*.py")):
-        found[path.stem] = f"{HONEST_PART}\n\n{path.read_text(encoding='utf-8')}"
-    template = found.pop(TAKES_OVER)
-    for strategy in STRATEGIES:
-        name = f"{TAKES_OVER}_with_{strategy.replace(' ', '_')}"
-        found[name] = template.replace('STRATEGY = "zeros"', f'STRATEGY = "{strategy}"')
-    found["files_beside_the_answer"] = HONEST_PART
-    return found
+        source = path.read_text(encoding="utf-8")
+        strategies = STRATEGIES if path.stem == TAKES_OVER else ("",)
+        for strategy in strategies:
+            name = f"{path.stem}_with_{strategy.replace(' ', '_')}" if strategy else path.stem
+            text = source.replace('STRATEGY = "zeros"', f'STRATEGY = "{strategy}"')
+            fill = functools.partial(write_script, f"{HONEST_PART}\n\n{text}")
+            found[name] = Folder(fill, earns=True, told=TOLD[path.stem], tries="TRIED" in source)
+    return {**found, **FOLDERS}
+
+
+def write_script(text: str, folder: Path, _: Path) -> None:
+    (folder / SCRIPT).write_text(text, encoding="utf-8")
 
 
 ATTACKS = attacks()
@@ -78,6 +103,7 @@ class Drive:
 
     base: Path
     planted: list[str]
+    commits: dict[str, str | None]
     seen: dict[str, Any]
 
     def text(self, how: str, student: str) -> str:
@@ -87,23 +113,31 @@ class Drive:
         return Report.model_validate_json(self.text(how, student))
 
 
-def make_base(base: Path, course: Path) -> list[str]:
-    """Fills a folder with a course, a class of attackers and a folder for reports. Gives the texts hidden in it."""
+def keep_one_unit(course: Path) -> None:
+    """Nothing in these attacks depends on the number of units, but the time they take does."""
+    settings = yaml.safe_load((course / "autograder.yml").read_text(encoding="utf-8"))
+    for unit in settings["units"].keys() - {UNIT}:
+        shutil.rmtree(course / "grader" / "suites" / unit)
+    settings["units"] = {UNIT: settings["units"][UNIT]}
+    (course / "autograder.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+
+
+def make_base(base: Path, course: Path) -> Drive:
+    """Fills a folder with a course, a class of attackers and a folder for reports, and hides texts in it."""
     shutil.copytree(course, base / "course", ignore=shutil.ignore_patterns("__pycache__"))
+    keep_one_unit(base / "course")
     (base / "reports").mkdir()
-    sources = {
-        **ATTACKS,
-        "honest": (course / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8"),
-        "honest_part": HONEST_PART,
+    (base / "gradebook.db").write_text("Everybody's points\n", encoding="utf-8")
+    solution = (course / "solutions" / SCRIPT).read_text(encoding="utf-8")
+    honest = {
+        name: Folder(functools.partial(write_script, text), earns=True, told="", tries=False)
+        for name, text in zip(HONEST, (solution, HONEST_PART), strict=True)
     }
-    for name, source in sources.items():
+    commits = {}
+    for name, attack in {**honest, **ATTACKS}.items():
         folder = base / "class" / name
         folder.mkdir(parents=True)
-        (folder / f"{UNIT}.py").write_text(source, encoding="utf-8")
-    for name in BESIDE:
-        path = base / "class" / "files_beside_the_answer" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(hostile_file(name, base / "planted"), encoding="utf-8")
+        commits[name] = attack.fill(folder, base)
     planted = []
     for name in (
         f"course/solutions/{UNIT}.py",
@@ -120,29 +154,30 @@ def make_base(base: Path, course: Path) -> list[str]:
     planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
     with (base / "course" / "autograder.yml").open("a", encoding="utf-8") as file:
         file.write(f"# {planted[-1]}\n")
-    return planted
+    return Drive(base, planted, commits, {})
 
 
 @pytest.fixture(scope="session")
-def drives(quick_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Drive]]:
+def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Drive]]:
     """Everything graded by both users at once; the tests only read what came of it."""
+    course = copy_course(tmp_path_factory.mktemp("attacked"), **LIMITS)
     running: dict[str, tuple[Drive, subprocess.Popen[bytes], Path]] = {}
     for user in possible_users():
         # Not in pytest's own folder, which is closed to all but who runs it.
         base = Path(tempfile.mkdtemp(prefix="attacked-")).resolve()
-        planted = [*make_base(base, quick_course), f"{HIDDEN}-{secrets.token_hex(8)}"]
+        drive = make_base(base, course)
+        drive.planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
         # A home that nobody else may enter, as root's is; and each user may write to all that lies in it.
         base.chmod(0o700)
         command: list[Any] = [sys.executable, "-P", HERE / "drive.py", base]
         if user == "ordinary user" and os.geteuid() == 0:
-            for path in [base, *base.rglob("*")]:
-                os.chown(path, ORDINARY_USER, ORDINARY_USER)
+            give_away(base)
             command = as_ordinary_user(command, [base, HERE])
         said = tmp_path_factory.mktemp("said") / "output.txt"
-        environment = {**os.environ, "PYTHONPATH": str(base / "course"), "SECRET": planted[-1]}
+        environment = {**os.environ, "PYTHONPATH": str(base / "course"), "SECRET": drive.planted[-1]}
         with said.open("wb") as file:
             process = subprocess.Popen(command, env=environment, cwd="/", stdout=file, stderr=subprocess.STDOUT)
-        running[user] = (Drive(base, planted, {}), process, said)
+        running[user] = (drive, process, said)
     try:
         for drive, process, said in running.values():
             assert process.wait(PATIENCE_SECONDS) == 0, said.read_text(encoding="utf-8")
@@ -153,6 +188,14 @@ def drives(quick_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
             process.kill()
             process.wait()
             shutil.rmtree(drive.base)
+
+
+def give_away(base: Path) -> None:
+    """By descriptors, for some of the paths are longer than a path may be."""
+    os.chown(base, ORDINARY_USER, ORDINARY_USER)
+    for _, folders, files, descriptor in os.fwalk(base):
+        for name in [*folders, *files]:
+            os.chown(name, ORDINARY_USER, ORDINARY_USER, dir_fd=descriptor, follow_symlinks=False)
 
 
 def possible_users() -> tuple[str, ...]:
@@ -172,6 +215,8 @@ def drive(request: pytest.FixtureRequest) -> Drive:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_it_earns_what_its_honest_part_earns(drive: Drive, attack: str) -> None:
     honest = earned(drive.report("alone", "honest_part"))
+    if not ATTACKS[attack].earns:
+        honest = {exercise: [] for exercise in honest}
     assert {how: earned(drive.report(how, attack)) for how in WAYS} == dict.fromkeys(WAYS, honest)
 
 
@@ -185,7 +230,24 @@ def test_nothing_worked_that_should_not(drive: Drive, attack: str) -> None:
     for how in WAYS:
         printed = "\n".join(message.text for message in drive.report(how, attack).messages)
         assert "SUCCEEDED" not in printed
-        assert ("TRIED" in printed) == ("TRIED" in ATTACKS[attack])
+        assert ("TRIED" in printed) == ATTACKS[attack].tries
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
+    told = ATTACKS[attack].told
+    for how in WAYS:
+        report = drive.report(how, attack)
+        if told:
+            assert [said for said in everything_said(report) if told in said]
+        else:  # nothing did
+            assert report.units == drive.report("alone", "honest_part").units
+            assert report.messages == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_its_report_names_the_commit_that_was_handed_in(drive: Drive, attack: str) -> None:
+    assert [drive.report(how, attack).commit for how in WAYS] == [drive.commits[attack]] * 2
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -271,6 +333,12 @@ def earned(report: Report) -> dict[str, list[str]]:
         name: [test.name for test in exercise.tests if test.outcome == "passed"]
         for name, exercise in report.units[UNIT].exercises.items()
     }
+
+
+def everything_said(report: Report) -> list[str]:
+    unit = report.units[UNIT]
+    reasons = [test.reason or "" for exercise in unit.exercises.values() for test in exercise.tests]
+    return [*unit.remarks, *reasons, *(message.text for message in report.messages)]
 
 
 def lasting(report: Report) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def answers(open_door: Opens, source: str, **limits: float) -> tuple[Student, Do
 
 def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_door: Opens) -> None:
     student, _ = answers(open_door, "def f():\n    while True: pass\ndef g(): return 1", call_seconds=CALL)
-    assert failure(student.f, TimedOut) == "It did not finish within 0.5 seconds."
+    assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 20 s for all together."
     assert student.g() == 1
 
 
@@ -97,7 +97,7 @@ def test_notices_of_pieces_gain_no_time_for_a_call(open_door: Opens) -> None:
     student, door = answers(open_door, source, call_seconds=CALL, unit_seconds=3 * CALL)
     door.load("answers")
     door.charge("f", 1)
-    assert failure(student.f, TimedOut) == "It did not finish within 0.5 seconds."
+    assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 1.5 s for all together."
     assert student.right() == 1, "time was left for it"
 
 

@@ -151,9 +151,9 @@ def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> N
 def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
-        "grader", "grader.sandbox", "grader.sandbox.door", "grader.sandbox.loading", "grader.sandbox.lockdown",
-        "grader.sandbox.server", "grader.sandbox.standins", "grader.sandbox.toolbox", "grader.sandbox.wire",
-        "grader.sandbox.worker",
+        "grader", "grader.sandbox", "grader.sandbox.attempts", "grader.sandbox.door", "grader.sandbox.loading",
+        "grader.sandbox.lockdown", "grader.sandbox.parts", "grader.sandbox.server", "grader.sandbox.standins",
+        "grader.sandbox.toolbox", "grader.sandbox.wire", "grader.sandbox.worker",
     }  # fmt: skip
     assert inside.evaluate("sorted({'pytest', 'pydantic', 'yaml'} & set(sys.modules))") == []
 

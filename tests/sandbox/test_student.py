@@ -75,6 +75,14 @@ def detached(x):
 
 def partly(x, y):
     return x * 3, torch.ones(2)
+
+
+def softmax_stable(x):
+    return x
+
+
+def attend(x):
+    return softmax_stable(x)
 """
 
 
@@ -208,6 +216,29 @@ def test_modules_of_torch_and_of_the_toolbox_are_handed_in(student: Student) -> 
     assert torch.equal(student.apply(student.make("ReLU"), torch.tensor([-1.0, 1.0])), torch.tensor([0.0, 1.0]))
     assert student.apply(student.make("PositionWise"), torch.tensor([2.0])).item() == 5.0
     assert student.count(student.make("CountingFactory")) == 3
+
+
+def test_inside_the_block_the_students_code_finds_stand_ins(student: Student) -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert torch.equal(student.attend(x), x)
+    with student.stand_in("softmax_stable", "dot_product"):
+        expected = student.part("softmax_stable", torch.sin)(x)
+        assert torch.equal(student.attend(x), expected)
+        assert not torch.equal(x, expected)
+    assert student.called == {"softmax_stable"}
+    assert student.expected == {"softmax_stable"}
+    assert torch.equal(student.attend(x), x)
+
+
+def test_what_no_stand_in_stands_for_is_expected_to_be_right(student: Student) -> None:
+    assert student.part("softmax_stable", torch.sin) is torch.sin
+    with student.stand_in("dot_product"):
+        assert student.part("softmax_stable", torch.sin) is torch.sin
+    assert student.expected == set()
+
+
+def test_torchs_own_functions_are_told_by_name(student: Student) -> None:
+    assert "mul" in student.detached.torch_functions(torch.ones(2))
 
 
 def test_an_error_comes_back_with_its_type_text_and_line(student: Student) -> None:

@@ -30,6 +30,10 @@ def call(worker: Worker, name: str, *arguments: Any) -> dict[str, Any]:
     return answer(worker, "call", target=("answers", name), arguments=arguments, options={})
 
 
+def value(reply: dict[str, Any]) -> Any:
+    return wire.decode(reply["value"], [])
+
+
 def test_a_call_gives_its_value() -> None:
     assert call(worker("def f(x): return x + 1"), "f", 1) == {"value": 2}
 
@@ -98,3 +102,69 @@ def test_an_unknown_request_is_an_error_and_not_the_end() -> None:
     answers = worker("def f(): return 1")
     assert "error" in answer(answers, "nonsense")
     assert call(answers, "f") == {"value": 1}
+
+
+BUILDS = """\
+def dot_product(a, b): return "the student's own"
+def normalize_by_sum(scores): return "the student's own"
+def f(): return dot_product([2], [3])
+def g(): return attention_dropout(1, 0.5)
+"""
+
+
+def cover(answers: Worker, *exercises: str) -> None:
+    """Has stand-ins brought for two exercises, and these covered."""
+    source = "def dot_product(a, b): return 12\ndef normalize_by_sum(scores): return 0"
+    answer(answers, "bring", name="stand_ins", source=source)
+    answer(answers, "cover", exercises=list(exercises))
+
+
+def test_names_that_are_covered_mean_their_stand_ins_until_they_are_uncovered() -> None:
+    answers = worker(BUILDS)
+    call(answers, "f")
+    cover(answers, "dot_product", "normalize_by_sum")
+    assert call(answers, "f") == {"value": 12}
+    assert value(answer(answers, "uncover")) == ["dot_product"]
+    assert call(answers, "f") == {"value": "the student's own"}
+
+
+def test_a_name_that_is_not_there_is_there_while_it_is_covered() -> None:
+    answers = worker("def f(): return dot_product([2], [3])")
+    assert call(answers, "f")["error"]["types"][0] == "NameError"
+    cover(answers, "dot_product")
+    assert call(answers, "f") == {"value": 12}
+    answer(answers, "uncover")
+    assert call(answers, "f")["error"]["types"][0] == "NameError"
+
+
+def test_siblings_find_the_stand_ins_too() -> None:
+    answers = worker("", other=BUILDS)
+    for unit in ("other", "answers"):
+        answer(answers, "load", unit=unit)
+    cover(answers, "dot_product")
+    assert answer(answers, "call", target=("other", "f"), arguments=(), options={}) == {"value": 12}
+
+
+def test_an_exercise_without_a_stand_in_is_seen_to_be_called_all_the_same() -> None:
+    answers = worker(BUILDS)
+    call(answers, "f")
+    cover(answers, "attention_dropout")
+    assert call(answers, "g")["error"]["types"][0] == "NotImplementedError"
+    assert value(answer(answers, "uncover")) == ["attention_dropout"]
+
+
+def test_the_next_test_begins_with_the_students_own_names() -> None:
+    answers = worker(BUILDS)
+    call(answers, "f")
+    cover(answers, "dot_product")
+    answer(answers, "prepare", seed=1)
+    assert call(answers, "f") == {"value": "the student's own"}
+    assert value(answer(answers, "uncover")) == []
+
+
+def test_what_torch_was_asked_to_do_is_told_by_name() -> None:
+    answers = worker("import torch\nfrom torch import nn\ndef f(x): return nn.Softmax(-1)(x).sum() + 1")
+    found = answer(answers, "torch_functions", target=("answers", "f"), arguments=(torch.zeros(2),))
+    assert {"softmax", "sum"} <= set(value(found))
+    answers = worker("import torch\ndef f(x): return sum(x)")
+    assert value(answer(answers, "torch_functions", target=("answers", "f"), arguments=([1, 2],))) == []

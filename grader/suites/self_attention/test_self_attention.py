@@ -61,22 +61,32 @@ def projected(inputs: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
     return torch.einsum("ti,io->to", inputs.double(), matrix.double())
 
 
-def self_attention(
+def projections(
     inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(T, d_in) and three (d_in, d_out) to three (T, d_out)."""
+    return projected(inputs, W_query), projected(inputs, W_key), projected(inputs, W_value)
+
+
+def self_attention(
+    student: Student, inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
 ) -> torch.Tensor:
     """(T, d_in) and three (d_in, d_out) to (T, d_out)."""
-    contexts, _ = attention(*(projected(inputs, matrix) for matrix in (W_query, W_key, W_value)))
+    project = student.part("project_qkv", projections)
+    attend = student.part("scaled_dot_product_attention", attention)
+    contexts, _ = attend(*project(inputs.double(), W_query.double(), W_key.double(), W_value.double()))
     return contexts
 
 
 def layered_self_attention(
+    student: Student,
     inputs: torch.Tensor,
     W_query_weight: torch.Tensor,
     W_key_weight: torch.Tensor,
     W_value_weight: torch.Tensor,
 ) -> torch.Tensor:
     """As above, with the weights as linear layers keep them, (d_out, d_in)."""
-    return self_attention(inputs, W_query_weight.mT, W_key_weight.mT, W_value_weight.mT)
+    return self_attention(student, inputs, W_query_weight.mT, W_key_weight.mT, W_value_weight.mT)
 
 
 def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor) -> torch.Tensor:
@@ -188,7 +198,7 @@ def test_gradients_of_the_projections(student: Student, fresh: Fresh) -> None:
     _, found = expect_values(student.project_qkv.gradients(*arguments), 2)
     expect_gradients(
         found,
-        oracle_gradients(lambda inputs, *weights: tuple(projected(inputs, w) for w in weights), arguments, {}),
+        oracle_gradients(projections, arguments, {}),
     )
 
 
@@ -355,7 +365,7 @@ def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
     attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
     attention.set(matrices)
-    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+    expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, one included")
@@ -365,7 +375,7 @@ def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh
     for count in (1, 3, 6):
         inputs, matrices = tokens_beyond_doubt(fresh, count)
         attention.set(matrices)
-        expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+        expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
@@ -378,7 +388,7 @@ def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     for name in MATRICES:
         expect_true(parameters[name].requires_grad, f"{name} does not require gradients.")
     _, found = expect_values(attention.gradients(inputs), 2)
-    expect_gradients(found, oracle_gradients(self_attention, [inputs], matrices))
+    expect_gradients(found, oracle_gradients(functools.partial(self_attention, student), [inputs], matrices))
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="works in float64 after .double()")
@@ -388,7 +398,7 @@ def test_three_matrices_in_float64(student: Student, fresh: Fresh) -> None:
     attention.to(torch.float64)
     inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
     attention.set(matrices)
-    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+    expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="the inputs are left as they were")
@@ -398,7 +408,7 @@ def test_three_matrices_leave_the_inputs_alone(student: Student, fresh: Fresh) -
     inputs, matrices = tokens_beyond_doubt(fresh, T)
     attention.set(matrices)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(inputs, **matrices), "The outputs")
+    expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
 
 
@@ -464,7 +474,8 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     attention.set(biases)
     # A column of ones with the bias as its weights is the same as adding the bias.
     widened = [torch.cat([matrix, b[None]]) for matrix, b in zip(matrices.values(), biases.values(), strict=True)]
-    expect_close(attention(inputs), self_attention(torch.cat([inputs, torch.ones(T, 1)], 1), *widened), "The outputs")
+    with_ones = torch.cat([inputs, torch.ones(T, 1)], 1)
+    expect_close(attention(inputs), self_attention(student, with_ones, *widened), "The outputs")
 
 
 @pytest.mark.exercise(
@@ -475,7 +486,7 @@ def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
     set_layers(attention, matrices)
-    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+    expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, one included")
@@ -485,7 +496,7 @@ def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) 
     for count in (1, 3, 6):
         inputs, matrices = tokens_beyond_doubt(fresh, count)
         set_layers(attention, matrices)
-        expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+        expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="gradients reach all parameters and the inputs")
@@ -497,7 +508,7 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     # Ours, and not what the module says that it took of them.
     weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
     _, found = expect_values(attention.gradients(inputs), 2)
-    expect_gradients(found, oracle_gradients(layered_self_attention, [inputs], weights))
+    expect_gradients(found, oracle_gradients(functools.partial(layered_self_attention, student), [inputs], weights))
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="works in float64 after .double()")
@@ -507,7 +518,7 @@ def test_three_layers_in_float64(student: Student, fresh: Fresh) -> None:
     attention.to(torch.float64)
     inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
     set_layers(attention, matrices)
-    expect_close(attention(inputs), self_attention(inputs, **matrices), "The outputs")
+    expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="the inputs are left as they were")
@@ -517,7 +528,7 @@ def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> 
     inputs, matrices = tokens_beyond_doubt(fresh, T)
     set_layers(attention, matrices)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(inputs, **matrices), "The outputs")
+    expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
 
 

@@ -1,4 +1,4 @@
-# Every call is answered by something else that no reply looks like.
+# Each call is answered by something else that no reply looks like.
 import json
 import os
 import struct
@@ -61,6 +61,5 @@ def answer_badly(*_, **__):
     os._exit(0)
 
 
-scaled_dot_product_attention = SelfAttention_v1 = SelfAttention_v2 = transfer_weights = answer_badly
-dot_product_variance = answer_badly
+scaled_dot_product_attention = dot_product_variance = answer_badly
 print("TRIED")

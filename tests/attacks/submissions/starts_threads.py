@@ -25,4 +25,8 @@ def scaled_dot_product_attention(queries, keys, values):
     return values, keys
 
 
+def SelfAttention_v1(d_in, d_out):
+    threading.Thread(target=time.sleep, args=[20], daemon=True).start()
+
+
 print("TRIED")

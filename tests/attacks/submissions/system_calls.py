@@ -53,6 +53,15 @@ def attempt(name, action):
 
 for name, action in BY_NAME.items():
     attempt(name, action)
+for family in range(64):
+    for kind in range(1, 6):
+        attempt(f"socket {family} {kind}", lambda: libc.socket(family, kind, 0))
+for pid in {*range(1, 300), *range(max(os.getpid() - 300, 1), os.getpid() + 300)}:
+    attempt(f"kill {pid}", lambda: libc.kill(pid, 0))
+    attempt(f"kill group {pid}", lambda: libc.killpg(pid, 0))
+attempt("memory with a name", lambda: libc.shm_open(b"/planted", 0o102, 0o600))
+attempt("semaphore with a name", lambda: (libc.sem_open(b"/planted", 0o100, 0o600, 1) or -1))
+attempt("ptrace a sibling", lambda: libc.ptrace(16, os.getpid() + 1, 0, 0))
 if platform.machine() == "x86_64":
     for name, number in BY_NUMBER.items():
         attempt(name, lambda number=number: libc.syscall(number, 0, 0, 0, 0, 0, 0))

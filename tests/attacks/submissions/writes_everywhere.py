@@ -10,7 +10,7 @@ ROOT = sys.modules["grader.sandbox.wire"].__file__.rsplit("/grader/", 1)[0]
 TARGETS = [
     f"{ROOT}/autograder.yml", f"{ROOT}/solutions/self_attention.py", f"{ROOT}/grader/suites/self_attention/planted.py",
     f"{ROOT}/grader/__init__.py", f"{ROOT}/../class/exits_in_calls/self_attention.py", f"{ROOT}/../class/planted",
-    f"{ROOT}/../reports/planted.json", f"{ROOT}/../planted", "planted", "/tmp/planted", "/dev/shm/planted", "/var/tmp/planted",
+    f"{ROOT}/../reports/planted.json", f"{ROOT}/../planted", f"{ROOT}/../gradebook.db", "planted", "/tmp/planted", "/dev/shm/planted", "/var/tmp/planted",
 ]  # fmt: skip
 WAYS = {
     "write": lambda p: open(p, "w").write("planted"), "append": lambda p: open(p, "a").write("planted"),

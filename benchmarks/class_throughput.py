@@ -1,0 +1,270 @@
+"""How fast a class is graded on one core, beside the same suites in a cold, in-process pytest for each submission.
+
+    python benchmarks/class_throughput.py
+
+Of two kinds: submissions of all units of the course, and of one unit each, as a class hands in week by week. There is
+a round for each unit. In it `grader grade` grades the whole class, start-up counted, and the peer its share of the
+class, so that the machine's moods meet both. The peer has no isolation, no limits, no second run with stand-ins, no
+diagnosis and no report: only the tests. It takes about five minutes, and Linux, for it reads /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import importlib
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+from grader.course import ROOT, load_course
+from grader.suites.criteria import Misconception, misconceptions
+
+SUITES = ROOT / "grader" / "suites"
+UNITS = list(load_course().units)
+RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
+
+
+# -- the class -----------------------------------------------------------------------------------------------------
+
+
+def make_class(folder: Path) -> list[str]:
+    """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
+    right = {unit: right_answers(unit) for unit in UNITS}
+    known = {unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions")) for unit in UNITS}
+    students = {}
+    for number in range(RIGHT):
+        students[f"right-{number:02}"] = {
+            unit: texts[(number + place) % len(texts)] for place, (unit, texts) in enumerate(right.items())
+        }
+    for number in range(MISTAKEN):
+        texts = {unit: right[unit][0] for unit in UNITS}
+        # One mistake, then one in each of two units, and so on round; from all over each unit's list.
+        for unit in (UNITS * 2)[number : number + 1 + number % len(UNITS)]:
+            mistake = known[unit][len(known[unit]) * number // MISTAKEN]
+            texts[unit] += f"\n\n{source_of(mistake, unit)}"
+        students[f"mistaken-{number:02}"] = texts
+    for number in range(UNFINISHED):
+        # The first is to begin yet, the next have come one unit further each.
+        students[f"unfinished-{number:02}"] = {
+            unit: right[unit][0] if place < number else read("exercises", unit) for place, unit in enumerate(UNITS)
+        }
+    for student, texts in students.items():
+        (folder / student).mkdir(parents=True)
+        for unit, text in texts.items():
+            (folder / student / f"{unit}.py").write_text(text, encoding="utf-8")
+    return list(students)
+
+
+def read(folder: str, unit: str) -> str:
+    return (ROOT / folder / f"{unit}.py").read_text(encoding="utf-8")
+
+
+def right_answers(unit: str) -> list[str]:
+    """The solution, and the right answers in other styles."""
+    others = sorted((SUITES / unit / "right_answers").glob("[!_]*.py"))
+    return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
+
+
+def source_of(mistake: Misconception, unit: str) -> str:
+    """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
+    tree = ast.parse((SUITES / unit / "misconceptions.py").read_text(encoding="utf-8"))
+    imports: list[ast.stmt] = []
+    definitions: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                if getattr(node, "module", None) not in ("__future__", "grader.suites.criteria"):
+                    imports.append(node)
+            case ast.FunctionDef() | ast.ClassDef():
+                node.decorator_list = []
+                definitions[node.name] = node
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                definitions[name] = node
+    needed: set[str] = set()
+    found = {mistake.name}
+    while found:
+        needed |= found
+        loaded = {inner.id for name in found for inner in ast.walk(definitions[name]) if isinstance(inner, ast.Name)}
+        found = loaded & definitions.keys() - needed
+    parts = [*imports, *(node for name, node in definitions.items() if name in needed)]
+    return "\n\n\n".join([*map(ast.unparse, parts), f"{mistake.exercise} = {mistake.name}\n"])
+
+
+# -- the two sides -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Took:
+    """Seconds on the clock, and of the processor's time in all processes together."""
+
+    wall: float
+    processor: float
+
+
+def run(command: list[str], cwd: Path, allowed: tuple[int, ...], **environment: str) -> tuple[Took, str]:
+    """How long one process takes with all that it starts, and what it prints."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in allowed:
+        raise SystemExit(f"{' '.join(command)} ended with code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return Took(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), done.stdout
+
+
+def grade_command(submissions: Path, into: Path, unit: str | None = None) -> list[str]:
+    only = ["--unit", unit] if unit else []
+    return [sys.executable, "-m", "grader", "grade", str(submissions), "--out", str(into), "--jobs", "1", *only]
+
+
+def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str, dict]]:
+    """Grades all of them; the report of each student."""
+    with tempfile.TemporaryDirectory() as into:
+        took, _ = run(grade_command(submissions, Path(into), unit), ROOT, (0,))
+        return took, {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in Path(into).glob("*.json")}
+
+
+def run_peer(submission: Path, unit: str | None = None) -> tuple[Took, int]:
+    """Runs the suites once, in a process of pytest's own; how many tests passed."""
+    command = [
+        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(SUITES / "pytest.ini"), "--noconftest",
+        "-q", "--tb=native", "-p", "in_process", "--submission", str(submission),
+    ]  # fmt: skip
+    paths = f"{ROOT}{os.pathsep}{Path(__file__).resolve().parent}"
+    took, output = run(command, submission, (0, 1), PYTHONPATH=paths, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    passed = re.search(r"(\d+) passed", output)
+    return took, int(passed[1]) if passed else 0
+
+
+# -- where time and memory go --------------------------------------------------------------------------------------
+
+STUDENTS, GRADERS = "students' processes", "grading processes"
+
+
+def watch(submissions: Path) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Grades the class once; seconds of processor time by what took them, and the most memory of each process, in MB.
+
+    Memory is what a process shares with no other: the pages that it wrote to since it was forked.
+    """
+    seconds: dict[str, float] = {}
+    peaks: dict[str, dict[int, float]] = {STUDENTS: {}, GRADERS: {}}
+    with tempfile.TemporaryDirectory() as into:
+        command = grade_command(submissions, Path(into))
+        program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while program.poll() is None:
+            for engine in children(program.pid):
+                # The fork server is forked first of all.
+                server, *graders = children(engine) or [0]
+                for name, pids in ((STUDENTS, children(server)), (GRADERS, graders)):
+                    for pid in pids:
+                        peaks[name][pid] = max(peaks[name].get(pid, 0.0), own_memory(pid))
+                if graders:  # after the last, what has ended is no longer told apart
+                    seconds["the command line and the reports"] = processor_time(program.pid)[0]
+                    for parent, itself, name, pids in (
+                        (engine, "the engine", GRADERS, graders),
+                        (server, "the fork server", STUDENTS, children(server)),
+                    ):
+                        seconds[itself], ended = processor_time(parent)
+                        seconds[name] = ended + sum(processor_time(pid)[0] for pid in pids)
+            time.sleep(0.005)
+    return seconds, {name: list(peak.values()) for name, peak in peaks.items()}
+
+
+def children(pid: int) -> list[int]:
+    """Oldest first."""
+    with contextlib.suppress(OSError):
+        return sorted(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    return []
+
+
+def own_memory(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        return sum(map(int, re.findall(r"^Private_(?:Clean|Dirty): +(\d+) kB", text, re.MULTILINE))) / 1024
+    return 0.0
+
+
+def processor_time(pid: int) -> tuple[float, float]:
+    """Of a process, and of those children of its that have ended, in seconds."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        own, system, childrens, childrens_system = (int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15])
+        return own + system, childrens + childrens_system
+    return 0.0, 0.0
+
+
+# -- the whole -----------------------------------------------------------------------------------------------------
+
+
+def check(student: str, report: dict, passed: int) -> None:
+    """Both sides must have run the same tests, or the comparison is idle."""
+    possible = report["possible"]
+    if student.startswith("right") and not report["points"] == passed == possible:
+        raise SystemExit(f"{student} has {report['points']} of {possible} points, and {passed} passed tests.")
+
+
+def compare(submissions: Path, students: list[str], rounds: int, one_unit: bool) -> Iterator[tuple[Took, list[Took]]]:
+    """For each round: what the whole class took with us, and what each of its share took with the peer."""
+    for number in range(rounds):
+        unit = UNITS[number % len(UNITS)] if one_unit else None
+        ours, reports = run_ours(submissions, unit)
+        peers = []
+        for student in students[number::rounds]:
+            took, passed = run_peer(submissions / student, unit)
+            check(student, reports[student], passed)
+            peers.append(took)
+        yield ours, peers
+
+
+def show(what: str, size: int, rounds: list[tuple[Took, list[Took]]]) -> None:
+    print(f"{what:34}{'on the clock':>14}{'processor':>12}")
+    columns = []
+    for clock in (attrgetter("wall"), attrgetter("processor")):
+        peer = statistics.median(clock(took) for _, peers in rounds for took in peers)
+        ours = statistics.median(clock(took) / size for took, _ in rounds)
+        ratio = statistics.median(statistics.mean(map(clock, peers)) * size / clock(took) for took, peers in rounds)
+        columns.append((peer, ours, ratio))
+    for name, values in zip(
+        ("cold pytest", "grader grade", "times the throughput"), zip(*columns, strict=True), strict=True
+    ):
+        print(f"  {name:32}{values[0]:14.2f}{values[1]:12.2f}")
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    rounds = len(UNITS)
+    with tempfile.TemporaryDirectory() as folder:
+        submissions = Path(folder)
+        students = make_class(submissions)
+        run_peer(submissions / students[0])  # only warms the disk's cache, as this does:
+        seconds, memory = watch(submissions)
+        whole = compare(submissions, students, rounds, one_unit=False)
+        single = compare(submissions, students, rounds, one_unit=True)
+        # In turn, for neither is ahead of the other.
+        pairs = list(zip(whole, single, strict=True))
+    size = len(students)
+    print(f"{size} submissions on one core, {rounds} rounds; medians, in seconds a submission, start-up counted")
+    show(f"of all {len(UNITS)} units", size, [pair[0] for pair in pairs])
+    show("of one unit each", size, [pair[1] for pair in pairs])
+    print("where the processor's time goes, of all units, in seconds a submission")
+    for what, took in seconds.items():
+        print(f"  {what:32}{took / size:14.3f}{took / sum(seconds.values()):12.0%}")
+    print("memory of its own of each process, in MB")
+    for what, peaks in memory.items():
+        print(f"  {what:32}{f'median {statistics.median(peaks):.0f}':>14}{f'most {max(peaks):.0f}':>12}")
+
+
+if __name__ == "__main__":
+    main()

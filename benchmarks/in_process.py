@@ -1,0 +1,40 @@
+"""The peer of class_throughput.py, a plugin for pytest: the suites ask a submission loaded in the very same process."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.course import load_course
+from grader.sandbox.student import Beside, Student
+from grader.suites.criteria import Fresh, criterion_of
+
+COURSE = load_course()
+BESIDE = pytest.StashKey[Beside]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--submission", type=Path, required=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exercise(name, rule): as in grader/suites")
+    sys.path.insert(0, str(config.getoption("--submission")))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    beside = session.config.stash[BESIDE] = Beside("", {})
+    beside.worker.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
+
+
+@pytest.fixture
+def student(request: pytest.FixtureRequest) -> Student:
+    return Student(request.config.stash[BESIDE], request.path.parent.name)
+
+
+@pytest.fixture
+def fresh(request: pytest.FixtureRequest) -> Fresh:
+    return criterion_of(request.function, request.path.parent.name, COURSE.version).fresh()

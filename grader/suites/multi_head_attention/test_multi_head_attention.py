@@ -1,0 +1,1218 @@
+"""Unit 4, multi-head attention: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution. They are put together
+from parts, one for each exercise that an answer may build on: where the student's own answer to one of these is in
+doubt, both sides use a stand-in for it.
+
+One slip should not cost every point. So a test about views, gradients or arguments of what only moves numbers asks
+whether they all came through, and not where to; and a test of the modules that is about lengths, dtype or arguments
+has one head, whose arrangement leaves no choice, and tokens that leave no doubt: one key fits each query so well that
+it gets all the weight, whatever the scores are divided by.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox import door, parts
+from grader.sandbox.student import Object, Student
+from grader.suites.checks import (
+    expect_close,
+    expect_error,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
+B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
+D_OUT = H * HEAD_DIM
+# A number of heads that divides no width here.
+NOT_DIVIDING = 4
+# For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
+T_SURE, D_WIDE = 4, 9
+LAYERS = ("W_query", "W_key", "W_value")
+Weights = dict[str, torch.Tensor]
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+def unroll(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """(B, T, d_out) to (B, T, H, head_dim)."""
+    return torch.stack(x.tensor_split(num_heads, dim=2), dim=2)
+
+
+def group(x: torch.Tensor) -> torch.Tensor:
+    """(B, T, H, head_dim) to (B, H, T, head_dim)."""
+    return torch.stack(x.unbind(2), dim=1)
+
+
+def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """(B, H, T, head_dim) twice to (B, H, T, T)."""
+    return (queries[:, :, :, None] * keys[:, :, None]).sum(-1)
+
+
+def future(num_tokens: int) -> torch.Tensor:
+    """(T, T), True where the key comes after the query."""
+    places = torch.arange(num_tokens)
+    return places > places[:, None]
+
+
+def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    return (x - x.logsumexp(dim, keepdim=True)).exp()
+
+
+def merge(x: torch.Tensor) -> torch.Tensor:
+    """(B, H, T, head_dim) to (B, T, H · head_dim)."""
+    return torch.cat(x.unbind(1), dim=-1)
+
+
+def splitting(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
+    """What split_heads should compute."""
+    unrolled, grouped = student.part("unroll_heads", unroll), student.part("group_by_head", group)
+    return student.part("split_heads", lambda x, num_heads: grouped(unrolled(x, num_heads)))
+
+
+def weighing(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
+    """What head_weights should compute. Any of the exercises before may have a part in it."""
+    hidden, shares = student.part("causal_mask", future), softmax
+    for name in ("softmax_naive", "softmax_stable"):
+        shares = student.part(name, shares)
+
+    def masked(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
+        return shares(scores.masked_fill(hidden(scores.shape[-1]), -torch.inf) / head_dim**0.5)
+
+    return student.part("head_weights", student.part("mask_then_softmax", masked))
+
+
+def linear(inputs: torch.Tensor, weights: Weights, name: str) -> torch.Tensor:
+    """(…, d_in) to (…, d_out): what the layer `name` gives, with its bias where it has one."""
+    projected = torch.einsum("...i,oi->...o", inputs.double(), weights[f"{name}.weight"].double())
+    return projected + weights[f"{name}.bias"].double() if f"{name}.bias" in weights else projected
+
+
+def steps(student: Student) -> tuple[Callable[..., torch.Tensor], ...]:
+    """What the steps of multi-head attention should compute: split, score, weigh and merge."""
+    score, merged = student.part("head_scores", dot_products), student.part("merge_heads", merge)
+    return splitting(student), score, weighing(student), merged
+
+
+def multi_head_attention(student: Student, inputs: torch.Tensor, weights: Weights, num_heads: int = H) -> torch.Tensor:
+    """(B, T, d_in) to (B, T, d_out); without weights for out_proj, what goes into it."""
+    split, score, weigh, merged = steps(student)
+    queries, keys, values = (split(linear(inputs, weights, name), num_heads) for name in LAYERS)
+    contexts = merged(weigh(score(queries, keys), queries.shape[-1]) @ values)
+    return linear(contexts, weights, "out_proj") if "out_proj.weight" in weights else contexts
+
+
+class CausalHead:
+    """One head on its own, as the modules of a wrapper compute it."""
+
+    @staticmethod
+    def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        """Three (B, T, d_out) to the same."""
+        scores = dot_products(queries[:, None], keys[:, None])[:, 0] / queries.shape[-1] ** 0.5
+        return softmax(scores.masked_fill(future(scores.shape[-1]), -torch.inf)) @ values
+
+
+def causal_attention(student: Student) -> type[CausalHead]:
+    """What the modules of a wrapper should be."""
+    return student.part("CausalAttention", CausalHead)
+
+
+def side_by_side(student: Student, inputs: torch.Tensor, weights: Weights) -> torch.Tensor:
+    """(B, T, d_in) to (B, T, H · d_out): what a wrapper with weights of these names gives."""
+    attend = causal_attention(student).attend
+    heads = 1 + max(int(name.split(".")[1]) for name in weights)
+    named = [[linear(inputs, weights, f"heads.{head}.{name}") for name in LAYERS] for head in range(heads)]
+    return torch.cat([attend(*three) for three in named], dim=-1)
+
+
+# -- inputs that leave no doubt ----------------------------------------------------------------------------------
+# The dot products of a query with the key that fits it and with all others. The smallest factor that learners are known
+# to multiply them by, and still attend, is 0.5 / d_out: at least 1/30 here, which leaves the fitting key 560 / 30 = 18
+# ahead. The others together then weigh less than 8 e⁻¹⁸ = 2e-7. Later keys are others, too: who lets them be seen is
+# found out elsewhere. Softmax may be written without subtracting the maximum, of scores scaled or not: exp(80) is
+# finite in float32, where exp(89) is not, and exp(-480) is zero, as it should be.
+
+FITTING, OTHER = 80.0, -480.0
+
+
+def decisive(num_tokens: int, shift: int) -> torch.Tensor:
+    """Scores (T, T) that send each query to one key: never to a later one, and to others for another `shift`."""
+    scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
+    places = torch.arange(num_tokens)
+    scores[places, (places + shift) % (places + 1)] = FITTING
+    return scores
+
+
+def at_right_angles(fresh: Fresh, count: int, size: int) -> torch.Tensor:
+    """Vectors of length one, (count, size), for count ≤ size."""
+    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q[:count]
+
+
+def queries_and_keys_beyond_doubt(fresh: Fresh, batch: int, heads: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Queries and keys, each (B, H, T, head_dim), whose dot products are decisive: others in each head."""
+    directions = at_right_angles(fresh, T_SURE, HEAD_DIM)
+    shifts = torch.arange(batch * heads).unflatten(0, (batch, heads)).tolist()
+    scores = torch.stack([torch.stack([decisive(T_SURE, shift + 1) for shift in row]) for row in shifts])
+    return (scores @ directions).float(), directions.float().expand(batch, heads, -1, -1).clone()
+
+
+def tokens_beyond_doubt(
+    fresh: Fresh, batch: int, num_tokens: int, heads: int, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, Weights]:
+    """Inputs (B, T, d_in) for d_in = D_WIDE, and weights that send each query of each head to one key.
+
+    B · T is at most D_WIDE, and T at most d_out / H.
+    """
+    inputs = at_right_angles(fresh, batch * num_tokens, D_WIDE)  # (B · T, d_in)
+    directions = [at_right_angles(fresh, num_tokens, D_OUT // heads) for _ in range(heads)]
+    shifts = [[head + one + 1 for head in range(heads)] for one in range(batch)]
+    queries = [
+        torch.cat([decisive(num_tokens, shift) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1)
+        for row in shifts
+    ]
+    keys = torch.cat(directions, dim=1).repeat(batch, 1)  # (B · T, d_out)
+    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (B · T, B · T), changes nothing.
+    weights = {
+        "W_query.weight": torch.cat(queries).mT @ inputs,  # (d_out, B · T) @ (B · T, d_in) -> (d_out, d_in)
+        "W_key.weight": keys.mT @ inputs,
+        "W_value.weight": fresh(D_OUT, D_WIDE),
+    }
+    return inputs.unflatten(0, (batch, num_tokens)).to(dtype), {n: value.to(dtype) for n, value in weights.items()}
+
+
+# -- exercises that only move numbers ----------------------------------------------------------------------------
+
+
+def expect_moved(result: object, x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """A tensor of that shape with the numbers of x, in whatever order."""
+    moved = expect_tensor(result, shape).double()
+    same = torch.allclose(moved.flatten().sort().values, x.double().flatten().sort().values)
+    expect_true(same, "What comes out are not the numbers that went in.")
+    return moved
+
+
+def expect_moving_gradients(result: object, found: dict[str, torch.Tensor | None], x: torch.Tensor) -> None:
+    """The gradient of each number in x is that of the place where the number came to stand."""
+    assert isinstance(result, torch.Tensor)
+    arrived = {"result": result.double().flatten().argsort()}
+
+    def moved(x: torch.Tensor) -> torch.Tensor:
+        # No two numbers are the same, so the smallest became the smallest, and so on.
+        places = torch.empty_like(arrived["result"])
+        places[arrived["result"]] = x.detach().flatten().argsort()
+        return x.flatten()[places].reshape(result.shape)
+
+    expect_gradients(found, oracle_gradients(moved, [x], {}))
+
+
+def unrolled_view(fresh: Fresh) -> torch.Tensor:
+    """(B, T, H, head_dim), and heads lie apart in memory: what going from heads back to tokens leaves behind."""
+    return fresh(B, H, T, HEAD_DIM).transpose(1, 2)  # (B, H, T, head_dim) -> (B, T, H, head_dim)
+
+
+@pytest.mark.exercise("unroll_heads", rule="head h holds the features from h · head_dim on, in their order")
+def test_each_head_has_its_share_of_the_features(student: Student, fresh: Fresh) -> None:
+    """Each head should have head_dim features that stand together, in their order: shape (B, T, H, head_dim)."""
+    x = fresh(B, T, D_OUT)
+    expect_close(student.unroll_heads(x, H), unroll(x, H))
+
+
+@pytest.mark.exercise("unroll_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
+def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
+    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    x = fresh(B, T, D_OUT)
+    expect_moved(student.unroll_heads(x, HEAD_DIM), x, (B, T, HEAD_DIM, H))
+    expect_error(functools.partial(student.unroll_heads, x, NOT_DIVIDING))
+
+
+@pytest.mark.exercise("unroll_heads", rule="x may be a view with any memory layout")
+def test_unrolling_a_view(student: Student, fresh: Fresh) -> None:
+    """It should not matter how x lies in memory: it may be a transposed view."""
+    x = fresh(T, B, D_OUT).transpose(0, 1)
+    expect_moved(student.unroll_heads(x, H), x, (B, T, H, HEAD_DIM))
+
+
+@pytest.mark.exercise("unroll_heads", rule="gradients flow to x")
+def test_gradients_of_unrolling(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow back to x."""
+    x = fresh(B, T, D_OUT)
+    result, found = expect_values(student.unroll_heads.gradients(x, H), 2)
+    expect_moved(result, x, (B, T, H, HEAD_DIM))
+    expect_moving_gradients(result, found, x)
+
+
+@pytest.mark.exercise("unroll_heads", rule="x is left as it was")
+def test_unrolling_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The unrolled numbers should come back, with x the same after the call as before."""
+    x = fresh(B, T, D_OUT)
+    result, after = expect_values(student.unroll_heads.with_arguments(x, H), 2)
+    expect_moved(result, x, (B, T, H, HEAD_DIM))
+    expect_same(after[0], x, "x was changed.")
+
+
+@pytest.mark.exercise(
+    "group_by_head", rule="the tokens of each head stand together: what was at [b, t, h] is at [b, h, t]"
+)
+def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
+    """What was at [b, t, h] should be at [b, h, t]: shape (B, H, T, head_dim)."""
+    x = fresh(B, T, H, HEAD_DIM)
+    expect_close(student.group_by_head(x), group(x))
+
+
+@pytest.mark.exercise("group_by_head", rule="x may be a view with any memory layout")
+def test_grouping_a_view(student: Student, fresh: Fresh) -> None:
+    """It should not matter how x lies in memory: it may be a transposed view."""
+    x = unrolled_view(fresh)
+    expect_moved(student.group_by_head(x), x, (B, H, T, HEAD_DIM))
+
+
+@pytest.mark.exercise("group_by_head", rule="gradients flow to x")
+def test_gradients_of_grouping(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow back to x."""
+    x = fresh(B, T, H, HEAD_DIM)
+    result, found = expect_values(student.group_by_head.gradients(x), 2)
+    expect_moved(result, x, (B, H, T, HEAD_DIM))
+    expect_moving_gradients(result, found, x)
+
+
+@pytest.mark.exercise("group_by_head", rule="x is left as it was")
+def test_grouping_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The grouped numbers should come back, with x the same after the call as before."""
+    x = fresh(B, T, H, HEAD_DIM)
+    result, [after] = expect_values(student.group_by_head.with_arguments(x), 2)
+    expect_moved(result, x, (B, H, T, HEAD_DIM))
+    expect_same(after, x, "x was changed.")
+
+
+@pytest.mark.exercise("split_heads", rule="head h holds the features from h · head_dim on, of every token")
+def test_each_head_has_its_features_of_every_token(student: Student, fresh: Fresh) -> None:
+    """Each head should hold its own head_dim features of every token: shape (B, H, T, head_dim)."""
+    x = fresh(B, T, D_OUT)
+    expected = splitting(student)(x, H)
+    expect_close(student.split_heads(x, H), expected)
+
+
+@pytest.mark.exercise("split_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
+def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
+    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    x = fresh(B, T, D_OUT)
+    splitting(student)
+    expect_moved(student.split_heads(x, HEAD_DIM), x, (B, HEAD_DIM, T, H))
+    expect_error(functools.partial(student.split_heads, x, NOT_DIVIDING))
+
+
+@pytest.mark.exercise("split_heads", rule="x may be a view with any memory layout")
+def test_splitting_a_view(student: Student, fresh: Fresh) -> None:
+    """It should not matter how x lies in memory: it may be a transposed view."""
+    x = fresh(T, B, D_OUT).transpose(0, 1)
+    splitting(student)
+    expect_moved(student.split_heads(x, H), x, (B, H, T, HEAD_DIM))
+
+
+@pytest.mark.exercise("split_heads", rule="gradients flow to x")
+def test_gradients_of_splitting(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow back to x."""
+    x = fresh(B, T, D_OUT)
+    splitting(student)
+    result, found = expect_values(student.split_heads.gradients(x, H), 2)
+    expect_moved(result, x, (B, H, T, HEAD_DIM))
+    expect_moving_gradients(result, found, x)
+
+
+@pytest.mark.exercise("split_heads", rule="x is left as it was")
+def test_splitting_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The numbers of each head should come back, with x the same after the call as before."""
+    x = fresh(B, T, D_OUT)
+    splitting(student)
+    result, after = expect_values(student.split_heads.with_arguments(x, H), 2)
+    expect_moved(result, x, (B, H, T, HEAD_DIM))
+    expect_same(after[0], x, "x was changed.")
+
+
+@pytest.mark.exercise(
+    "merge_heads",
+    rule="the heads of each token stand side by side again, head 0 first: the inverse of split_heads",
+)
+def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fresh) -> None:
+    """Each token should have its heads side by side again, the first head first: shape (B, T, H · head_dim)."""
+    x = fresh(B, H, T, HEAD_DIM)
+    # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
+    expected = student.part("group_by_head", group)(x).flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
+    expect_close(student.merge_heads(x), expected)
+
+
+@pytest.mark.exercise(
+    "merge_heads",
+    rule="x may be a view with any memory layout, such as split_heads and a matrix product leave behind",
+)
+def test_merging_a_view(student: Student, fresh: Fresh) -> None:
+    """It should not matter how x lies in memory: as after splitting, after a product, or in any other way."""
+    views = (
+        unrolled_view(fresh).transpose(1, 2),  # as a product leaves it
+        fresh(B, T, H, HEAD_DIM).transpose(1, 2),  # as splitting leaves it
+        fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),
+    )
+    for x in views:
+        expect_moved(student.merge_heads(x), x, (B, T, D_OUT))
+
+
+@pytest.mark.exercise("merge_heads", rule="gradients flow to x")
+def test_gradients_of_merging(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow back to x."""
+    x = fresh(B, T, H, HEAD_DIM).transpose(1, 2)  # as splitting leaves it, where even `view` has its way
+    result, found = expect_values(student.merge_heads.gradients(x), 2)
+    expect_moved(result, x, (B, T, D_OUT))
+    expect_moving_gradients(result, found, x)
+
+
+@pytest.mark.exercise("merge_heads", rule="x is left as it was")
+def test_merging_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The merged numbers should come back, with x the same after the call as before."""
+    x = fresh(B, T, H, HEAD_DIM).transpose(1, 2)
+    result, [after] = expect_values(student.merge_heads.with_arguments(x), 2)
+    expect_moved(result, x, (B, T, D_OUT))
+    expect_same(after, x, "x was changed.")
+
+
+# -- head_scores -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise(
+    "head_scores", rule="each score is the dot product of a query with a key of the same head, not scaled yet"
+)
+def test_scores_are_dot_products(student: Student, fresh: Fresh) -> None:
+    """Row i of a head's scores should hold the dot products of query i with every key of this head, not scaled."""
+    queries, keys = fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)
+    expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
+
+
+@pytest.mark.exercise("head_scores", rule="each head and each sequence on its own")
+def test_heads_do_not_score_each_other(student: Student, fresh: Fresh) -> None:
+    """Where one head of one sequence changes, its own scores should change, (T, T) of them, and no others."""
+    queries, keys = fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)
+    before = expect_tensor(student.head_scores(queries, keys), (B, H, T, T))
+    queries[1, 2], keys[1, 2] = fresh(T, HEAD_DIM), fresh(T, HEAD_DIM)
+    after = expect_tensor(student.head_scores(queries, keys), (B, H, T, T))
+    changed = ~torch.isclose(before.double(), after.double()).flatten(2).all(-1)  # (B, H)
+    expect_true(bool(changed[1, 2]), "The head's own scores did not change.")
+    expect_true(int(changed.sum()) == 1, "Scores of another head or sequence changed.")
+
+
+@pytest.mark.exercise("head_scores", rule="queries and keys may be views with any memory layout")
+def test_scores_of_views(student: Student, fresh: Fresh) -> None:
+    """It should not matter how queries and keys lie in memory: they may be transposed views."""
+    queries, keys = (fresh(B, T, H, HEAD_DIM).transpose(1, 2) for _ in range(2))
+    expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
+
+
+@pytest.mark.exercise("head_scores", rule="gradients flow to both")
+def test_gradients_of_scores(student: Student, fresh: Fresh) -> None:
+    """Gradients of the scores should flow to the queries and to the keys."""
+    arguments = [fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)]
+    _, found = expect_values(student.head_scores.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(dot_products, arguments, {}))
+
+
+@pytest.mark.exercise("head_scores", rule="queries and keys are left as they were")
+def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """Each query should score its fitting key highest, with queries and keys the same after the call as before."""
+    arguments = queries_and_keys_beyond_doubt(fresh, B, H)
+    scores, after = expect_values(student.head_scores.with_arguments(*arguments), 2)
+    fitting = expect_tensor(scores, (B, H, T_SURE, T_SURE)).argmax(-1)
+    expect_true(torch.equal(fitting, dot_products(*arguments).argmax(-1)), "Another key has the largest score.")
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- head_weights ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise("head_weights", rule="no token gives weight to a later one")
+def test_the_future_gets_no_weight(student: Student, fresh: Fresh) -> None:
+    """Above the diagonal every weight should be zero; on it and below, the largest score gets the largest weight."""
+    scores = 3 * fresh(B, H, T, T)
+    best = weighing(student)(scores.double(), HEAD_DIM).argmax(-1)
+    weights = expect_tensor(student.head_weights(scores, HEAD_DIM), (B, H, T, T)).double()
+    expect_close(weights.triu(1), torch.zeros(B, H, T, T), "The weights of later tokens")
+    expect_true(torch.equal(weights.argmax(-1), best), "Another key than the best one has the largest weight.")
+
+
+@pytest.mark.exercise(
+    "head_weights", rule="the weights are the softmax, over the keys that are left, of scores / √head_dim"
+)
+def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh) -> None:
+    """The weights should be the softmax of scores / √head_dim over each token's past and present."""
+    scores = 3 * fresh(B, H, T, T)
+    expected = weighing(student)(scores.double(), HEAD_DIM)
+    expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
+
+
+@pytest.mark.exercise("head_weights", rule="right also where a score of the future is far above the others")
+def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> None:
+    """However large a score of the future is, the weights of the past and present should come out right."""
+    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
+    # Softmax over all keys would leave the others less than float32 can tell from zero, even divided by 15.
+    scores = scores.masked_fill(future(T_SURE), 2000.0)
+    expected = weighing(student)(scores.double(), HEAD_DIM)
+    expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
+
+
+@pytest.mark.exercise("head_weights", rule="gradients flow to the scores")
+def test_gradients_of_weights(student: Student, fresh: Fresh) -> None:
+    """Gradients of the weights should flow to the scores."""
+    scores, weigh = fresh(B, H, T, T), weighing(student)
+    _, found = expect_values(student.head_weights.gradients(scores, HEAD_DIM), 2)
+    expect_gradients(found, oracle_gradients(lambda scores: weigh(scores, HEAD_DIM), [scores], {}))
+
+
+@pytest.mark.exercise("head_weights", rule="the scores are left as they were")
+def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> None:
+    """The weights should come out right, with the scores the same after the call as before."""
+    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
+    expected = weighing(student)(scores.double(), HEAD_DIM)
+    weights, after = expect_values(student.head_weights.with_arguments(scores, HEAD_DIM), 2)
+    expect_close(weights, expected, "The weights")
+    expect_same(after[0], scores, "The scores were changed.")
+
+
+# -- modules -----------------------------------------------------------------------------------------------------
+
+
+def expect_module(value: object) -> Object:
+    expect_true(isinstance(value, Object), "What it gives is not a module.")
+    assert isinstance(value, Object)
+    return value
+
+
+def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
+    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+    expect_tensor(parameters[f"{name}.weight"], (d_out, d_in))
+
+
+def expect_bias(parameters: Weights, name: str, d_out: int) -> None:
+    expect_true(f"{name}.bias" in parameters, f"{name} has no bias.")
+    expect_tensor(parameters[f"{name}.bias"], (d_out,))
+
+
+def head_layers(heads: int) -> list[str]:
+    return [f"heads.{head}.{name}" for head in range(heads) for name in LAYERS]
+
+
+def fresh_layers(fresh: Fresh, names: list[str], d_in: int, d_out: int, bias: bool = False) -> Weights:
+    """Weights for linear layers of these names, and biases. Small, or softmax would be all but a maximum."""
+    weights = {f"{name}.weight": fresh(d_out, d_in) / d_in**0.5 for name in names}
+    return {**weights, **({f"{name}.bias": fresh(d_out) for name in names} if bias else {})}
+
+
+def with_gradients(
+    function: Callable[[torch.Tensor, Weights], torch.Tensor], inputs: torch.Tensor, weights: Weights
+) -> Weights:
+    """The gradients of function(inputs, weights), for weights whose names have dots."""
+    by_keyword = {name.replace(".", "_"): name for name in weights}
+
+    def named(inputs: torch.Tensor, **found: torch.Tensor) -> torch.Tensor:
+        return function(inputs, {by_keyword[keyword]: value for keyword, value in found.items()})
+
+    return oracle_gradients(named, [inputs], weights)
+
+
+# -- MultiHeadAttentionWrapper -----------------------------------------------------------------------------------
+
+P = 0.25
+
+
+def wrapper_made(student: Student, heads: int, dropout: float = 0.0, **options: bool) -> Object:
+    causal_attention(student)
+    return expect_module(student.MultiHeadAttentionWrapper(D_IN, HEAD_DIM, CONTEXT, dropout, heads, **options))
+
+
+def wrapper_of(
+    student: Student, fresh: Fresh, heads: int, dropout: float = 0.0, dtype: torch.dtype = torch.float32
+) -> tuple[Object, Weights]:
+    """A wrapper, and the weights that it was given."""
+    wrapper = wrapper_made(student, heads, dropout)
+    if dtype == torch.float64:
+        wrapper.to(dtype)
+    weights = {n: value.to(dtype) for n, value in fresh_layers(fresh, head_layers(heads), D_IN, HEAD_DIM).items()}
+    set_layers(wrapper, weights)
+    return wrapper, weights
+
+
+def set_layers(module: Object, weights: Weights) -> None:
+    """A bias that should not be there costs its own criterion; set to zero, it costs no other."""
+    parameters = module.parameters()
+    biases = {name: name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")}
+    unasked = [bias for bias in biases.values() if bias in parameters and bias not in weights]
+    module.set({**weights, **{bias: torch.zeros_like(parameters[bias]) for bias in unasked}})
+
+
+@pytest.mark.exercise(
+    "MultiHeadAttentionWrapper",
+    rule="heads is an nn.ModuleList of num_heads causal attention modules, each from d_in to d_out",
+)
+def test_heads_is_a_list_of_modules(student: Student) -> None:
+    """heads should be an nn.ModuleList with num_heads modules, whose three layers each go from d_in to d_out."""
+    heads = expect_module(wrapper_made(student, H).get("heads"))
+    expect_true("torch.nn.modules.container.ModuleList" in heads.kinds, "heads is not an nn.ModuleList.")
+    expect_true(heads.method("__len__")() == H, "heads does not have num_heads modules.")
+    for head in range(H):
+        parameters = heads.method("__getitem__")(head).parameters()
+        for name in LAYERS:
+            expect_layer(parameters, name, D_IN, HEAD_DIM)
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="every head has weights of its own")
+def test_every_head_has_its_own_weights(student: Student) -> None:
+    """Each head should have its own W_query, W_key and W_value, and none of them begin with the same numbers."""
+    parameters = wrapper_made(student, H).parameters()
+    names = [f"{name}.weight" for name in head_layers(H)]
+    expect_true(all(name in parameters for name in names), "A head has no weights of its own.")
+    pairs = itertools.combinations([parameters[name] for name in names], 2)
+    expect_true(not any(torch.equal(one, other) for one, other in pairs), "Two heads have the same weights.")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the output is the heads' outputs side by side, head 0 first")
+def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
+    """Each token's output should be that of all heads, one beside the other in order: (B, T, H · d_out)."""
+    wrapper, weights = wrapper_of(student, fresh, H)
+    inputs = fresh(B, T, D_IN)
+    expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
+
+
+WRAPPER_BIAS = (
+    "W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then all three have one, "
+    "and it counts"
+)
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
+def test_no_head_has_a_bias_by_default(student: Student) -> None:
+    """The layers of the heads should have no bias where the caller does not ask for one."""
+    parameters = wrapper_made(student, 1).parameters()
+    for name in head_layers(1):
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
+def test_every_head_has_biases_on_demand(student: Student, fresh: Fresh) -> None:
+    """With qkv_bias=True, each layer of each head should have a bias, and it should count."""
+    wrapper = wrapper_made(student, 1, qkv_bias=True)
+    parameters = wrapper.parameters()
+    for name in head_layers(1):
+        expect_bias(parameters, name, HEAD_DIM)
+    weights, inputs = fresh_layers(fresh, head_layers(1), D_IN, HEAD_DIM, bias=True), fresh(B, T, D_IN)
+    wrapper.set(weights)
+    expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="any number of tokens up to context_length")
+def test_the_wrapper_takes_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """The wrapper should take any number of tokens, from a single one up to context_length."""
+    wrapper, weights = wrapper_of(student, fresh, 1)
+    for count in (CONTEXT, 1, T):
+        inputs = fresh(B, count, D_IN)
+        expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="dropout acts on each head's weights, in training only")
+def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fresh) -> None:
+    """In training some weights should be dropped, and the others grow to make up for it; after .eval() neither."""
+    # A token that is alone gives itself all its weight: a head's output is its value, or nothing where it is dropped.
+    # That none of eighty is dropped happens with a chance of 0.75^80 = 1e-10, and that all are, with far less.
+    wrapper, weights = wrapper_of(student, fresh, 1, dropout=P)
+    inputs = fresh(80, 1, D_IN)
+    expected = side_by_side(student, inputs, weights)
+    wrapper.eval()
+    expect_close(wrapper(inputs), expected, "The outputs after .eval()")
+    wrapper.train()
+    expect_dropped(expect_tensor(wrapper(inputs), (80, 1, HEAD_DIM)), expected)
+
+
+def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor) -> None:
+    """Every output is zero or its expected value over 1 - P, and there are some of both.
+
+    Nothing that depends on the draws is noted: they are each answer's own.
+    """
+    is_zero = outputs == 0
+    expect_true(not torch.allclose(outputs.double(), expected, rtol=1e-4, atol=1e-5), "Nothing is dropped in training.")
+    expect_true(bool(is_zero.any()), "No output is zero, though some weights should be dropped.")
+    kept = torch.isclose(outputs.double(), expected / (1 - P), rtol=1e-4, atol=1e-5)
+    expect_true(bool((is_zero | kept).all()), "What is not dropped is not divided by 1 - dropout.")
+    expect_true(not bool(is_zero.all()), "Everything is dropped in training.")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="gradients reach all parameters and the inputs")
+def test_gradients_of_the_wrapper(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach the three layers of each head, and the inputs."""
+    wrapper, weights = wrapper_of(student, fresh, 2)
+    inputs = fresh(B, T, D_IN)
+    expected = with_gradients(functools.partial(side_by_side, student), inputs, weights)
+    _, found = expect_values(wrapper.gradients(inputs), 2)
+    expect_gradients(found, expected)
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="works in float64 after .double()")
+def test_the_wrapper_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the wrapper should take float64 inputs and give the right output."""
+    wrapper, weights = wrapper_of(student, fresh, 1, dtype=torch.float64)
+    inputs = fresh(B, T, D_IN, dtype=torch.float64)
+    expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the inputs are left as they were")
+def test_the_wrapper_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with the inputs the same after the call as before."""
+    wrapper, weights = wrapper_of(student, fresh, 1)
+    inputs = fresh(B, T, D_IN)
+    output, [after] = expect_values(wrapper.with_arguments(inputs), 2)
+    expect_close(output, side_by_side(student, inputs, weights), "The outputs")
+    expect_same(after, inputs, "The inputs were changed.")
+
+
+# -- two_dimensional_output --------------------------------------------------------------------------------------
+
+
+def two_heads(student: Student) -> tuple[Object, Any]:
+    """The wrapper, and the stand-in that it is to be compared with, or None."""
+    causal_attention(student)
+    stand_in = student.part("MultiHeadAttentionWrapper", None)
+    return expect_module(student.two_dimensional_output(D_IN, CONTEXT)), stand_in
+
+
+def heads_of(wrapper: Object) -> Weights:
+    """The parameters of a wrapper's heads, however many and wide they are."""
+    parameters = wrapper.parameters()
+    heads = {name: value for name, value in sorted(parameters.items()) if name.startswith("heads.")}
+    expect_true("heads.0.W_value.weight" in heads, "What it gives is not a wrapper with heads.")
+    return heads
+
+
+def expect_wrapping(student: Student, fresh: Fresh, wrapper: Object, stand_in: Any, *shapes: tuple[int, int]) -> None:
+    """For inputs (B, T, d_in) of each shape, it gives what a wrapper with its weights should give."""
+    weights = {name: fresh(*value.shape) for name, value in heads_of(wrapper).items()}
+    wrapper.set(weights)
+    d_out, d_in = weights["heads.0.W_value.weight"].shape
+    heads = len({name.split(".")[1] for name in weights})
+    for shape in shapes:
+        inputs = fresh(*shape, d_in)
+        if stand_in is None:
+            expected = side_by_side(student, inputs, weights)
+        else:
+            module = stand_in(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
+            module.load_state_dict(weights)
+            expected = module(inputs.double()).detach()
+        expect_close(wrapper(inputs), expected, "The outputs")
+
+
+TWO_HEADS = "the wrapper has two heads, no dropout and no bias"
+
+
+@pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
+def test_two_heads(student: Student) -> None:
+    """The wrapper should have two heads, each from d_in features."""
+    weights = heads_of(two_heads(student)[0])
+    expect_true(len({name.split(".")[1] for name in weights}) == 2, "The wrapper does not have two heads.")
+    expect_true(weights["heads.0.W_value.weight"].shape[-1] == D_IN, "The heads do not take d_in features.")
+
+
+@pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
+def test_no_dropout(student: Student, fresh: Fresh) -> None:
+    """In training, too, the wrapper should give its whole outputs, with no weight dropped."""
+    wrapper, stand_in = two_heads(student)
+    wrapper.train()
+    # At least forty times six weights: with a tenth of them dropped, none is in 0.9^240 = 1e-11 of all runs.
+    expect_wrapping(student, fresh, wrapper, stand_in, (40, 3))
+
+
+@pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
+def test_no_bias(student: Student) -> None:
+    """W_query, W_key and W_value of the heads should have no bias."""
+    weights = heads_of(two_heads(student)[0])
+    expect_true(not any(name.endswith("bias") for name in weights), "A layer has a bias.")
+
+
+@pytest.mark.exercise("two_dimensional_output", rule="its outputs are two-dimensional: (B, T, d_in) → (B, T, 2)")
+def test_outputs_are_two_dimensional(student: Student, fresh: Fresh) -> None:
+    """Each token's output should have two features, the heads' outputs side by side."""
+    wrapper, stand_in = two_heads(student)
+    wrapper.eval()
+    expect_wrapping(student, fresh, wrapper, stand_in, (B, 3))
+    expect_tensor(wrapper(fresh(B, 3, D_IN)), (B, 3, 2))
+
+
+@pytest.mark.exercise("two_dimensional_output", rule="it takes any number of tokens up to context_length")
+def test_two_heads_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """The wrapper should take any number of tokens, from a single one up to context_length."""
+    wrapper, stand_in = two_heads(student)
+    wrapper.eval()
+    expect_wrapping(student, fresh, wrapper, stand_in, (B, CONTEXT), (B, 1))
+
+
+# -- MultiHeadAttention ------------------------------------------------------------------------------------------
+# The context length is that of the inputs, except where it is the question.
+
+OUT_PROJ = {"out_proj.weight": torch.eye(D_OUT), "out_proj.bias": torch.zeros(D_OUT)}
+
+
+def attention_with(
+    student: Student, weights: Weights, context_length: int, heads: int = H, dropout: float = 0.0
+) -> Object:
+    """A MultiHeadAttention with these weights; where none are given for it, out_proj changes nothing.
+
+    An out_proj that is missing costs its own criteria, and no others.
+    """
+    steps(student)
+    attention = student.MultiHeadAttention(weights["W_query.weight"].shape[1], D_OUT, context_length, dropout, heads)
+    dtype = weights["W_query.weight"].dtype
+    if dtype == torch.float64:
+        attention.to(dtype)
+    if "out_proj.weight" not in weights:
+        there = attention.parameters()
+        weights = {**{name: value.to(dtype) for name, value in OUT_PROJ.items() if name in there}, **weights}
+    set_layers(attention, weights)
+    return attention
+
+
+@pytest.mark.exercise(
+    "MultiHeadAttention",
+    rule="W_query, W_key and W_value are nn.Linear from d_in to d_out, and out_proj is nn.Linear from d_out to d_out, "
+    "with a bias",
+)
+def test_four_layers(student: Student) -> None:
+    """W_query, W_key and W_value should go from d_in to d_out, and out_proj from d_out to d_out, with a bias."""
+    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters()
+    for name in LAYERS:
+        expect_layer(parameters, name, D_IN, D_OUT)
+    expect_layer(parameters, "out_proj", D_OUT, D_OUT)
+    expect_bias(parameters, "out_proj", D_OUT)
+
+
+BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then all three have one, and it counts"
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
+def test_no_bias_by_default(student: Student) -> None:
+    """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
+    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters()
+    for name in LAYERS:
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
+def test_three_biases_on_demand(student: Student) -> None:
+    """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
+    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H, qkv_bias=True).parameters()
+    for name in LAYERS:
+        expect_bias(parameters, name, D_OUT)
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
+def test_the_biases_count_in_every_head(student: Student, fresh: Fresh) -> None:
+    """With qkv_bias=True, the biases should be part of the queries, keys and values that are attended."""
+    steps(student)
+    attention = student.MultiHeadAttention(D_WIDE, D_OUT, T_SURE, 0.0, 1, qkv_bias=True)
+    inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1)
+    # The query is all bias: it fits the first token's key, which all tokens see.
+    keys = inputs[0].double() @ weights["W_key.weight"].double().mT  # (T, d_out)
+    weights["W_query.weight"] = torch.zeros(D_OUT, D_WIDE)
+    weights["W_query.bias"] = (FITTING * keys[0] + OTHER * keys[1:].sum(0)).float()
+    weights["W_key.bias"], weights["W_value.bias"] = fresh(D_OUT) / 10, fresh(D_OUT)
+    there = attention.parameters()
+    attention.set({**{name: value for name, value in OUT_PROJ.items() if name in there}, **weights})
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
+
+
+EACH_HEAD = (
+    "each head attends with its own head_dim = d_out / num_heads features of queries, keys and values, head 0 first; "
+    "scores over √head_dim"
+)
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
+def test_each_head_attends_with_its_own_features(student: Student, fresh: Fresh) -> None:
+    """Each head should find the keys that fit its own queries, and hand over its own features of their values."""
+    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, H)
+    attention = attention_with(student, weights, T_SURE)
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
+def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> None:
+    """Each head's weights should be the causal softmax of its scores / √head_dim: output (B, T, d_out)."""
+    inputs, weights = fresh(B, T, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    attention = attention_with(student, weights, T)
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="no token sees a later one")
+def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
+    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    weights = fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    inputs = fresh(1, T, D_IN).repeat(3, 1, 1)
+    inputs[1, -1], inputs[2, 0] = fresh(D_IN), fresh(D_IN)
+    outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT)).double()
+    changed = ~torch.isclose(outputs, outputs[0], rtol=1e-4, atol=1e-5).all(-1)  # (3, T)
+    expect_true(not bool(changed[1, :-1].any()), "An output changed with a token that comes later.")
+    expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
+    expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="the heads side by side pass through out_proj")
+def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None:
+    """The output should be what out_proj, with its bias, makes of the heads side by side."""
+    # A token that is alone: each head hands over its value, whatever the scores.
+    weights = {
+        **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
+        **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
+    }
+    inputs = fresh(B, 1, D_IN)
+    attention = attention_with(student, weights, 1)
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="any number of tokens up to context_length, one included")
+def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: Fresh) -> None:
+    """The same module should take any number of tokens, from a single one up to context_length."""
+    inputs, weights = tokens_beyond_doubt(fresh, 1, CONTEXT, 1)
+    attention = attention_with(student, weights, CONTEXT, 1)
+    expected = multi_head_attention(student, inputs, weights, 1)
+    for count in (CONTEXT, 1, T):  # what comes later changes nothing
+        expect_close(attention(inputs[:, :count]), expected[:, :count], "The outputs")
+
+
+NOT_HEARD = "The second token does not hear the first."
+DROPOUT = "dropout sets weights to zero after softmax, and divides the others by 1 - dropout, in training only"
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
+def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None:
+    """In training each weight, on its own, should be dropped or else grow to make up for those that are."""
+    # Two tokens, whose values are one number each, in all features: above zero for the first, below for the second.
+    count = 60
+    inputs, weights = fresh(count, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    inputs[:, 0, 0], inputs[:, 1, 0] = 1 + inputs[:, 0, 0].abs(), -1 - inputs[:, 1, 0].abs()
+    weights["W_value.weight"] = torch.zeros(D_OUT, D_IN)
+    weights["W_value.weight"][:, 0] = 1
+    attention = attention_with(student, weights, 2, dropout=P)
+    attention.eval()
+    whole = expect_tensor(attention(inputs), (count, 2, D_OUT)).double()
+    attention.train()
+    dropped = expect_tensor(attention(inputs), (count, 2, D_OUT)).double()
+    # The second token's outputs are a v + (1 - a) w, whatever the weight a is: so the first's share of it is told.
+    zero = torch.zeros((), dtype=torch.float64)
+    v, w = inputs[:, 0, :1].double(), inputs[:, 1, :1].double()  # (B, 1), the same for all features
+    a = (whole[:, 1] - w) / (v - w)  # (B, d_out)
+    expect_true(bool((a > 0.01).any()), NOT_HEARD)
+    first, second = a * v / (1 - P), (1 - a) * w / (1 - P)
+
+    def near(outputs: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+        return torch.isclose(outputs, expected, rtol=1e-4, atol=1e-4)
+
+    alone, only_first, only_second = dropped[:, 0], near(dropped[:, 1], first), near(dropped[:, 1], second)
+    neither_or_both = near(dropped[:, 1], zero) | near(dropped[:, 1], first + second)
+    # None of these notes a draw: they are each answer's own.
+    expect_true(not bool(near(dropped, whole).all()), "Nothing is dropped in training.")
+    expect_true(not bool(near(alone, v).all()), "Where a token sees only itself, its weight is never dropped.")
+    one_value = near(dropped[:, 1], v) | near(dropped[:, 1], w) | near(dropped[:, 1], whole[:, 1])
+    sum_to_one = bool((one_value | near(dropped[:, 1], zero)).all())
+    expect_true(not sum_to_one, "The weights that are left are made to sum to one again.")
+    as_it_was = near(alone, v) | near(alone, zero)
+    expect_true(not bool(as_it_was.all()), "What is not dropped is not divided by 1 - dropout.")
+    is_a_draw = near(alone, v / (1 - P)) | near(alone, zero)
+    expect_true(bool(is_a_draw.all()), "Where a token sees only itself, its weight is neither kept nor dropped.")
+    # A weight that is dropped takes all features of its head with it.
+    whole_heads = near(alone, zero).sum(-1) % HEAD_DIM == 0  # (B,)
+    expect_true(bool(whole_heads.all()), "Features are dropped, and not weights.")
+    expect_true(
+        bool((only_first | only_second | neither_or_both).all()),
+        "Something else than the weights is dropped or scaled.",
+    )
+    # Of 60 sequences and 3 heads, one weight is dropped without the other with a chance of 3/16 each: that this never
+    # happens has one of (13/16)^180 = 6e-17.
+    expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped each on its own.")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
+def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
+    """After .eval() no weight should be dropped: where all values are the same, so are the outputs."""
+    inputs, weights = fresh(41, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    inputs[:40, :, 0] = 1
+    weights["W_value.weight"] = torch.zeros(D_OUT, D_IN)
+    weights["W_value.weight"][:, 0] = 1
+    attention = attention_with(student, weights, 2, dropout=P)
+    attention.eval()
+    outputs = expect_tensor(attention(inputs), (41, 2, D_OUT)).double()
+    expected = multi_head_attention(student, inputs, weights)
+    same = torch.allclose(outputs[:40], expected[:40], rtol=1e-4, atol=1e-5)
+    expect_true(same, "Outputs are mixed of values that are all the same, and are others.")
+    # Whoever mixes nothing drops nothing either. In the last sequence the second token's value is not the first's.
+    expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NOT_HEARD)
+
+
+@pytest.mark.exercise(
+    "MultiHeadAttention", rule="num_heads that does not divide d_out raises ValueError or AssertionError"
+)
+def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    inputs = fresh(B, T, D_IN)
+    steps(student)
+
+    def attend(num_heads: int) -> object:
+        return student.MultiHeadAttention(D_IN, D_OUT, T, 0.0, num_heads)(inputs)
+
+    attend(H)
+    expect_error(functools.partial(attend, NOT_DIVIDING))
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="gradients reach all parameters and the inputs")
+def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach all four layers, out_proj's bias too, and the inputs."""
+    weights = {
+        **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
+        **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
+    }
+    inputs = fresh(B, T, D_IN)
+    attention = attention_with(student, weights, T)
+    expected = with_gradients(functools.partial(multi_head_attention, student), inputs, weights)
+    _, found = expect_values(attention.gradients(inputs), 2)
+    expect_gradients(found, expected)
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="works in float64 after .double()")
+def test_multi_head_attention_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 inputs and give the right output."""
+    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1, torch.float64)
+    attention = attention_with(student, weights, T_SURE, 1)
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule="the inputs are left as they were")
+def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with the inputs the same after the call as before."""
+    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1)
+    attention = attention_with(student, weights, T_SURE, 1)
+    output, [after] = expect_values(attention.with_arguments(inputs), 2)
+    expect_close(output, multi_head_attention(student, inputs, weights, 1), "The outputs")
+    expect_same(after, inputs, "The inputs were changed.")
+
+
+# -- stack_heads -------------------------------------------------------------------------------------------------
+# On modules of the door's own, so that it depends on no other answer.
+
+
+def two_modules(
+    student: Student, fresh: Fresh, *, d_in: int = D_IN, bias: bool = False
+) -> tuple[Object, Object, Weights]:
+    """A wrapper with H heads, an attention of the same width, and the wrapper's weights."""
+    wrapper = student.make("MultiHeadAttentionWrapper", d_in, HEAD_DIM, CONTEXT, 0.0, H, bias)
+    attention = student.make("MultiHeadAttention", d_in, D_OUT, CONTEXT, 0.0, H, bias)
+    weights = fresh_layers(fresh, head_layers(H), d_in, HEAD_DIM, bias)
+    wrapper.set(weights)
+    attention.set(OUT_PROJ)
+    return wrapper, attention, weights
+
+
+def stacked(weights: Weights) -> Iterator[tuple[str, torch.Tensor]]:
+    """Each parameter of a MultiHeadAttention that comes from these heads."""
+    for part in sorted({name.split(".", 2)[2] for name in weights}):
+        yield part, torch.cat([weights[f"heads.{head}.{part}"] for head in range(H)])
+
+
+class Nobody(Student):
+    """No submission, so there are no stand-ins, and every part of an expected value is the right one."""
+
+    def __init__(self) -> None: ...
+
+    def part(self, _: str, right: Any) -> Any:
+        return right
+
+
+def expect_outputs_of(attention: Object, weights: Weights, inputs: torch.Tensor) -> None:
+    """With the weights that it has now, attention gives what a wrapper with `weights` gives."""
+    parameters, student = attention.parameters(), Nobody()
+    for name in LAYERS:
+        expect_layer(parameters, name, inputs.shape[-1], D_OUT)
+    expect_layer(parameters, "out_proj", D_OUT, D_OUT)
+    outputs = multi_head_attention(student, inputs, {n: value.detach() for n, value in parameters.items()})
+    expect_close(outputs, side_by_side(student, inputs, weights), "The outputs of attention")
+
+
+@pytest.mark.exercise(
+    "stack_heads", rule="with an identity out_proj (and no bias there) attention then gives the wrapper's outputs"
+)
+def test_attention_then_gives_the_outputs_of_the_wrapper(student: Student, fresh: Fresh) -> None:
+    """With an identity out_proj attention should give the wrapper's outputs, for any d_in, be it d_out itself."""
+    for d_in in (D_IN, D_OUT):
+        wrapper, attention, weights = two_modules(student, fresh, d_in=d_in)
+        student.stack_heads(wrapper, attention)
+        expect_outputs_of(attention, weights, fresh(B, T, d_in))
+
+
+@pytest.mark.exercise("stack_heads", rule="biases too, where both have them")
+def test_biases_are_stacked_too(student: Student, fresh: Fresh) -> None:
+    """Where both have biases, those of the heads should be stacked as the weights are, all three of them."""
+    wrapper, attention, weights = two_modules(student, fresh, bias=True)
+    student.stack_heads(wrapper, attention)
+    parameters, expected = attention.parameters(), dict(stacked(weights))
+    biases = [f"{name}.bias" for name in LAYERS]
+    for name in biases:
+        expect_true(name in parameters, f"attention's {name} is no parameter any more.")
+        expect_tensor(parameters[name], (D_OUT,))
+    found = torch.stack([parameters[name] for name in biases])  # three times (d_out,) -> (3, d_out)
+    expect_close(found, torch.stack([expected[name] for name in biases]), "The biases of attention")
+
+
+@pytest.mark.exercise("stack_heads", rule="the wrapper is left as it was")
+def test_the_wrapper_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
+    """The wrapper should keep its weights and its biases, and attention should have them, too."""
+    wrapper, attention, weights = two_modules(student, fresh, bias=True)
+    values = attention.parameters()["W_value.weight"]
+    student.stack_heads(wrapper, attention)
+    after = wrapper.parameters()
+    for name, value in weights.items():
+        expect_true(name in after, f"The wrapper's {name} is gone.")
+        expect_same(after[name], value, f"The wrapper's {name} was changed.")
+        expect_true(after[name].requires_grad, f"The wrapper's {name} requires no gradient any more.")
+    # Whoever does nothing has left everything as it was.
+    expect_true(
+        not torch.equal(attention.parameters().get("W_value.weight", torch.zeros(())), values),
+        "attention's weights did not change.",
+    )
+
+
+@pytest.mark.exercise("stack_heads", rule="attention's weights stay nn.Parameter that require gradients")
+def test_the_weights_of_attention_stay_parameters(student: Student, fresh: Fresh) -> None:
+    """Afterwards W_query, W_key and W_value of attention should have the weights as parameters that can learn on."""
+    wrapper, attention, weights = two_modules(student, fresh)
+    student.stack_heads(wrapper, attention)
+    parameters = attention.parameters()
+    for name, value in stacked(weights):
+        expect_true(name in parameters, f"attention's {name} is no parameter any more.")
+        expect_tensor(parameters[name], value.shape)
+        expect_true(parameters[name].requires_grad, f"attention's {name} requires no gradient any more.")
+    values = parameters["W_value.weight"].detach().double()
+    expect_true(
+        torch.allclose(
+            values.flatten().sort().values, dict(stacked(weights))["W_value.weight"].flatten().double().sort().values
+        ),
+        "attention's W_value does not hold the weights of the heads.",
+    )
+
+
+def expect_refusal(call: Callable[[], object]) -> None:
+    """`call` raises an error of whatever kind: here torch itself may be the one to refuse."""
+    refused = False
+    try:
+        call()
+    except door.Raised as raised:
+        if raised.types[0] == "NotImplementedError":
+            raise  # an exercise that is not written yet says so by itself
+        refused = "Exception" in raised.types
+    expect_true(refused, "It raised no error where one was expected.")
+
+
+@pytest.mark.exercise("stack_heads", rule="widths that do not match raise an error")
+def test_widths_that_do_not_match_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where heads and attention differ in d_in, or all heads together in d_out, there should be an error, else none."""
+    wrapper, attention, _ = two_modules(student, fresh)
+    student.stack_heads(wrapper, attention)
+    for d_in, d_out in ((D_IN, H * (HEAD_DIM + 1)), (D_IN + 1, D_OUT)):
+        other = student.make("MultiHeadAttention", d_in, d_out, CONTEXT, 0.0, H)
+        expect_refusal(functools.partial(student.stack_heads, wrapper, other))
+
+
+@pytest.mark.exercise("stack_heads", rule="biases that attention has and the heads have not raise an error")
+def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where attention has biases and the heads have none, there should be an error, and where both have, none."""
+    with_bias, without = two_modules(student, fresh, bias=True), two_modules(student, fresh)
+    student.stack_heads(*with_bias[:2])
+    expect_refusal(functools.partial(student.stack_heads, without[0], with_bias[1]))
+
+
+# -- gpt2_small_attention ----------------------------------------------------------------------------------------
+# What it asks of MultiHeadAttention shows on a stand-in, which keeps what it is made with. So no mistake in the class
+# itself counts here, and nobody waits for a forward over a whole context. Where the module is made in another way,
+# the module itself is tried.
+
+STAND_IN = f"{parts.__name__}.{parts.MultiHeadAttention.__qualname__}"
+GPT2_WIDTH, GPT2_HEADS, GPT2_CONTEXT, GPT2_PARAMETERS = 768, 12, 1024, 2_360_064
+
+
+def gpt2(student: Student) -> tuple[Object, bool]:
+    """The module, and whether it is a stand-in, whose attributes tell what it was made with."""
+    with student.stand_in("MultiHeadAttention"):
+        student.part("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
+        made = expect_module(student.gpt2_small_attention())
+    return made, STAND_IN in made.kinds
+
+
+@pytest.mark.exercise("gpt2_small_attention", rule="768 features in and out")
+def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
+    """The module should take and give as many features as the rule says."""
+    made, is_stand_in = gpt2(student)
+    if is_stand_in:
+        widths = [made.get("d_in"), made.get("d_out")]
+        expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with d_in and d_out of {widths}.")
+    else:
+        parameters = made.parameters()
+        for name in (*LAYERS, "out_proj"):
+            expect_layer(parameters, name, GPT2_WIDTH, GPT2_WIDTH)
+
+
+@pytest.mark.exercise("gpt2_small_attention", rule="12 heads")
+def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
+    """The module should have as many heads as the rule says."""
+    made, is_stand_in = gpt2(student)
+    if is_stand_in:
+        heads = made.get("num_heads")
+        expect_true(heads == GPT2_HEADS, f"It was made with {heads} heads.")
+    else:
+        made.eval()
+        weights = fresh_layers(fresh, list(LAYERS), GPT2_WIDTH, GPT2_WIDTH)
+        out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
+        set_layers(made, {**weights, **out_proj})
+        inputs = fresh(1, 2, GPT2_WIDTH)
+        expect_close(made(inputs), multi_head_attention(student, inputs, weights, GPT2_HEADS), "The outputs")
+
+
+@pytest.mark.exercise("gpt2_small_attention", rule="up to 1,024 tokens")
+def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
+    """The module should take as many tokens as the rule says."""
+    made, is_stand_in = gpt2(student)
+    if is_stand_in:
+        length = made.get("context_length")
+        expect_true(length == GPT2_CONTEXT, f"It was made with a context length of {length}.")
+    else:
+        made.eval()
+        width = made.parameters()["W_query.weight"].shape[-1]
+        outputs = expect_tensor(made(torch.zeros(1, GPT2_CONTEXT, width)))
+        expect_true(outputs.shape[1] == GPT2_CONTEXT, "It does not give an output for each token.")
+
+
+@pytest.mark.exercise("gpt2_small_attention", rule="no bias for queries, keys and values: 2,360,064 parameters in all")
+def test_the_parameters_of_the_smallest_gpt2(student: Student) -> None:
+    """W_query, W_key and W_value should have no bias, which leaves as many parameters as the rule says."""
+    made, is_stand_in = gpt2(student)
+    if is_stand_in:
+        expect_true(made.get("qkv_bias") is False, "It was made with qkv_bias=True.")
+    else:
+        parameters = made.parameters()
+        expect_true(not any(f"{name}.bias" in parameters for name in LAYERS), "A layer has a bias.")
+        count = sum(value.numel() for value in parameters.values())
+        expect_true(count == GPT2_PARAMETERS, "It has another number of parameters.")

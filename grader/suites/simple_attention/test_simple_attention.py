@@ -1,0 +1,646 @@
+"""Unit 1, attention without weights: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution. They are made of
+parts, one for each exercise that an answer may call, because the grader may have put a stand-in in its place.
+
+One slip should not cost every point, and junk should win none. So a test about the number of tokens, the dtype or the
+arguments has inputs on which most known slips still come out right: scores far apart, of which only the order is
+asked, or one entry that gets everything.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox.student import Remote, Student
+from grader.suites.checks import (
+    expect_close,
+    expect_dtype,
+    expect_error,
+    expect_gradients,
+    expect_number,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+    remark_ready_made,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another.
+B, H, D, T = 2, 3, 4, 5
+DTYPES = (torch.float32, torch.float64)
+Function = Callable[..., torch.Tensor]
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+def scores_of(student: Student) -> Function:
+    """attention_scores: (d,), (T, d) to (T,), row by row."""
+    dot_product = student.part("dot_product", functools.partial(torch.einsum, "n,n->"))
+
+    def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        return torch.stack([dot_product(query.double(), row) for row in inputs.double()])
+
+    return attention_scores
+
+
+def naive_softmax_of(student: Student) -> Function:
+    """softmax_naive: any shape to the same, one list of scores after the other.
+
+    No stand-in for softmax_stable serves: whoever calls that alone has written nothing.
+    """
+    normalize = student.part("normalize_by_sum", normalized)
+
+    def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        exponentials = x.double().exp().movedim(dim, -1)
+        lists = exponentials.reshape(-1, exponentials.shape[-1])  # (…, n) -> (the product of …, n)
+        shares = torch.stack([normalize(one) for one in lists])
+        return shares.reshape(exponentials.shape).movedim(-1, dim)  # back to the shape of x
+
+    return softmax_naive
+
+
+def normalized(scores: torch.Tensor) -> torch.Tensor:
+    """normalize_by_sum: (T,) to (T,)."""
+    return scores.double() * torch.einsum("t->", scores.double()).reciprocal()
+
+
+def softmax_of(student: Student) -> Function:
+    """softmax_stable: any shape to the same. No stand-in for softmax_naive serves: it would do all but one line."""
+    naive = naive_softmax_of(student)
+
+    def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        return naive(x.double() - x.double().amax(dim, keepdim=True), dim)
+
+    return softmax_stable
+
+
+def context_of(student: Student) -> Function:
+    """context_vector: (T,), (T, d) to (d,). Each feature of it is a dot product with the weights, and so a score."""
+    scores = student.part("attention_scores", scores_of(student))
+
+    def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        return scores(weights.double(), inputs.double().mT)  # (T,), (d, T) -> (d,)
+
+    return context_vector
+
+
+def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+    """simple_self_attention: (T, d) to contexts (T, d) and weights (T, T), query by query."""
+    scores = student.part("attention_scores", scores_of(student))
+    softmax = student.part("softmax_naive", student.part("softmax_stable", softmax_of(student)))
+    context = student.part("context_vector", context_of(student))
+
+    def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        inputs = inputs.double()
+        weights = [softmax(scores(query, inputs), -1) for query in inputs]
+        return torch.stack([context(row, inputs) for row in weights]), torch.stack(weights)
+
+    return simple_self_attention
+
+
+# -- inputs that forgive a slip ----------------------------------------------------------------------------------
+
+
+def far_apart(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+    """A query (d,) and inputs (T, d) whose scores are the whole numbers from one to T, in an order of their own.
+
+    That order survives dividing by whatever is positive, and softmax.
+    """
+    query, inputs = fresh(D, dtype=torch.float64), fresh(count, D, dtype=torch.float64)
+    wanted = (torch.arange(count) + count // 2) % count + 1
+    # Each row moves along the query until its score is the one that is wanted.
+    inputs += torch.outer(wanted - inputs @ query, query) / query.dot(query)
+    return query.to(dtype), inputs.to(dtype)
+
+
+def expect_order(value: Any, right: torch.Tensor) -> None:
+    scores = expect_tensor(value, right.shape)
+    expect_true(torch.equal(scores.argsort(), right.argsort()), "The scores do not rank the inputs as they should.")
+
+
+def one_for_all(count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """(count,): all zero but one. Whoever divides by the sum, or by a maximum, gives it everything.
+
+    At a size of 80 softmax does as well: e⁻⁸⁰ is nothing, and e⁸⁰ is finite in float32, where e⁸⁹ is not.
+    """
+    numbers = torch.zeros(count, dtype=dtype)
+    numbers[count // 2] = size
+    return numbers
+
+
+EVERYTHING = 80.0
+
+
+def tokens(fresh: Fresh) -> torch.Tensor:
+    """Inputs (T, d) whose scores are ±4 at most, so that every weight has a logarithm in float32.
+
+    All of different lengths: the scores are symmetric, and only so are the weights of a row not those of its column.
+    """
+    directions = torch.nn.functional.normalize(fresh(T, D), dim=-1)
+    return directions * torch.tensor([1.4, 2.0, 1.2, 1.8, 1.6])[:, None]  # (T, d) * (T, 1)
+
+
+def tokens_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Inputs (T, 2), all on one line, of which each gives all its attention to one.
+
+    The longest token on its side is ahead of a token of half its length by 9.2² / 4 = 21, and by 15 where the scores
+    are divided by √2, the root of the width. What is left for the others, 3 e⁻¹⁵ = 1e-6 at most, is a tenth of
+    ABSOLUTE. No score exceeds 9.2² = 85, so that softmax may be written without subtracting the maximum.
+    """
+    sizes = 9.2 * torch.tensor([0.5, 1, -0.5, -1, 0.5, -0.5], dtype=torch.float64)[:count]
+    direction = fresh(2, dtype=torch.float64)
+    return torch.outer(sizes, direction / direction.norm()).to(dtype)  # (T,), (2,) -> (T, 2)
+
+
+# -- dot_product -------------------------------------------------------------------------------------------------
+
+Numbers = Sequence[float] | torch.Tensor
+# What multiplies and adds up in one go.
+PRODUCTS = ("dot", "einsum", "inner", "matmul", "mm", "mv", "sum", "tensordot", "vdot", "vecdot")
+
+
+def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
+    right = math.fsum(map(operator.mul, map(float, a), map(float, b)))
+    expect_number(value, right, within=1e-5 + 1e-4 * abs(right))
+
+
+@pytest.mark.exercise(
+    "dot_product", rule="the result is the sum of the products of the numbers that stand at the same place"
+)
+def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
+    """The result should be one number: the sum of the products of what stands at the same place in both."""
+    for count in (T, H):
+        a, b = fresh(count).tolist(), fresh(count).tolist()
+        expect_dot_product(student.dot_product(a, b), a, b)
+    remark_ready_made(PRODUCTS, student.dot_product, a, b)
+
+
+@pytest.mark.exercise(
+    "dot_product",
+    rule="a and b may be lists, tuples or tensors with one dimension, and their numbers ints or floats",
+)
+def test_numbers_come_in_lists_tuples_or_tensors(student: Student, fresh: Fresh) -> None:
+    """Lists, tuples and tensors should all do, of ints or of floats, and so should sequences of a single number."""
+    a, b = [3, 0, -2], [4, 5, 7]
+    tensors = [fresh(T, dtype=dtype) for dtype in DTYPES for _ in "ab"]
+    for one, other in (
+        (a, b),
+        (tuple(a), tuple(b)),
+        (tuple(fresh(T).tolist()), tuple(fresh(T).tolist())),
+        (fresh(1).tolist(), fresh(1).tolist()),
+        (tensors[0], tensors[1]),
+        (tensors[2], tensors[3]),
+    ):
+        expect_dot_product(student.dot_product(one, other), one, other)
+
+
+@pytest.mark.exercise("dot_product", rule="different lengths raise ValueError or AssertionError")
+def test_different_lengths_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where one of the two is longer, ValueError or AssertionError should be raised, whichever of them it is."""
+    # Whoever refuses everything has not looked at the lengths.
+    student.dot_product(fresh(T).tolist(), fresh(T).tolist())
+    for count, other in ((T, H), (H, T), (1, T), (T, 0)):
+        a, b = fresh(count).tolist(), fresh(other).tolist()
+        expect_error(functools.partial(expect_something, student.dot_product, a, b))
+
+
+def expect_something(function: Remote, *arguments: Any) -> None:
+    expect_true(function(*arguments) is not None, "It gave None where an error was expected.")
+
+
+@pytest.mark.exercise("dot_product", rule="for two empty sequences the result is 0")
+def test_nothing_to_add_up_gives_zero(student: Student, fresh: Fresh) -> None:
+    """For two empty lists or tuples the result should be zero, as it is for no others."""
+    expect_number(student.dot_product([], []), 0, within=0)
+    expect_number(student.dot_product((), ()), 0, within=0)
+    # Whoever always gives zero has not looked whether they are empty.
+    a, b = fresh(1).tolist(), fresh(1).tolist()
+    expect_dot_product(student.dot_product(a, b), a, b)
+
+
+@pytest.mark.exercise("dot_product", rule="the arguments are left as they were")
+def test_multiplying_leaves_the_numbers_alone(student: Student, fresh: Fresh) -> None:
+    """The result should come out right, with both sequences the same after the call as before."""
+    lists = [fresh(T).tolist() for _ in "ab"]
+    result, after = expect_values(student.dot_product.with_arguments(*lists), 2)
+    expect_dot_product(result, *lists)
+    expect_true(list(after) == lists, "A list was changed.")
+    tensors = [fresh(T) for _ in "ab"]
+    result, after = expect_values(student.dot_product.with_arguments(*tensors), 2)
+    expect_dot_product(result, *tensors)
+    for argument, before in zip(after, tensors, strict=True):
+        expect_same(argument, before, "A tensor was changed.")
+
+
+# -- attention_scores --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise(
+    "attention_scores", rule="score i is the dot product of the query with row i of the inputs, as it is"
+)
+def test_a_score_is_the_dot_product_of_query_and_input(student: Student, fresh: Fresh) -> None:
+    """There should be one score for each input, (T,): its dot product with the query, as it is."""
+    query, inputs = fresh(D), fresh(T, D)
+    expect_close(student.attention_scores(query, inputs), scores_of(student)(query, inputs), "The scores")
+
+
+@pytest.mark.exercise("attention_scores", rule="any number of tokens, one included")
+def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
+    """Any number of inputs should get their scores, (T,), the largest where the query fits best; a single one too."""
+    for count in (1, 3, 7):
+        query, inputs = far_apart(fresh, count)
+        expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
+
+
+@pytest.mark.exercise("attention_scores", rule="float32 and float64 arguments both work")
+def test_scores_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Float32 arguments and float64 arguments should both get their scores, the largest where the query fits best."""
+    for dtype in DTYPES:
+        query, inputs = far_apart(fresh, T, dtype)
+        expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
+
+
+@pytest.mark.exercise("attention_scores", rule="gradients flow to the query and to the inputs")
+def test_gradients_of_scores(student: Student, fresh: Fresh) -> None:
+    """Gradients of the scores should flow to the query and to the inputs."""
+    arguments = [fresh(D), fresh(T, D)]
+    _, found = expect_values(student.attention_scores.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(scores_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("attention_scores", rule="the arguments are left as they were")
+def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The scores should rank the inputs rightly, with query and inputs the same after the call as before."""
+    arguments = far_apart(fresh, T)
+    result, after = expect_values(student.attention_scores.with_arguments(*arguments), 2)
+    expect_order(result, scores_of(student)(*arguments))
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- normalize_by_sum --------------------------------------------------------------------------------------------
+
+
+def both_signs(fresh: Fresh, count: int) -> torch.Tensor:
+    """Scores (T,), some of them negative, whose sum is far from zero."""
+    scores = fresh(count).abs().clamp(max=2) + 0.5
+    scores[1::3] *= -0.2
+    return scores
+
+
+@pytest.mark.exercise(
+    "normalize_by_sum", rule="each result is the score divided by the sum of all scores, whatever their signs"
+)
+def test_scores_are_divided_by_their_sum(student: Student, fresh: Fresh) -> None:
+    """Each score should be divided by the sum of all of them, so that the results sum to one."""
+    # Mostly positive, and mostly negative.
+    for scores in (both_signs(fresh, T), -both_signs(fresh, T)):
+        expect_close(student.normalize_by_sum(scores), normalized(scores))
+
+
+@pytest.mark.exercise("normalize_by_sum", rule="any number of scores, one included")
+def test_any_number_of_scores_is_divided(student: Student) -> None:
+    """Any number of scores should be divided by their sum, and the shape kept, (T,); a single score gives one."""
+    for count in (1, 3, 7):
+        scores = one_for_all(count, EVERYTHING)
+        expect_close(student.normalize_by_sum(scores), normalized(scores))
+
+
+@pytest.mark.exercise("normalize_by_sum", rule="float32 and float64 scores both work")
+def test_scores_of_either_dtype_are_divided(student: Student) -> None:
+    """Float32 scores and float64 scores should both come out divided by their sum."""
+    for dtype in DTYPES:
+        scores = one_for_all(T, EVERYTHING, dtype)
+        expect_close(student.normalize_by_sum(scores), normalized(scores))
+
+
+@pytest.mark.exercise("normalize_by_sum", rule="gradients flow to the scores, through their sum too")
+def test_gradients_through_the_sum(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to the scores: each stands above the line, and all of them in the sum below it."""
+    # All positive, so that dividing by the sum of the sizes comes to the same.
+    scores = fresh(T).abs() + 0.5
+    _, found = expect_values(student.normalize_by_sum.gradients(scores), 2)
+    expect_gradients(found, oracle_gradients(normalized, [scores], {}))
+
+
+@pytest.mark.exercise("normalize_by_sum", rule="the scores are left as they were")
+def test_dividing_leaves_the_scores_alone(student: Student) -> None:
+    """The result should come out right, with the scores the same after the call as before."""
+    scores = one_for_all(T, EVERYTHING)
+    result, [after] = expect_values(student.normalize_by_sum.with_arguments(scores), 2)
+    expect_close(result, normalized(scores))
+    expect_same(after, scores, "The scores were changed.")
+
+
+# -- softmax_naive -----------------------------------------------------------------------------------------------
+# Most of it on a single list of scores, on which no dimension can be mistaken for another.
+
+EXPONENTIALS = "each result is the exponential of its entry, divided by the sum of the exponentials along `dim`"
+LAST_DIM = "without `dim`, the sum runs along the last dimension"
+ANY_DIM = "dim may be any dimension, counted from the front or, if negative, from the back"
+SOFTMAXES = ("log_softmax", "softmax", "softmin", "special_log_softmax", "special_softmax")
+
+
+@pytest.mark.exercise("softmax_naive", rule=EXPONENTIALS)
+def test_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
+    """For a single list of scores, each result should be its exponential over the sum of the exponentials."""
+    for count in (T, 1):
+        x = fresh(count)
+        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
+    remark_ready_made(SOFTMAXES, student.softmax_naive, x)
+
+
+@pytest.mark.exercise("softmax_naive", rule=LAST_DIM)
+def test_the_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -> None:
+    """Where no `dim` is given, the results should sum to one along the last dimension, whatever the shape."""
+    for shape in ((T, D), (B, H, D)):
+        x = fresh(*shape)
+        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
+
+
+@pytest.mark.exercise("softmax_naive", rule=ANY_DIM)
+def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fresh) -> None:
+    """The sum should run along `dim`, whichever dimension it is and whether counted from the front or the back."""
+    for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
+        x = fresh(*shape)
+        expect_close(student.softmax_naive(x, dim=dim), naive_softmax_of(student)(x, dim))
+
+
+@pytest.mark.exercise("softmax_naive", rule="float32 and float64 entries both work")
+def test_softmax_of_either_dtype(student: Student) -> None:
+    """Float32 entries and float64 entries should both come out right: the largest gets nearly everything."""
+    for dtype in DTYPES:
+        x = one_for_all(T, EVERYTHING, dtype)
+        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
+
+
+@pytest.mark.exercise("softmax_naive", rule="gradients flow to x")
+def test_gradients_of_softmax(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to x: each entry stands above the line, and all of them in the sum below it."""
+    x = fresh(T)
+    _, found = expect_values(student.softmax_naive.gradients(x), 2)
+    expect_gradients(found, oracle_gradients(naive_softmax_of(student), [x], {}))
+
+
+@pytest.mark.exercise("softmax_naive", rule="x is left as it was")
+def test_softmax_leaves_its_argument_alone(student: Student) -> None:
+    """The result should come out right, with x the same after the call as before."""
+    x = one_for_all(T, EVERYTHING)
+    result, [after] = expect_values(student.softmax_naive.with_arguments(x), 2)
+    expect_close(result, naive_softmax_of(student)(x))
+    expect_same(after, x, "x was changed.")
+
+
+# -- softmax_stable ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise("softmax_stable", rule=EXPONENTIALS)
+def test_stable_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
+    """For a single list of scores, each result should be its exponential over the sum of the exponentials."""
+    for count in (T, 1):
+        x = fresh(count)
+        expect_close(student.softmax_stable(x), softmax_of(student)(x))
+    remark_ready_made(SOFTMAXES, student.softmax_stable, x)
+
+
+@pytest.mark.exercise("softmax_stable", rule=LAST_DIM)
+def test_the_stable_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -> None:
+    """Where no `dim` is given, the results should sum to one along the last dimension, whatever the shape."""
+    for shape in ((T, D), (B, H, D)):
+        x = fresh(*shape)
+        expect_close(student.softmax_stable(x), softmax_of(student)(x))
+
+
+@pytest.mark.exercise("softmax_stable", rule=ANY_DIM)
+def test_the_stable_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fresh) -> None:
+    """The sum should run along `dim`, whichever dimension it is and whether counted from the front or the back."""
+    for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
+        x = fresh(*shape)
+        expect_close(student.softmax_stable(x, dim=dim), softmax_of(student)(x, dim))
+
+
+@pytest.mark.exercise("softmax_stable", rule="x may be a view with any memory layout")
+def test_the_stable_softmax_takes_views(student: Student, fresh: Fresh) -> None:
+    """The result should not depend on how x lies in memory: it may be a transposed view."""
+    for x in (fresh(D, T).T, fresh(B, D, H).transpose(1, 2)):  # (T, D) and (B, H, D)
+        expect_close(student.softmax_stable(x), softmax_of(student)(x))
+
+
+@pytest.mark.exercise("softmax_stable", rule="entries of ±10,000, in any mixture, give finite and right results")
+def test_large_entries_stay_finite(student: Student, fresh: Fresh) -> None:
+    """Entries far above and far below zero, in any mixture, should give finite and right results."""
+    large = 10_000.0
+    # One entry far above all others in each row, which leaves nothing for float32 to round.
+    mixed = torch.full((T, D), -large)
+    mixed[range(T), [0, 3, 1, 2, 1]] = large
+    # In float64: ln ∑ eˣ, which some subtract, cannot be held to a ten-thousandth at this size in float32. Quarters can
+    # be, so nothing else depends on the dtype.
+    quarters = (fresh(4, D, dtype=torch.float64).abs() * 4).round() / 4
+    spread = torch.stack([large - quarters[0], quarters[1], quarters[2] - large, quarters[3]])
+    spread[3, 0], spread[3, 1] = large, -large
+    step = torch.tensor([large, large - 1000], dtype=torch.float64)
+    for x in (step, torch.full((H, D), -large, dtype=torch.float64), mixed, spread):
+        expect_close(student.softmax_stable(x), softmax_of(student)(x))
+
+
+@pytest.mark.exercise(
+    "softmax_stable", rule="an entry of -inf beside finite ones gives 0, and the others share as if it were not there"
+)
+def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
+    """An entry of -inf should give zero, and the finite entries beside it share among them what there is."""
+    some, all_but_one = fresh(T), fresh(D)
+    some[[1, 4]] = -torch.inf
+    all_but_one[1:] = -torch.inf
+    for x in (some, all_but_one):
+        expect_close(student.softmax_stable(x), softmax_of(student)(x))
+
+
+@pytest.mark.exercise("softmax_stable", rule="the result keeps the dtype of x, float32 or float64")
+def test_the_stable_softmax_keeps_the_dtype(student: Student) -> None:
+    """The result should come out right and have the dtype of x, for float32 and for float64."""
+    for dtype in DTYPES:
+        x = one_for_all(T, EVERYTHING, dtype)
+        result = student.softmax_stable(x)
+        expect_close(result, softmax_of(student)(x))
+        expect_dtype(result, dtype)
+
+
+@pytest.mark.exercise("softmax_stable", rule="gradients flow to x")
+def test_gradients_of_the_stable_softmax(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to x: each entry stands above the line, and all of them in the sum below it."""
+    x = fresh(T)
+    _, found = expect_values(student.softmax_stable.gradients(x), 2)
+    expect_gradients(found, oracle_gradients(softmax_of(student), [x], {}))
+
+
+@pytest.mark.exercise("softmax_stable", rule="x is left as it was")
+def test_the_stable_softmax_leaves_its_argument_alone(student: Student) -> None:
+    """The result should come out right, with x the same after the call as before."""
+    x = one_for_all(T, EVERYTHING)
+    result, [after] = expect_values(student.softmax_stable.with_arguments(x), 2)
+    expect_close(result, softmax_of(student)(x))
+    expect_same(after, x, "x was changed.")
+
+
+# -- context_vector ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise("context_vector", rule="the result is the sum of the rows of the inputs, row i times weight i")
+def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
+    """The context should be the sum of the inputs, each times its weight: one vector of the width of an input, (d,)."""
+    # Shares, as a softmax gives them.
+    weights, inputs = torch.softmax(fresh(T), 0), fresh(T, D)
+    expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+
+
+@pytest.mark.exercise("context_vector", rule="the weights count as they are, whatever their signs and their sum")
+def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
+    """The weights should count as they are, also where some are negative and where they do not sum to one."""
+    for weights in (fresh(T), fresh(T).abs()):
+        inputs = fresh(T, D)
+        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+
+
+@pytest.mark.exercise("context_vector", rule="any number of tokens, one included")
+def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """Any number of tokens should give one context, (d,), and a single token that has all the weight gives itself."""
+    for count in (1, 3, 7):
+        weights, inputs = one_for_all(count, 1), fresh(count, D)
+        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+
+
+@pytest.mark.exercise("context_vector", rule="float32 and float64 arguments both work")
+def test_a_context_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Float32 arguments and float64 arguments should both give the context, also where one token has all the weight."""
+    for dtype in DTYPES:
+        weights, inputs = one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)
+        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+
+
+@pytest.mark.exercise("context_vector", rule="gradients flow to the weights and to the inputs")
+def test_gradients_of_the_context(student: Student, fresh: Fresh) -> None:
+    """Gradients of the context should flow to the weights and to the inputs."""
+    arguments = [torch.softmax(fresh(T), 0), fresh(T, D)]
+    _, found = expect_values(student.context_vector.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(context_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("context_vector", rule="the arguments are left as they were")
+def test_mixing_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The context should come out right, with weights and inputs the same after the call as before."""
+    arguments = one_for_all(T, 1), fresh(T, D)
+    result, after = expect_values(student.context_vector.with_arguments(*arguments), 2)
+    expect_close(result, context_of(student)(*arguments), "The context")
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- simple_self_attention ---------------------------------------------------------------------------------------
+
+
+def expect_self_attention(student: Student, result: Any, inputs: torch.Tensor) -> None:
+    contexts, weights = expect_values(result, 2)
+    right_contexts, right_weights = self_attention_of(student)(inputs)
+    expect_close(weights, right_weights, "The weights")
+    expect_close(contexts, right_contexts, "The contexts")
+
+
+def scores_behind(weights: torch.Tensor) -> torch.Tensor:
+    """The scores (T, T) of which these weights were made, but for one number a row and one a column.
+
+    Logarithms undo softmax but for the sum of its list. Those of the rows go with the rows' means; the columns' go as
+    well, so that softmax along the wrong dimension, which has a criterion of its own, shows the same scores.
+    """
+    logarithms = weights.double().log()
+    logarithms = logarithms - logarithms.mean(-1, keepdim=True)
+    return logarithms - logarithms.mean(-2, keepdim=True)
+
+
+@pytest.mark.exercise(
+    "simple_self_attention",
+    rule="the scores are the dot products of every token with every token, neither scaled nor masked",
+)
+def test_scores_are_plain_dot_products(student: Student, fresh: Fresh) -> None:
+    """Behind the weights should be the dot products of every token with every token, neither scaled nor masked."""
+    inputs = tokens(fresh)
+    _, weights = expect_values(student.simple_self_attention(inputs), 2)
+    _, right_weights = self_attention_of(student)(inputs)
+    expect_close(scores_behind(expect_tensor(weights, (T, T))), scores_behind(right_weights), "The scores")
+
+
+@pytest.mark.exercise(
+    "simple_self_attention",
+    rule="row i of the weights is the softmax of token i's scores over all tokens, so each row sums to one",
+)
+def test_each_token_shares_its_attention_among_all(student: Student, fresh: Fresh) -> None:
+    """Softmax should run along each row: a token's weights are positive, sum to one and favour its best match."""
+    inputs = tokens(fresh)
+    _, weights = expect_values(student.simple_self_attention(inputs), 2)
+    _, right_weights = self_attention_of(student)(inputs)
+    expect_true(bool((expect_tensor(weights, (T, T)) > 0).all()), "Not every weight is positive.")
+    expect_close(weights.sum(-1), right_weights.sum(-1), "The sums of the rows of weights")
+    expect_true(
+        torch.equal(weights.argmax(-1), right_weights.argmax(-1)),
+        "A token's largest weight is not on the token with which it has the largest dot product.",
+    )
+
+
+@pytest.mark.exercise(
+    "simple_self_attention", rule="context i is the sum of the inputs, each times its weight in row i"
+)
+def test_contexts_are_weighted_sums_of_the_inputs(student: Student, fresh: Fresh) -> None:
+    """Each token's context should be the sum of the inputs, each times its weight in the token's row: (T, d)."""
+    inputs = tokens(fresh)
+    contexts, _ = expect_values(student.simple_self_attention(inputs), 2)
+    expect_close(contexts, self_attention_of(student)(inputs)[0], "The contexts")
+
+
+@pytest.mark.exercise("simple_self_attention", rule="the result is the pair (contexts, weights)")
+def test_contexts_first_then_weights(student: Student, fresh: Fresh) -> None:
+    """Two results should come back: first the contexts (T, d), then the weights (T, T)."""
+    inputs = tokens_beyond_doubt(fresh, T)
+    expect_self_attention(student, student.simple_self_attention(inputs), inputs)
+
+
+@pytest.mark.exercise("simple_self_attention", rule="any number of tokens, one included")
+def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
+    """Any number of tokens should do: contexts (T, d) and weights (T, T), also for a single token."""
+    for count in (1, 3, 6):
+        inputs = tokens_beyond_doubt(fresh, count)
+        expect_self_attention(student, student.simple_self_attention(inputs), inputs)
+
+
+@pytest.mark.exercise("simple_self_attention", rule="float32 and float64 inputs both work")
+def test_self_attention_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Contexts and weights should come out right for float32 inputs and for float64 inputs."""
+    for dtype in DTYPES:
+        inputs = tokens_beyond_doubt(fresh, T, dtype)
+        expect_self_attention(student, student.simple_self_attention(inputs), inputs)
+
+
+@pytest.mark.exercise("simple_self_attention", rule="gradients flow to the inputs")
+def test_gradients_of_self_attention(student: Student, fresh: Fresh) -> None:
+    """Gradients of contexts and weights should flow to the inputs, which are queries, are scored and are mixed."""
+    inputs = tokens(fresh)
+    _, found = expect_values(student.simple_self_attention.gradients(inputs), 2)
+    expect_gradients(found, oracle_gradients(self_attention_of(student), [inputs], {}))
+
+
+@pytest.mark.exercise("simple_self_attention", rule="the inputs are left as they were")
+def test_self_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """Contexts and weights should come out right, with the inputs the same after the call as before."""
+    inputs = tokens_beyond_doubt(fresh, T)
+    result, [after] = expect_values(student.simple_self_attention.with_arguments(inputs), 2)
+    expect_self_attention(student, result, inputs)
+    expect_same(after, inputs, "The inputs were changed.")

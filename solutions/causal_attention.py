@@ -1,0 +1,245 @@
+# %% [markdown]
+# # Unit 3: causal attention
+#
+# A language model learns to continue a text. While it is trained it has the whole text before it, and with the
+# attention of unit 2 each token could simply look up the next one. Nothing would be learnt, and once the model
+# has to write by itself there is no next token to look at. So the future is hidden: a token attends to itself
+# and to what came before. This is **causal** (or masked) attention.
+#
+# | | the | cat | sleeps |
+# |---|---|---|---|
+# | **the** | sees | hidden | hidden |
+# | **cat** | sees | sees | hidden |
+# | **sleeps** | sees | sees | sees |
+#
+# You will write the mask, two ways of using it, dropout for the weights, and then the module that puts it all
+# together, for a batch of texts at once.
+#
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
+# rules: what they say is what is graded, and nothing else is. To check `causal_attention.py`, run `pytest` in
+# its folder: each failure says in a sentence what is wrong.
+#
+# Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from
+# Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The path from
+# the two ways of masking to the module, and the numbers of the worked example, follow chapter 3 of Sebastian
+# Raschka, *Build a Large Language Model (From Scratch)* (2024).
+
+# %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## What to hide
+#
+# Row $i$ of the scores belongs to the token that asks, column $j$ to the token that is looked at. The columns with
+# $j > i$ are the future: the part above the diagonal. The diagonal itself stays open, for a token may look at
+# itself, and the first token has nothing else.
+
+
+# %% nbgrader={"grade": false, "grade_id": "causal_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def causal_mask(num_tokens: int) -> torch.Tensor:
+    """Mark what each token must not see.
+
+    Gives a mask (T, T) for T = num_tokens:
+
+    - row i, column j is True where j comes after i, and False everywhere else
+    - its dtype is torch.bool
+    - any number of tokens, one included
+    """
+    # TODO: Mark the part above the diagonal.
+    ### BEGIN SOLUTION
+    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(diagonal=1)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The first way: mask the weights
+#
+# Take finished attention weights, each row of which sums to one. Set the future to zero, and divide what is
+# left of each row by its sum:
+#
+# $$w'_{ij} = \frac{w_{ij}}{\sum_{k \le i} w_{ik}} \quad \text{for } j \le i, \qquad
+# w'_{ij} = 0 \quad \text{for } j > i$$
+#
+# The future had a part in the softmax that made these weights. Does that leave a trace? It does not: the softmax
+# divided all weights of a row by one number, and dividing by the sum that is left takes it out again.
+
+
+# %% nbgrader={"grade": false, "grade_id": "mask_then_renormalize", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
+    """Take the future out of finished attention weights.
+
+    Takes positive `weights` (T, T), each row of which sums to one. Gives (T, T):
+
+    - the weight of every token that comes after the row's own is 0
+    - the other weights of each row are divided by their sum, so that the row sums to one again
+    - any number of tokens, one included
+    - float32 and float64 weights both work
+    - gradients flow to the weights
+    - the weights are left as they were
+    """
+    # TODO: Set the future to zero, then divide each row by its sum.
+    ### BEGIN SOLUTION
+    past = weights.masked_fill(causal_mask(weights.shape[-1]), 0)
+    return past / past.sum(dim=-1, keepdim=True)  # (T, T) / (T, 1) -> (T, T)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The second way: mask the scores
+#
+# The first way is more work than it has to be: one softmax over everything, and then a second division for what
+# is left. It is less work to hide the future before the softmax. As $e^{-\infty} = 0$, a score of minus infinity
+# becomes a weight of exactly zero, and what is left sums to one by itself:
+#
+# $$w_{ij} = \text{softmax}_j\!\left(\frac{m_{ij}}{\sqrt{d_k}}\right), \qquad
+# m_{ij} = s_{ij} \quad \text{for } j \le i, \qquad m_{ij} = -\infty \quad \text{for } j > i$$
+#
+# In exact numbers both ways agree. In a computer's numbers they do not always. Say that a token scores 0 with
+# itself and 1000 with a later one. A softmax over both gives the later token all the weight and rounds the
+# token's own, $e^{-1000}$, to zero. Take the future away, and zero divided by zero is left. The second way never
+# looks at the 1000.
+#
+# Why minus infinity and not zero? A zero is a score like any other: $e^0 = 1$, and so the future would be seen.
+
+
+# %% nbgrader={"grade": false, "grade_id": "mask_then_softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
+    """Turn scores into causal attention weights.
+
+    Takes `scores` (T, T), the dot products of queries and keys, not scaled yet, and the width `d_k` of these.
+    Gives weights (T, T):
+
+    - the weight of every token that comes after the row's own is 0, and each row sums to one
+    - the weights of the other tokens are the softmax of their scores divided by the square root of d_k
+    - they stay right where a score of the future is far above the others
+    - any number of tokens, one included
+    - float32 and float64 scores both work
+    - gradients flow to the scores
+    - the scores are left as they were
+    """
+    # TODO: Set the future to -torch.inf, scale, and take the softmax over the last dim.
+    ### BEGIN SOLUTION
+    masked = scores.masked_fill(causal_mask(scores.shape[-1]), -torch.inf)
+    return torch.softmax(masked / d_k**0.5, dim=-1)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## Dropout for the weights
+#
+# A network that always finds the same few tokens most useful stops looking at the others. **Dropout** makes it
+# look: in training a random part of the weights is set to zero, and another part in each step, so that no token
+# can be relied on.
+#
+# Each weight is dropped with probability $p$. On average a share of $1 - p$ survives, and a context vector would
+# come out that much smaller in training than later, when nothing is dropped. So the survivors grow:
+#
+# $$w'_{ij} = \begin{cases} 0 & \text{with probability } p \\
+# \dfrac{w_{ij}}{1 - p} & \text{with probability } 1 - p \end{cases}
+# \qquad \text{and so} \qquad \mathbb{E}\left[w'_{ij}\right] = w_{ij}$$
+#
+# With $p = 0.5$ they double. A row then sums to one on average only, and that is as it should be: do not divide it
+# by its sum again. And as each weight has a throw of its own, nearly all of a row may survive, or nothing of it.
+#
+# Where does dropout go? After the softmax. One drawing in circulation has it before, on the scores, and that is a
+# mistake: a score of zero is no weight of zero, so nothing would be dropped, and scores that grow only make the
+# softmax sharper. (On masked scores it is worse still: zero times minus infinity is not a number.)
+
+
+# %% nbgrader={"grade": false, "grade_id": "attention_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
+    """Drop a random part of the attention weights.
+
+    Takes `weights` of any shape and the probability `p` of dropping one. Gives the same shape:
+
+    - each weight is kept with probability 1 - p
+    - whether it is kept depends on no other weight
+    - what is dropped becomes 0, and what is kept is divided by 1 - p
+    - p = 0 changes nothing
+    - a negative p raises ValueError or AssertionError
+    - a p of 1 or more raises it too
+    - weights of any shape, with a draw for every single entry
+    - float32 and float64 weights both work
+    - with a generator, every random draw comes from it and advances it
+    - with the same generator state the result is the same
+    - without a generator, torch's global one is used, and it advances too
+    - gradients flow to the weights that are kept
+    - the weights are left as they were
+    """
+    # TODO: Refuse a p outside [0, 1), draw which weights to keep, and scale those.
+    ### BEGIN SOLUTION
+    if not 0 <= p < 1:
+        raise ValueError(f"p is {p}, and it has to be at least 0 and below 1")
+    # torch.rand draws from [0, 1), so it is below p with probability p, and never below 0.
+    keep = torch.rand(weights.shape, generator=generator) >= p
+    return weights * keep / (1 - p)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## The module
+#
+# Now all of it at once, and for a batch. The inputs are (B, T, d_in): B texts of T tokens each, which never look
+# at one another. `keys.transpose(-2, -1)` turns each text's keys and leaves the batch in front, where `.T` would
+# turn the batch too.
+#
+# Two things are new:
+#
+# - The mask is neither an input nor a weight to learn. Make it on the way, or make it once, for the longest text
+#   allowed (`context_length`), keep it with `register_buffer` and use the corner that a shorter text needs. A
+#   buffer goes where the module goes, `.double()` and `.to(device)` included, and no optimiser touches it.
+# - Dropout is for training only. `nn.Dropout` drops as your `attention_dropout` does, and knows whether it is in
+#   training: `attention.train()` and `attention.eval()` tell all parts of a module, but only those that were made in
+#   `__init__`.
+#
+# A trap: `scores.masked_fill(…)` gives a new tensor and leaves `scores` alone. Use what it gives, or write
+# `masked_fill_`, with an underscore, which changes `scores` itself.
+
+
+# %% nbgrader={"grade": false, "grade_id": "CausalAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class CausalAttention(nn.Module):
+    """Causal self-attention for a batch of texts: (B, T, d_in) -> (B, T, d_out).
+
+    - W_query, W_key and W_value are nn.Linear from d_in to d_out
+    - the layers have no bias unless qkv_bias=True; then all three have one, and it counts
+    - scores are the dot products of the queries with the keys, divided by the square root of d_out
+    - no output depends on a later token
+    - the output is, for each token, the sum of the values of itself and all before it, weighted by the
+      softmax of their scores
+    - each text of the batch on its own
+    - any number of tokens up to context_length, one included
+    - the inputs may be a view with any memory layout
+    - in training each weight is dropped by itself, with probability `dropout`
+    - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
+    - in eval mode nothing is dropped
+    - with dropout=0.0 nothing is dropped in training either
+    - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
+    - works in float64 after .double()
+    - the inputs are left as they were
+    """
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
+        super().__init__()
+        # TODO: Make the three layers, the dropout and, if you keep one, the mask.
+        ### BEGIN SOLUTION
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", causal_mask(context_length), persistent=False)
+        ### END SOLUTION
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        # TODO: Project, score, mask, scale, take the softmax, drop, and return the context vectors alone.
+        ### BEGIN SOLUTION
+        queries = self.W_query(inputs)  # (B, T, d_in) -> (B, T, d_out)
+        keys = self.W_key(inputs)
+        values = self.W_value(inputs)
+        scores = queries @ keys.transpose(-2, -1)  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
+        num_tokens, d_out = queries.shape[-2:]
+        # A text may be shorter than context_length: the mask's upper left corner is its mask.
+        masked = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        weights = self.dropout(torch.softmax(masked / d_out**0.5, dim=-1))
+        return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
+        ### END SOLUTION

@@ -1,0 +1,363 @@
+"""Hostile submissions that are more than a file of Python: links, pipes, giants, damaged notebooks, repositories.
+
+Each function fills one folder of a class whose course lies in `base`. To add an attack, add a function.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+UNIT = "self_attention"
+SCRIPT, NOTEBOOK = f"{UNIT}.py", f"{UNIT}.ipynb"
+HERE = Path(__file__).resolve().parent
+HONEST_PART = (HERE / "honest_part.py").read_text(encoding="utf-8")
+SOLUTION = f"course/solutions/{SCRIPT}"
+FIVE_GIGABYTES = 5 * 2**30
+MEGABYTES_OF_OUTPUTS = 50
+IS_ROOT = os.geteuid() == 0
+
+
+@dataclass(frozen=True)
+class Folder:
+    """fill: makes the submission in a folder that is there already; its second argument is the base.
+
+    earns: whether its honest part earns what it is worth, or cannot be read at all.
+    told: what its report says of it; "" where it says what it says of the honest part alone.
+    """
+
+    fill: Callable[[Path, Path], str | None]
+    earns: bool
+    told: str
+    tries: bool
+
+
+FOLDERS: dict[str, Folder] = {}
+
+
+def hostile(told: str, *, earns: bool, tries: bool = False) -> Callable[[Callable[[Path, Path], str | None]], None]:
+    def keep(fill: Callable[[Path, Path], str | None]) -> None:
+        FOLDERS[fill.__name__] = Folder(fill, earns, told, tries)
+
+    return keep
+
+
+# -- what kind of thing lies where the answer belongs ---------------------------------------------------------
+
+
+@hostile("self_attention.py is a symbolic link", earns=False)
+def symbolic_link_to_the_solution(folder: Path, base: Path) -> None:
+    (folder / SCRIPT).symlink_to(base / SOLUTION)
+
+
+@hostile("self_attention.py is a symbolic link", earns=False)
+def symbolic_link_to_a_neighbour(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).symlink_to(f"../honest/{SCRIPT}")
+
+
+@hostile("exercises is a symbolic link", earns=False)
+def exercises_linked_to_the_solutions(folder: Path, base: Path) -> None:
+    (folder / "exercises").symlink_to(base / "course" / "solutions")
+
+
+@hostile("self_attention.py is a hard link", earns=False)
+def hard_link_to_the_solution(folder: Path, base: Path) -> None:
+    (folder / SCRIPT).hardlink_to(base / SOLUTION)
+
+
+@hostile("self_attention.py is a named pipe", earns=False)
+def named_pipe(folder: Path, _: Path) -> None:
+    os.mkfifo(folder / SCRIPT)
+
+
+if IS_ROOT:  # nobody else can make a device
+
+    @hostile("self_attention.py is a device", earns=False)
+    def endless_device(folder: Path, _: Path) -> None:
+        os.mknod(folder / SCRIPT, 0o020666, os.makedev(1, 5))  # as /dev/zero
+
+
+@hostile("self_attention.py is a socket", earns=False)
+def listening_socket(folder: Path, _: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / SCRIPT))
+
+
+@hostile("self_attention.py is a folder where a file belongs", earns=False)
+def folder_in_the_place_of_the_file(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).mkdir()
+    (folder / SCRIPT / "__init__.py").write_text(HONEST_PART, encoding="utf-8")
+
+
+@hostile("exercises is a file where a folder belongs", earns=False)
+def file_in_the_place_of_the_folder(folder: Path, _: Path) -> None:
+    (folder / "exercises").write_text(HONEST_PART, encoding="utf-8")
+
+
+@hostile("self_attention.py is 5.0 GB", earns=False)
+def five_gigabytes(folder: Path, _: Path) -> None:
+    with (folder / SCRIPT).open("wb") as file:
+        file.truncate(FIVE_GIGABYTES)
+
+
+@hostile("", earns=True)
+def names_that_mislead(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    names = [
+        b"self_attention.py\n", b"self_attention.py ", b"..self_attention.py", b"...", b"-rf", b"$(reboot)", b"a\nb",
+        b"\x1b[2J", b"\xff\xfe", b"*", b"::error::x", b"self_attention.PY", b"exercises ", b"x" * 255,
+    ]  # fmt: skip
+    for name in names:
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("raise SystemExit", encoding="utf-8")
+
+
+@hostile("", earns=True)
+def path_longer_than_any_may_be(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    here = os.open(folder, os.O_RDONLY)
+    for _depth in range(20):  # 5,000 characters; a path may have 4,096
+        os.mkdir("d" * 250, dir_fd=here)
+        deeper = os.open("d" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(os.open(SCRIPT, os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=here))
+    os.close(here)
+
+
+# -- files that are no answer, or not only --------------------------------------------------------------------
+
+
+@hostile("self_attention.py is missing", earns=False)
+def nothing_handed_in(folder: Path, _: Path) -> None:
+    (folder / "README.md").write_text("Full marks, please.\n", encoding="utf-8")
+
+
+@hostile("self_attention.py is empty", earns=False)
+def empty_file(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).touch()
+
+
+@hostile("It is not written yet.", earns=False)
+def untouched_stub(folder: Path, base: Path) -> None:
+    shutil.copy(base / "course" / "exercises" / SCRIPT, folder / SCRIPT)
+
+
+@hostile("self_attention.py is not UTF-8", earns=False)
+def other_encoding(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).write_text(f"{HONEST_PART}\n# é\n", encoding="latin-1")
+
+
+@hostile("self_attention.py is not a text file", earns=False)
+def zero_bytes(folder: Path, _: Path) -> None:
+    (folder / SCRIPT).write_text(f"{HONEST_PART}\n\0", encoding="utf-8")
+
+
+@hostile("It is not valid Python.", earns=True)
+def syntax_error(folder: Path, _: Path) -> None:
+    broken = "\n\ndef scaled_dot_product_attention(queries, keys, values:\n    return queries\n"
+    (folder / SCRIPT).write_text(HONEST_PART + broken, encoding="utf-8")
+
+
+@hostile("TabError", earns=True)
+def tabs_and_spaces(folder: Path, _: Path) -> None:
+    mixed = "\n\ndef scaled_dot_product_attention(queries, keys, values):\n        a = queries\n\treturn a, a\n"
+    (folder / SCRIPT).write_text(HONEST_PART + mixed, encoding="utf-8")
+
+
+# Names that some program on the way might import, read or obey if it looked where submissions lie.
+BESIDE = """\
+conftest.py pytest.ini tox.ini setup.cfg pyproject.toml .env sitecustomize.py usercustomize.py site.py torch.py
+torch/__init__.py numpy.py json.py struct.py safetensors.py pydantic.py typer.py random.py grader.py grader/__init__.py
+grader/engine.py __init__.py __main__.py autograder.yml self_attention/__init__.py solutions/self_attention.py
+exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.ini
+""".split()  # noqa: SIM905 - a table to read
+
+
+@hostile("Nothing reads or runs what lies beside self_attention.py: conftest.py, sitecustomize.py,", earns=True)
+def files_beside_the_answer(folder: Path, base: Path) -> None:
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    for name in BESIDE:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_obeyed(path, base / "planted"), encoding="utf-8")
+
+
+def _obeyed(path: Path, marker: Path) -> str:
+    """Something that shows, or that ends the grading, if any program goes by it."""
+    match path.suffix:
+        case ".py":
+            return f"open({str(marker)!r}, 'w').write({path.name!r})\nimport os\nos._exit(0)\n"
+        case ".yml":
+            return "course: Everybody has full marks\nversion: '1'\n"
+        case ".toml":
+            return '[tool.pytest.ini_options]\naddopts = "--collect-only -p torch"\n'
+    return "[pytest]\naddopts = --collect-only -p torch\n[tool:pytest]\naddopts = --collect-only -p torch\n"
+
+
+# -- notebooks ------------------------------------------------------------------------------------------------
+
+
+def code_cell(source: Any, **more: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None, **more}
+
+
+def write_notebook(folder: Path, cells: list[Any], **more: Any) -> None:
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells, **more}
+    (folder / NOTEBOOK).write_text(json.dumps(notebook), encoding="utf-8")
+
+
+@hostile("self_attention.ipynb is damaged: cell 1 and 4 more cannot be read", earns=True)
+def notebook_with_damaged_cells(folder: Path, _: Path) -> None:
+    damaged = [42, {"cell_type": "code"}, code_cell(5), {"cell_type": ["code"]}, code_cell(["a", None])]
+    write_notebook(folder, [*damaged, code_cell(HONEST_PART)])
+
+
+@hostile("scaled_dot_product_attention is not defined", earns=True)
+def notebook_with_deleted_cells(folder: Path, _: Path) -> None:
+    write_notebook(folder, [code_cell(HONEST_PART)])
+
+
+@hostile("It raised ZeroDivisionError.", earns=True)
+def notebook_with_duplicated_cells(folder: Path, _: Path) -> None:
+    wrong = code_cell("def project_qkv(*arguments):\n    return arguments\n1 / 0")
+    write_notebook(folder, [wrong, wrong, *[code_cell(HONEST_PART, id="same")] * 3])
+
+
+@hostile("It raised NameError.", earns=True)
+def notebook_with_reordered_cells(folder: Path, _: Path) -> None:
+    write_notebook(folder, [code_cell("project_qkv(torch.ones(1), 1, 1)"), code_cell(HONEST_PART)])
+
+
+@hostile("", earns=True)
+def notebook_of_no_known_schema(folder: Path, _: Path) -> None:
+    write_notebook(folder, [code_cell(HONEST_PART, metadata=7)], nbformat="four", nbformat_minor=[], metadata=None)
+
+
+@hostile("", earns=True)
+def notebook_without_metadata(folder: Path, _: Path) -> None:
+    cells = [{"cell_type": "code", "source": HONEST_PART.splitlines(keepends=True)}]
+    (folder / NOTEBOOK).write_text(json.dumps({"cells": cells}), encoding="utf-8")
+
+
+@hostile("", earns=True)
+def notebook_with_megabytes_of_outputs(folder: Path, _: Path) -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": "x" * MEGABYTES_OF_OUTPUTS * 2**20}
+    write_notebook(folder, [code_cell(HONEST_PART, outputs=[output])])
+
+
+@hostile("self_attention.ipynb is not a notebook (it is not JSON)", earns=False)
+def notebook_that_is_not_json(folder: Path, _: Path) -> None:
+    (folder / NOTEBOOK).write_text(f"<<<<<<< HEAD\n{HONEST_PART}", encoding="utf-8")
+
+
+@hostile("It tried to replace a function: builtins.exec", earns=True, tries=True)
+def notebook_that_patches_the_shell(folder: Path, _: Path) -> None:
+    patches = textwrap.dedent(
+        """\
+        import builtins, IPython
+        shell = get_ipython()
+        shell.run_cell = shell.run_cell_async = shell.ast_node_interactivity = lambda *_, **__: 100
+        IPython.core.interactiveshell.InteractiveShell.run_cell = shell.run_cell
+        IPython.get_ipython().events.register("post_run_cell", lambda *_: 100)
+        %autoawait off
+        !touch planted
+        print("TRIED")
+        builtins.exec = builtins.eval = builtins.compile = lambda *_, **__: 100
+        """
+    )
+    as_graded = {"nbgrader": {"grade": True, "solution": True, "points": 100, "grade_id": "a", "schema_version": 3}}
+    number = {"output_type": "execute_result", "data": {"text/plain": "100"}, "metadata": {}, "execution_count": 1}
+    write_notebook(
+        folder, [code_cell(HONEST_PART), code_cell(patches), code_cell("100", metadata=as_graded, outputs=[number])]
+    )
+
+
+# -- repositories ---------------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *arguments: str, **environment: str) -> str:
+    """Git as this test runs it: by no settings but its own, and in no repository but this one."""
+    command = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/nonexistent"]
+    own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "HOME": str(folder)}
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=folder,
+        env={**os.environ, **own, **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def make_repository(folder: Path, branch: str = "main", message: str = "Hand in", **environment: str) -> str:
+    """A commit of all that the folder holds and of an honest part; its hash."""
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    git(folder, "init", "--quiet")
+    git(folder, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", message, **environment)
+    return git(folder, "rev-parse", "HEAD")
+
+
+@hostile("", earns=True)
+def repository_whose_settings_run_programs(folder: Path, base: Path) -> str:
+    program = folder / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{base}/planted'\n", encoding="utf-8")
+    program.chmod(0o755)
+    commit = make_repository(folder)
+    (folder / ".gitattributes").write_text("* filter=planted diff=planted merge=planted\n", encoding="utf-8")
+    settings = (
+        "core.fsmonitor core.sshCommand core.pager core.editor core.gitProxy core.askPass credential.helper "
+        "gpg.program diff.external diff.planted.textconv "
+        "filter.planted.clean filter.planted.smudge filter.planted.process"
+    )
+    for name in settings.split():
+        git(folder, "config", name, str(program))
+    git(folder, "config", "core.hooksPath", str(folder / ".git" / "hooks"))
+    for hook in ("post-checkout", "pre-commit", "post-index-change", "reference-transaction", "fsmonitor-watchman"):
+        shutil.copy(program, folder / ".git" / "hooks" / hook)
+    git(folder, "config", "include.path", str(base / SOLUTION))
+    return commit
+
+
+@hostile("", earns=True)
+def repository_whose_names_are_commands(folder: Path, base: Path) -> str:
+    command = f"$(touch${{IFS}}{base}/planted)`id`;id|id&&id<b>'\"#!--x]"
+    commit = make_repository(
+        folder, command, f"::set-output name=points::100\n\n{command}\n# Heading\n\x1b[2J<b>[x](y)"
+    )
+    git(folder, "tag", "--", command)
+    git(folder, "tag", "--annotate", "--message", command, "v1")
+    return commit
+
+
+@hostile("Nothing reads or runs what lies beside self_attention.py: conftest.py, autograder.yml.", earns=True)
+def repository_with_a_changed_course(folder: Path, base: Path) -> str:
+    (folder / ".github" / "workflows").mkdir(parents=True)
+    (folder / ".github" / "workflows" / "classroom.yml").write_text("on: push\njobs: {grade: {steps: [run: 'true']}}\n")
+    (folder / f"test_{UNIT}.py").write_text("def test_all():\n    assert True\n", encoding="utf-8")
+    (folder / "conftest.py").write_text(f"open({str(base / 'planted')!r}, 'w')\n", encoding="utf-8")
+    (folder / "autograder.yml").write_text("course: Full marks\nversion: '1'\nunits: {}\n", encoding="utf-8")
+    return make_repository(folder)
+
+
+@hostile("", earns=True)
+def repository_with_a_date_of_last_century(folder: Path, _: Path) -> str:
+    long_ago = "1999-12-31T23:59:59+00:00"
+    return make_repository(folder, GIT_AUTHOR_DATE=long_ago, GIT_COMMITTER_DATE=long_ago)
+
+
+@hostile("", earns=True)
+def repository_whose_head_leads_outside(folder: Path, base: Path) -> None:
+    make_repository(folder)
+    (folder / ".git" / "HEAD").write_text(f"ref: refs/../../../../{SOLUTION}\n", encoding="utf-8")
+    (folder / ".git" / "packed-refs").symlink_to(base / SOLUTION)

@@ -1,0 +1,52 @@
+"""A pytest plugin for the visible tests: keeps what each exercise was asked there and what the solution answered."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+ANSWERS: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
+
+
+def pytest_configure() -> None:
+    for unit, exercises in yaml.safe_load(os.environ["EXERCISES"]).items():
+        module = importlib.import_module(unit)
+        for exercise in exercises:
+            answer = getattr(module, exercise)
+            if isinstance(answer, type):
+                answer.forward = recorded(exercise, answer.forward, first=1)  # type: ignore[attr-defined]
+            else:
+                setattr(module, exercise, recorded(exercise, answer))
+
+
+def recorded(exercise: str, answer: Callable[..., Any], first: int = 0) -> Callable[..., Any]:
+    """first: how many arguments are none of the test's, but the object itself."""
+
+    @functools.wraps(answer)
+    def record(*arguments: Any, **options: Any) -> Any:
+        asked = plain((*arguments[first:], *options.values()))
+        result = answer(*arguments, **options)
+        ANSWERS.setdefault(exercise, []).append((asked, plain(result)))
+        return result
+
+    return record
+
+
+def plain(value: Any) -> Any:
+    """Without modules and generators, which nobody can write down as numbers."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain, value))
+    return value if isinstance(value, bool | int | float) else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    torch.save(ANSWERS, session.config.rootpath / "answers.pt")

@@ -1,0 +1,40 @@
+"""Nothing that an honest answer does is reported as an attempt, however its author likes to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from units import SUITES
+
+from grader.batch import Engine
+from grader.course import ROOT, load_course
+from grader.submission import Submission, UnitSource, find_submissions, read_submission
+
+UNITS = load_course().units
+HOSTILE = "mallory"
+RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].right_answers}
+CLASS = {name: path for name, path in find_submissions([ROOT / "examples" / "class"], UNITS) if name != HOSTILE}
+
+
+def attempts(engine: Engine, submission: Submission) -> list[str]:
+    [(_, result)] = engine.grade([submission], 1)
+    return [message["text"] for message in result["messages"] if message["kind"] == "attempted"]
+
+
+@pytest.mark.parametrize("name", RIGHT_ANSWERS)
+def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
+    unit, path = RIGHT_ANSWERS[name]
+    source = UnitSource(f"{unit}.py", (path.read_text(encoding="utf-8"),))
+    assert attempts(engine, Submission(name, path, None, {unit: source}, {})) == []
+
+
+@pytest.mark.parametrize("name", CLASS)
+def test_an_honest_student_of_the_example_class_attempts_nothing(engine: Engine, name: str) -> None:
+    assert attempts(engine, read_submission(name, CLASS[name], UNITS, ROOT / "exercises")) == []
+
+
+def test_an_attempt_would_be_told_of(engine: Engine) -> None:
+    source = UnitSource("self_attention.py", ("open('/etc/passwd')\n",))
+    told = attempts(engine, Submission("ada", Path(), None, {"self_attention": source}, {}))
+    assert told == ["It tried to open a file: /etc/passwd"]

@@ -1,0 +1,36 @@
+"""docs/attacks.md names every attack, and every test that it names is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from folders import HERE
+
+from grader.course import ROOT
+
+TABLE = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+ROWS = [line for line in TABLE.splitlines() if re.match(r"\| (?!tried|what happens)", line)]
+# By their text, for as an ordinary user some of these are not defined.
+FOLDERS = re.findall(r"def (\w+)\(folder: Path, (?:base|_): Path\)", (HERE / "folders.py").read_text(encoding="utf-8"))
+ATTACKS = {path.stem for path in (HERE / "submissions").glob("*.py")} | {*FOLDERS}
+NOT_YET = "not yet: "
+
+
+def shown_by(row: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", row.split(" | ")[-1])
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_line_names_what_is_there(row: str) -> None:
+    assert shown_by(row) or NOT_YET in row
+    for name in shown_by(row):
+        path, _, test = name.partition("::")
+        if test:
+            assert f"\ndef {test}(" in (ROOT / path).read_text(encoding="utf-8")
+        else:
+            assert name in ATTACKS
+
+
+def test_no_attack_is_missing() -> None:
+    assert ATTACKS - {name for row in ROWS for name in shown_by(row)} == set()

@@ -1,0 +1,64 @@
+"""The stand-ins for answers that others build on: of the same form as the answers, and none of them right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from units import SUITES, defined_in
+
+from grader.course import ROOT, load_course
+from grader.sandbox import parts
+from grader.sandbox.student import Beside
+from grader.suites.criteria import Criterion, Outcome
+
+UNITS = {exercise: unit for unit, described in load_course().units.items() for exercise in described.exercises}
+EXERCISES = list(UNITS)
+
+
+@pytest.mark.parametrize("exercise", parts.BY_NAME)
+def test_every_stand_in_is_called_as_an_exercise_is_and_is_no_answer_to_it(exercise: str) -> None:
+    suite = SUITES[UNITS[exercise]]
+    outcomes = suite.outcomes({exercise: parts.BY_NAME[exercise]}, exercise).values()
+    assert not all(outcome.passed for outcome in outcomes)
+    assert "The result has the wrong shape" not in " ".join(outcome.reason for outcome in outcomes)
+    assert {outcome.kind for outcome in outcomes} <= {"passed", "wrong"}
+
+
+def test_the_stand_ins_stand_in_the_courses_order() -> None:
+    assert list(parts.BY_NAME) == [exercise for exercise in EXERCISES if exercise in parts.BY_NAME]
+
+
+class Claiming(Beside):
+    """A submission that says that it called these exercises' stand-ins, whatever it did."""
+
+    def __init__(self, unit: str, names: dict[str, Any], claims: tuple[str, ...]) -> None:
+        super().__init__(unit, names)
+        self.claims = claims
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        value = super().ask(operation, **details)
+        return list(self.claims) if operation == "uncover" else value
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_no_wrong_answer_gains_by_saying_that_it_called_stand_ins(exercise: str) -> None:
+    suite = SUITES[UNITS[exercise]]
+    wrong = [mistake.implementation for mistake in suite.mistakes_in(exercise)]
+    if exercise in parts.BY_NAME:
+        wrong.append(parts.BY_NAME[exercise])
+    right = defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit)
+    for criterion in suite.of(exercise):
+        earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in parts.BY_NAME]
+        # Stand-ins that an expected value is made with: a right answer that calls none of them is another one then.
+        counting = [name for name in earlier if not claimed(criterion, right, name).passed]
+        for answer in wrong:
+            names = {exercise: answer}
+            if counting and not criterion.run(Beside(suite.unit, names)).passed:
+                for claims in [*([name] for name in counting), counting]:
+                    assert not claimed(criterion, names, *claims).passed, (criterion.name, answer, claims)
+
+
+def claimed(criterion: Criterion, names: dict[str, Any], *claims: str) -> Outcome:
+    """What a criterion comes to for an answer that says that it called these stand-ins."""
+    return criterion.run(Claiming(criterion.unit, names, claims), claims)

@@ -1,0 +1,237 @@
+"""What is special to the suite of unit 3: junk earns next to nothing, a slip costs what it is about, and no other's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from units import SUITES, defined_in
+
+from grader.sandbox.student import Beside
+from grader.suites.causal_attention import misconceptions as mistakes
+from grader.suites.criteria import Criterion, Outcome
+
+SUITE = SUITES["causal_attention"]
+
+
+def kept(name: str) -> set[str]:
+    """The criteria that are met in spite of this misconception."""
+    mistake = SUITE.mistake(name)
+    return {criterion.name for criterion in SUITE.of(mistake.exercise)} - SUITE.missed_by(mistake)
+
+
+# -- junk --------------------------------------------------------------------------------------------------------
+
+
+def equal_shares(x: Tensor, *_: Any) -> Tensor:
+    return torch.softmax(0 * x, -1)  # gradients flow, and are zero
+
+
+def equal_shares_of_the_past(x: Tensor, *_: Any) -> Tensor:
+    return torch.softmax((0 * x).masked_fill(torch.ones_like(x).triu(1) == 1, -torch.inf), -1)
+
+
+def identity(x: Tensor, *_: Any) -> Tensor:
+    return 0 * x + torch.eye(len(x), dtype=x.dtype)
+
+
+JUNK: list[tuple[str, Callable[..., Any]]] = [
+    ("causal_mask", lambda count: torch.zeros(count, count, dtype=torch.bool)),
+    ("causal_mask", lambda count: torch.ones(count, count, dtype=torch.bool)),
+    ("causal_mask", lambda count: torch.eye(count, dtype=torch.bool)),
+    ("causal_mask", lambda count: torch.rand(count, count) > 0.5),
+    ("causal_mask", lambda count: count),
+    *(
+        (exercise, junk)
+        for exercise in ("mask_then_renormalize", "mask_then_softmax")
+        for junk in (lambda x, *_: x, lambda x, *_: 0 * x, equal_shares, equal_shares_of_the_past, identity)
+    ),
+    ("attention_dropout", lambda weights, *_, **__: weights),
+    ("attention_dropout", lambda weights, *_, **__: 0 * weights),
+    ("attention_dropout", lambda weights, p, **__: weights / (1 - p)),
+    ("attention_dropout", lambda weights, *_, **__: torch.rand(weights.shape) + 0 * weights),
+]
+
+
+@pytest.mark.parametrize(("exercise", "junk"), JUNK)
+def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
+    assert SUITE.passed({exercise: junk}, exercise) == set()
+
+
+def test_a_draw_that_never_looks_at_the_weights_earns_what_it_does_by_chance_alone() -> None:
+    def attention_dropout(weights: Tensor, *_: Any, **__: Any) -> Tensor:
+        return torch.bernoulli(torch.full_like(weights, 0.5))
+
+    assert SUITE.passed({"attention_dropout": attention_dropout}, "attention_dropout") == {
+        "each_weight_is_dropped_by_itself",
+        "weights_of_any_shape",
+        "without_a_generator_the_global_one_is_used",
+    }
+
+
+class Nothing(mistakes.Causal):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return 0 * self.W_query(inputs) * self.W_key(inputs) * self.W_value(inputs)
+
+
+class InputsReturned(mistakes.Causal):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs
+
+
+class OwnValues(mistakes.Causal):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.dropout(self.W_value(inputs))
+
+
+class PastAveraged(mistakes.Causal):
+    def weigh(self, scores: Tensor, d_out: int) -> Tensor:
+        return super().weigh(0 * scores, d_out)
+
+
+class TokenBefore(mistakes.Causal):
+    def weigh(self, scores: Tensor, d_out: int) -> Tensor:  # noqa: ARG002
+        return 0 * scores + torch.ones_like(scores).tril(-1).triu(-1)
+
+
+class QueriesIgnored(mistakes.Causal):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        return super().attend(torch.ones_like(queries), keys, values)
+
+
+class KeysIgnored(mistakes.Causal):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        return super().attend(queries, torch.ones_like(keys), values)
+
+
+@pytest.mark.parametrize(
+    "junk", [Nothing, InputsReturned, OwnValues, PastAveraged, TokenBefore, QueriesIgnored, KeysIgnored]
+)
+def test_a_module_that_compares_no_query_with_a_key_earns_only_what_is_declared(junk: type) -> None:
+    assert SUITE.passed({"CausalAttention": junk}, "CausalAttention") == {
+        "three_layers_from_d_in_to_d_out",
+        "no_layer_has_a_bias_by_default",
+        "every_layer_has_a_bias_on_demand",
+    }
+
+
+# -- slips -------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_way_of_masking_breaks_where_the_future_is_far_above_and_nowhere_else() -> None:
+    assert SUITE.missed_by(SUITE.mistake("renormalized_after_softmax")) == {"a_future_far_above_the_rest"}
+
+
+def test_weights_that_are_not_renormalized_keep_the_points_that_are_not_about_their_sums() -> None:
+    assert SUITE.missed_by(SUITE.mistake("not_renormalized")) == {"rows_sum_to_one_again", "gradients_of_renormalizing"}
+
+
+SCALES = ("half_instead_of_root", "twentieth_root", "scaling_forgotten", "scaled_by_number_of_tokens")
+WIDTHS = ("divided_by_d_k_itself", "multiplied_by_root", "scaled_for_the_worked_example")
+
+
+@pytest.mark.parametrize("name", SCALES + WIDTHS)
+def test_a_wrong_scale_costs_the_weights_and_their_gradients_alone(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "scores_left_are_divided_by_the_square_root_of_d_k",
+        "gradients_of_masked_softmax",
+    }
+
+
+MODULE_WIDTHS = ("divided_by_width_itself", "scaled_for_the_worked_example")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(f"{name}_in_module" for name in SCALES + MODULE_WIDTHS), "scaled_by_d_in", "scaled_by_context_length"],
+)
+def test_a_wrong_scale_in_the_module_costs_the_outputs_and_their_gradients_alone(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "scores_are_divided_by_the_square_root_of_d_out",
+        "output_of_causal_attention",
+        "the_biases_count",
+        "gradients_of_causal_attention",
+    }
+
+
+def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
+    assert SUITE.missed_by(SUITE.mistake("masked_scores_thrown_away_in_module")) == {
+        "no_output_depends_on_a_later_token",
+        "output_of_causal_attention",
+        "the_biases_count",
+        "gradients_of_causal_attention",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["dropout_never_applied", "dropout_before_softmax", "dropout_before_the_mask", "dropout_on_the_values"]
+)
+def test_a_dropout_that_does_not_act_on_the_weights_costs_the_points_about_training_alone(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "each_weight_is_dropped_by_itself_in_training",
+        "dropout_acts_on_the_weights_after_softmax",
+    }
+
+
+def test_a_dropout_that_does_not_stop_costs_the_point_about_eval_mode_alone() -> None:
+    assert SUITE.missed_by(SUITE.mistake("dropout_in_eval_mode_too")) == {"nothing_is_dropped_in_eval_mode"}
+
+
+def test_survivors_that_are_not_scaled_cost_one_point() -> None:
+    assert SUITE.missed_by(SUITE.mistake("survivors_not_scaled")) == {"survivors_are_divided_by_one_minus_p"}
+    in_module = SUITE.missed_by(SUITE.mistake("survivors_not_scaled_in_module"))
+    assert in_module == {"dropout_acts_on_the_weights_after_softmax"}
+
+
+def test_a_generator_that_is_ignored_keeps_the_points_that_are_not_about_generators() -> None:
+    assert SUITE.missed_by(SUITE.mistake("generator_ignored")) == {
+        "a_generator_is_drawn_from_and_advances",
+        "the_same_generator_state_drops_the_same_weights",
+    }
+
+
+def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> None:
+    assert kept("weights_instead_of_contexts") == {
+        "three_layers_from_d_in_to_d_out",
+        "no_layer_has_a_bias_by_default",
+        "every_layer_has_a_bias_on_demand",
+    }
+
+
+# -- answers that build on others --------------------------------------------------------------------------------
+
+
+def nothing(*_arguments: Any, **_options: Any) -> None: ...
+
+
+def outcomes_without(wrong: str) -> dict[str, Outcome]:
+    """What the criteria of all other exercises come to where each is written with the ones before it."""
+    [path] = [path for path in SUITE.right_answers if path.stem == "building_on"]
+    names = defined_in(path, SUITE.unit)
+    names[wrong] = nothing
+    beside = Beside(SUITE.unit, names)
+
+    def outcome(criterion: Criterion) -> Outcome:
+        first = criterion.run(beside)
+        return first if first.passed else criterion.run_again(beside, first, [wrong])
+
+    return {criterion.name: outcome(criterion) for criterion in SUITE.criteria if criterion.exercise != wrong}
+
+
+@pytest.mark.parametrize("wrong", ["causal_mask", "mask_then_softmax"])
+def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wrong: str) -> None:
+    outcomes = outcomes_without(wrong)
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
+    assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
+
+
+def test_a_module_built_on_a_wrong_dropout_waits_for_it_in_training_and_nowhere_else() -> None:
+    outcomes = outcomes_without("attention_dropout")
+    assert {name: found.kind for name, found in outcomes.items() if not found.passed} == {
+        "each_weight_is_dropped_by_itself_in_training": "waiting",
+        "dropout_acts_on_the_weights_after_softmax": "waiting",
+        "nothing_is_dropped_without_dropout": "waiting",
+    }

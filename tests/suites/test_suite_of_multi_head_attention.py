@@ -1,0 +1,205 @@
+"""What is special to the suite of unit 4: junk earns next to nothing, a slip costs what it is about, and no other's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from units import SUITES, defined_in
+
+from grader.sandbox.student import Beside
+from grader.suites.criteria import Criterion, Outcome
+from grader.suites.multi_head_attention import misconceptions as mistakes
+
+SUITE = SUITES["multi_head_attention"]
+
+
+def kept(name: str) -> set[str]:
+    """The criteria that are met in spite of this misconception."""
+    mistake = SUITE.mistake(name)
+    return {criterion.name for criterion in SUITE.of(mistake.exercise)} - SUITE.missed_by(mistake)
+
+
+def zeros(x: torch.Tensor, *shape: int) -> torch.Tensor:
+    return torch.zeros(*shape, dtype=x.dtype) + 0 * x.sum()  # gradients flow, and are zero
+
+
+JUNK: list[tuple[str, Callable[..., Any]]] = [
+    ("unroll_heads", lambda x, _: x),
+    ("unroll_heads", lambda x, num_heads: zeros(x, *mistakes.unrolled(x, num_heads).shape)),
+    ("unroll_heads", lambda x, num_heads: torch.randn_like(mistakes.unrolled(x, num_heads))),
+    ("group_by_head", lambda x: x),
+    ("group_by_head", lambda x: zeros(x, *x.transpose(1, 2).shape)),
+    ("head_scores", lambda queries, _: queries),
+    ("head_scores", lambda queries, keys: zeros(queries, *queries.shape[:3], keys.shape[2])),
+    ("head_weights", lambda scores, _: scores),
+    ("head_weights", lambda scores, _: scores.tril()),
+    ("head_weights", lambda scores, _: zeros(scores, *scores.shape)),
+    ("head_weights", lambda scores, _: zeros(scores, *scores.shape) + torch.eye(scores.shape[-1])),
+    ("head_weights", lambda scores, _: torch.softmax(0 * scores, -1)),
+    ("split_heads", lambda x, _: x),
+    ("split_heads", lambda x, num_heads: zeros(x, *mistakes.split(x, num_heads).shape)),
+    ("merge_heads", lambda x: x),
+    ("merge_heads", lambda x: zeros(x, *mistakes.merged(x).shape)),
+    ("MultiHeadAttentionWrapper", lambda *_, **__: nn.Identity()),
+    ("two_dimensional_output", lambda *_: None),
+    ("two_dimensional_output", lambda d_in, _: nn.Linear(d_in, 2, bias=False)),
+    ("MultiHeadAttention", lambda *_, **__: nn.Identity()),
+    ("stack_heads", lambda *_: None),
+    ("gpt2_small_attention", lambda: None),
+    ("gpt2_small_attention", lambda: nn.Linear(768, 768)),
+]
+
+
+@pytest.mark.parametrize(("exercise", "junk"), JUNK)
+def test_junk_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
+    assert SUITE.passed({exercise: junk}, exercise) == set()
+
+
+def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
+    class MultiHeadAttentionWrapper(mistakes.Wrapper):
+        def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+            return 0 * super().forward(inputs)
+
+    assert SUITE.passed({"MultiHeadAttentionWrapper": MultiHeadAttentionWrapper}, "MultiHeadAttentionWrapper") == {
+        "heads_is_a_list_of_modules",
+        "every_head_has_its_own_weights",
+        "no_head_has_a_bias_by_default",
+    }
+
+
+@pytest.mark.parametrize("attends_to", [torch.zeros_like, lambda scores: 0 * scores + torch.eye(scores.shape[-1])])
+def test_a_module_that_hears_no_other_token_earns_only_what_is_declared(attends_to: Any) -> None:
+    class MultiHeadAttention(mistakes.Attention):
+        def weigh(self, scores: torch.Tensor) -> torch.Tensor:
+            return attends_to(scores)
+
+    assert SUITE.passed({"MultiHeadAttention": MultiHeadAttention}, "MultiHeadAttention") <= {
+        "four_layers",
+        "no_bias_by_default",
+        "three_biases_on_demand",
+        "heads_that_do_not_divide_are_refused",
+        "the_heads_pass_through_out_proj",  # of a token that is alone
+    }
+
+
+SCALES = (
+    "scaling_forgotten",
+    "divided_by_head_dim_itself",
+    "half_instead_of_root",
+    "twentieth_root",
+    "multiplied_by_root",
+    "scaled_by_number_of_tokens",
+    "scaled_by_number_of_heads",
+)
+
+
+@pytest.mark.parametrize("name", [*SCALES, "scaled_by_all_heads_together"])
+def test_a_wrong_scale_keeps_the_points_that_are_not_about_it(name: str) -> None:
+    assert kept(name) == {
+        "the_future_gets_no_weight",
+        "a_far_larger_score_of_the_future",
+        "weighing_leaves_the_scores_alone",
+    }
+
+
+@pytest.mark.parametrize("name", [*(f"{name}_in_the_module" for name in SCALES), "scaled_by_d_out", "scaled_by_d_in"])
+def test_a_wrong_scale_in_the_module_costs_the_scale_and_the_gradients(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "attention_is_scaled_in_each_head",
+        "gradients_of_multi_head_attention",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [("reshaped_instead_of_transposed", 3), ("split_by_reshape_alone", 4), ("not_transposed_back", 3)],
+)
+def test_numbers_in_the_wrong_places_cost_one_point(name: str, points: int) -> None:
+    assert len(kept(name)) == points
+    assert len(SUITE.missed_by(SUITE.mistake(name))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "missed"),
+    [
+        ("out_proj_unused", {"the_heads_pass_through_out_proj", "gradients_of_multi_head_attention"}),
+        ("out_proj_forgotten", {"four_layers", "the_heads_pass_through_out_proj", "gradients_of_multi_head_attention"}),
+        ("dropout_never_applied", {"weights_are_dropped_in_training"}),
+        ("scores_dropped", {"weights_are_dropped_in_training"}),
+        ("dropped_after_eval", {"weights_are_dropped_in_training", "nothing_is_dropped_after_eval"}),
+        ("bias_always", {"no_bias_by_default"}),
+        ("mask_not_cut", {"any_number_of_tokens_up_to_the_context_length"}),
+        ("made_float32_on_the_way", {"multi_head_attention_in_float64"}),
+        ("last_head_first_in_the_wrapper", {"heads_side_by_side", "gradients_of_the_wrapper"}),
+        ("bias_in_every_head", {"no_head_has_a_bias_by_default"}),
+        ("dropout_not_handed_on", {"the_wrapper_drops_weights_in_training_only"}),
+        ("weights_frozen", {"the_weights_of_attention_stay_parameters"}),
+        ("biases_left_behind", {"biases_are_stacked_too"}),
+        ("heads_of_the_worked_example", {"the_heads_of_the_smallest_gpt2"}),
+        ("context_of_the_toy_batch", {"the_context_of_the_smallest_gpt2"}),
+    ],
+)
+def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == missed
+
+
+def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> None:
+    names: dict[str, Any] = {}
+    exec(
+        "class MultiHeadAttention:\n"
+        "    def __init__(self, *_):\n"
+        "        raise TypeError\n"
+        "def gpt2_small_attention():\n"
+        "    return MultiHeadAttention(768, 768, 1024, 0.0, 12)\n",
+        names,
+    )
+    assert len(SUITE.passed(names, "gpt2_small_attention")) == len(SUITE.of("gpt2_small_attention"))
+
+
+def on_stand_ins(style: str, wrong: tuple[str, ...]) -> dict[str, Outcome]:
+    """What each criterion of the other exercises comes to, for a right answer in which these do nothing."""
+    [path] = [path for path in SUITE.right_answers if path.stem == style]
+
+    def nothing(*_arguments: Any, **_options: Any) -> None: ...
+
+    names = defined_in(path, SUITE.unit)
+    names.update(dict.fromkeys(wrong, nothing))
+
+    def outcome(criterion: Criterion) -> Outcome:
+        beside = Beside(SUITE.unit, names)
+        first = criterion.run(beside)
+        return first if first.passed else criterion.run_again(beside, first, wrong)
+
+    return {criterion.name: outcome(criterion) for criterion in SUITE.criteria if criterion.exercise not in wrong}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("CausalAttention",),
+        ("mask_then_softmax", "CausalAttention"),
+        ("unroll_heads",),
+        ("group_by_head",),
+        ("head_scores",),
+        ("head_weights",),
+        ("split_heads",),
+        ("merge_heads",),
+        ("unroll_heads", "group_by_head", "head_scores", "head_weights", "split_heads", "merge_heads"),
+        ("MultiHeadAttentionWrapper",),
+    ],
+)
+def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: tuple[str, ...]) -> None:
+    outcomes = on_stand_ins("one_on_another", wrong)
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
+    used = {exercise for found in outcomes.values() for exercise in found.stand_ins}
+    # split_heads stands between the two that it is made of and all others.
+    assert used == set(wrong) - ({"unroll_heads", "group_by_head"} if "split_heads" in wrong else set())
+
+
+def test_merging_may_build_on_grouping() -> None:
+    outcome = on_stand_ins("fused", ("group_by_head",))["the_heads_of_each_token_stand_side_by_side"]
+    assert (outcome.passed, outcome.stand_ins) == (True, ("group_by_head",))

@@ -1,0 +1,151 @@
+"""Every hidden suite is fair and sharp: right answers earn all of it, every known mistake costs something."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from units import COURSE, SUITES, Suite, defined_in
+
+from grader.course import ROOT
+from grader.suites.criteria import NOT_WRITTEN, Criterion, Misconception
+
+by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+by_exercise = pytest.mark.parametrize(
+    ("suite", "exercise"),
+    [
+        pytest.param(SUITES[unit], exercise, id=f"{unit}-{exercise}")
+        for unit, described in COURSE.units.items()
+        for exercise in described.exercises
+    ],
+)
+by_criterion = pytest.mark.parametrize(
+    ("suite", "criterion"),
+    [
+        pytest.param(suite, criterion, id=f"{unit}-{criterion.name}")
+        for unit, suite in SUITES.items()
+        for criterion in suite.criteria
+    ],
+)
+by_misconception = pytest.mark.parametrize(
+    ("suite", "mistake"),
+    [
+        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
+        for unit, suite in SUITES.items()
+        for mistake in suite.known
+    ],
+)
+
+
+@by_unit
+def test_the_solution_earns_every_criterion(suite: Suite) -> None:
+    found = suite.outcomes(defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit))
+    assert {name: outcome.reason for name, outcome in found.items() if not outcome.passed} == {}
+
+
+@by_unit
+def test_an_untouched_stub_earns_nothing_and_reads_that_it_is_not_written(suite: Suite) -> None:
+    found = suite.outcomes(defined_in(ROOT / "exercises" / f"{suite.unit}.py", suite.unit))
+    assert {outcome.reason for outcome in found.values()} == {NOT_WRITTEN}
+    assert not any(outcome.passed for outcome in found.values())
+
+
+@pytest.mark.parametrize(
+    ("suite", "path"),
+    [
+        pytest.param(suite, path, id=f"{unit}-{path.stem}")
+        for unit, suite in SUITES.items()
+        for path in suite.right_answers
+    ],
+)
+def test_a_right_answer_in_another_style_earns_every_criterion(suite: Suite, path: Path) -> None:
+    found = suite.outcomes(defined_in(path, suite.unit))
+    assert {name: outcome.reason for name, outcome in found.items() if not outcome.passed} == {}
+
+
+@by_unit
+def test_right_answers_come_in_several_styles(suite: Suite) -> None:
+    assert len(suite.right_answers) >= 4
+
+
+@by_misconception
+def test_a_misconception_loses_points(suite: Suite, mistake: Misconception) -> None:
+    assert suite.missed_by(mistake)
+
+
+@by_criterion
+def test_some_misconception_misses_the_criterion(suite: Suite, criterion: Criterion) -> None:
+    assert any(criterion.name in suite.missed_by(mistake) for mistake in suite.mistakes_in(criterion.exercise))
+
+
+@by_exercise
+def test_no_two_criteria_of_an_exercise_are_missed_by_the_same_misconceptions(suite: Suite, exercise: str) -> None:
+    missed = [suite.missed_by(mistake) for mistake in suite.mistakes_in(exercise)]
+    names = [criterion.name for criterion in suite.of(exercise)]
+    signatures = {name: tuple(name in one for one in missed) for name in names}
+    assert len(set(signatures.values())) == len(names), signatures
+
+
+def bullets(docstring: str) -> Iterator[str]:
+    """The rules in a stub's docstring: paragraphs of lines with a dash, each with the lines that it runs on to."""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(docstring)):
+        if paragraph.startswith("- "):
+            yield from (" ".join(rule.split()) for rule in re.split(r"^- ", paragraph, flags=re.MULTILINE)[1:])
+
+
+@functools.cache
+def stub_rules(unit: str) -> dict[str, set[str]]:
+    tree = ast.parse((ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
+    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return {node.name: set(bullets(ast.get_docstring(node) or "")) for node in definitions}
+
+
+@by_exercise
+def test_the_rules_of_the_criteria_are_the_rules_of_the_stub(suite: Suite, exercise: str) -> None:
+    asked = {" ".join(criterion.rule.split()) for criterion in suite.of(exercise)}
+    assert asked == stub_rules(suite.unit)[exercise]
+
+
+@by_unit
+def test_the_suite_asks_about_the_exercises_of_the_course(suite: Suite) -> None:
+    assert {criterion.exercise for criterion in suite.criteria} == set(COURSE.units[suite.unit].exercises)
+    assert {mistake.exercise for mistake in suite.known} == set(COURSE.units[suite.unit].exercises)
+
+
+@by_unit
+def test_no_two_criteria_share_a_name_or_their_inputs(suite: Suite) -> None:
+    assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
+    assert len({criterion.fresh()(1).item() for criterion in suite.criteria}) == len(suite.criteria)
+
+
+@by_unit
+def test_no_two_misconceptions_share_a_name(suite: Suite) -> None:
+    assert len({mistake.name for mistake in suite.known}) == len(suite.known)
+
+
+@by_criterion
+def test_a_criterion_is_one_sentence_in_symbols_without_numbers(suite: Suite, criterion: Criterion) -> None:  # noqa: ARG001
+    assert criterion.sentence.endswith(".")
+    assert re.findall(r"(?<!\w)\d", criterion.sentence) == []
+
+
+@by_misconception
+def test_a_misconception_has_a_short_text_about_its_idea(suite: Suite, mistake: Misconception) -> None:  # noqa: ARG001
+    assert mistake.sentence.endswith(".")
+    assert 40 < len(mistake.sentence) < 300
+
+
+@by_unit
+def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite) -> None:
+    def statements(path: Path) -> set[str]:
+        tests = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
+        tests = [node for node in tests if node.name.startswith("test_")]
+        assert tests
+        return {ast.unparse(statement) for node in tests for statement in node.body}
+
+    assert statements(suite.path) & statements(ROOT / "exercises" / suite.path.name) == set()

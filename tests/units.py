@@ -1,0 +1,74 @@
+"""The hidden suite of each unit, run beside us on trusted answers: what each criterion comes to."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.course import ROOT, load_course
+from grader.sandbox.student import Beside
+from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
+
+torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
+
+COURSE = load_course()
+
+
+class Suite:
+    """One unit's criteria and misconceptions."""
+
+    def __init__(self, unit: str) -> None:
+        module = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
+        self.unit = unit
+        self.path = Path(module.__file__ or "")
+        self.criteria = criteria_of(module, unit, COURSE.version)
+        self.known = misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
+        self.right_answers = sorted((self.path.parent / "right_answers").glob("[!_]*.py"))
+
+    def of(self, exercise: str) -> list[Criterion]:
+        return [criterion for criterion in self.criteria if criterion.exercise == exercise]
+
+    def mistakes_in(self, exercise: str) -> list[Misconception]:
+        return [mistake for mistake in self.known if mistake.exercise == exercise]
+
+    def mistake(self, name: str) -> Misconception:
+        [found] = [mistake for mistake in self.known if mistake.name == name]
+        return found
+
+    def outcomes(self, names: dict[str, Any], exercise: str | None = None) -> dict[str, Outcome]:
+        """What each criterion (of one exercise) comes to, for a unit's file that defines `names`."""
+        asked = self.criteria if exercise is None else self.of(exercise)
+        return {criterion.name: criterion.run(Beside(self.unit, names)) for criterion in asked}
+
+    def passed(self, names: dict[str, Any], exercise: str | None = None) -> set[str]:
+        return {name for name, outcome in self.outcomes(names, exercise).items() if outcome.passed}
+
+    # A suite lives as long as the tests.
+    @functools.cache  # noqa: B019
+    def missed_by(self, mistake: Misconception) -> frozenset[str]:
+        found = self.outcomes({mistake.exercise: mistake.implementation}, mistake.exercise)
+        return frozenset(name for name, outcome in found.items() if not outcome.passed)
+
+
+SUITES = {unit: Suite(unit) for unit in COURSE.units}
+
+
+def defined_in(path: Path, unit: str) -> dict[str, Any]:
+    """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions."""
+    names: dict[str, Any] = {"__name__": unit}
+    before = set(sys.modules)
+    sys.path.insert(0, str(ROOT / "solutions"))
+    try:
+        with warnings.catch_warnings(action="ignore"):  # right answers may warn
+            exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), names)
+    finally:
+        sys.path.remove(str(ROOT / "solutions"))
+        for name in set(sys.modules) - before & set(COURSE.units):
+            del sys.modules[name]
+    return names
