@@ -40,7 +40,7 @@ def test_the_whole_example_class_is_graded(checkout: Path) -> None:
     done = make_grade(checkout)
     assert done.returncode == 0, done.stderr
     assert students(checkout / "reports") == {path.name for path in (ROOT / "examples" / "class").iterdir()}
-    assert "45/45" in done.stdout
+    assert "203/203" in done.stdout
 
 
 def test_where_nothing_isolates_the_hostile_student_is_left_out_and_it_is_said(checkout: Path) -> None:

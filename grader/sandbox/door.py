@@ -163,6 +163,9 @@ class Door:
         self._process: Process | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
+        # Requests that have not gone yet, and their tensors.
+        self._requests: list[Any] = []
+        self._tensors: list[torch.Tensor] = []
         self._loaded: set[str] = set()
         self._fatal: dict[str, list[Lost]] = {unit: [] for unit in sources}
         self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
@@ -180,11 +183,20 @@ class Door:
 
     def ask(self, operation: str, **details: Any) -> Any:
         """The answer to one request. Raises Failure where there is none."""
+        self.tell(operation, **details)
+        requests, tensors = self._requests, self._tensors
+        self.forget()
+        return self._exchange(requests, tensors, self._time_left(), in_pieces=operation == "load")
+
+    def tell(self, operation: str, **details: Any) -> None:
+        """A request that has no answer. It goes with the next one that has, which fails where this one does."""
         if self._process is None:
             self._open()
-        tensors: list[torch.Tensor] = []
-        request = wire.encode({"operation": operation, **details}, tensors)
-        return self._exchange(request, tensors, self._time_left(), in_pieces=operation == "load")
+        self._requests.append(wire.encode({"operation": operation, **details}, self._tensors))
+
+    def forget(self) -> None:
+        """Lets go of what was told and has not gone yet."""
+        self._requests, self._tensors = [], []
 
     def load(self, unit: str) -> None:
         """Runs a unit's source, once in each process. A piece that ends or hangs it is left out from then on."""
@@ -243,6 +255,7 @@ class Door:
         self._process.output.setblocking(False)
         self._number, self._loaded, self._output_open = 0, set(), True
         self._arrived.clear()
+        self.forget()
         # Until here no code of the student's has run, so this word on the layers can be trusted.
         try:
             greeting, _ = self._receive(time.monotonic() + START_SECONDS)
@@ -260,7 +273,7 @@ class Door:
             }
             for unit, source in self.sources.items()
         }
-        self._exchange(wire.encode({"operation": "begin", "sources": sources}, []), [], START_SECONDS)
+        self._exchange([wire.encode({"operation": "begin", "sources": sources}, [])], [], START_SECONDS)
 
     def _mentions_optimisers(self) -> bool:
         return any(OPTIMISERS.search(cell) for source in self.sources.values() for cell in source.cells)
@@ -286,15 +299,17 @@ class Door:
 
     # -- one request and its answer -------------------------------------------------------------------------
 
-    def _exchange(self, request: Any, tensors: list[torch.Tensor], seconds: float, in_pieces: bool = False) -> Any:
-        """in_pieces: each piece of source that it says it has come to may take as long as a call."""
+    def _exchange(
+        self, requests: list[Any], tensors: list[torch.Tensor], seconds: float, in_pieces: bool = False
+    ) -> Any:
+        """The answer to the last request. in_pieces: each piece of source that is come to may take a call's time."""
         begun = time.monotonic()
         latest = begun + seconds
         try:
             self._refuse_unasked()
             self._number += 1
             deadline = self._deadline(latest)
-            self._send(wire.pack({"number": self._number, "request": request}, tensors), deadline)
+            self._send(wire.pack({"number": self._number, "requests": requests}, tensors), deadline)
             while True:
                 reply, received = self._receive(deadline)
                 if reply.get("number") != self._number:

@@ -33,6 +33,10 @@ class Asked(Protocol):
 
     def ask(self, operation: str, **details: Any) -> Any: ...
 
+    def tell(self, operation: str, **details: Any) -> None: ...
+
+    def forget(self) -> None: ...
+
     def load(self, unit: str) -> None: ...
 
 
@@ -43,16 +47,25 @@ class Beside:
         self.worker = Worker()
         self.worker.modules[unit] = types.ModuleType(unit)
         self.worker.modules[unit].__dict__.update(names)
+        self.forget()
         self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None: ...
 
+    def tell(self, operation: str, **details: Any) -> None:
+        self.requests.append(wire.encode({"operation": operation, **details}, self.tensors))
+
+    def forget(self) -> None:
+        self.requests: list[Any] = []
+        self.tensors: list[torch.Tensor] = []
+
     def ask(self, operation: str, **details: Any) -> Any:
         """The same encoding as over the door, so that both see the same values."""
-        tensors: list[torch.Tensor] = []
-        request = wire.encode({"operation": operation, **details}, tensors)
+        self.tell(operation, **details)
+        requests, tensors = self.requests, self.tensors
+        self.forget()
         with warnings.catch_warnings(action="ignore"):  # as over the door, where nobody makes errors of them
-            reply, received = self.worker.answer({"request": request}, [tensor.clone() for tensor in tensors])
+            reply, received = self.worker.answer({"requests": requests}, tensors)
         return door.interpret(reply, received)
 
 
@@ -65,6 +78,9 @@ class Remote:
 
     def _ask(self, operation: str, **details: Any) -> Any:
         return _wrap(self._asked, self._asked.ask(operation, target=self._target, **details))
+
+    def _tell(self, operation: str, **details: Any) -> None:
+        self._asked.tell(operation, target=self._target, **details)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """The result of calling it: tensors, numbers and containers as they are, anything else as an Object."""
@@ -111,16 +127,16 @@ class Object(Remote, wire.Handle):
 
     def set(self, values: dict[str, torch.Tensor]) -> None:
         """Copies values into parameters and buffers of these names and shapes."""
-        self._ask("set_tensors", values=values)
+        self._tell("set_tensors", values=values)
 
     def train(self) -> None:
-        self._ask("train", mode=True)
+        self._tell("train", mode=True)
 
     def eval(self) -> None:
-        self._ask("train", mode=False)
+        self._tell("train", mode=False)
 
     def to(self, dtype: torch.dtype) -> None:
-        self._ask("to", dtype=dtype)
+        self._tell("to", dtype=dtype)
 
     def state(self) -> torch.Tensor:
         """The state of a torch.Generator."""
@@ -163,7 +179,7 @@ class Student:
         Afterwards `called` says which of them it made use of.
         """
         self._bring(*exercises)
-        self._asked.ask("cover", exercises=list(exercises))
+        self._asked.tell("cover", exercises=list(exercises))
         self.standing.update(exercises)
         try:
             yield
@@ -176,7 +192,7 @@ class Student:
                 self.called = frozenset(name for name in names if isinstance(name, str))
 
     def _bring(self, *exercises: str) -> None:
-        self._asked.ask("bring", name=parts.__name__, source=_parts_up_to(exercises))
+        self._asked.tell("bring", name=parts.__name__, source=_parts_up_to(exercises))
 
     def part(self, exercise: str, right: Any) -> Any:
         """What an expected value is to be made with: `right`, or the stand-in that the student's code was given."""
@@ -187,7 +203,7 @@ class Student:
 
     def seed(self, seed: int) -> None:
         """Sets every global random state over there."""
-        self._asked.ask("seed", seed=seed)
+        self._asked.tell("seed", seed=seed)
 
 
 def _parts_up_to(exercises: Sequence[str]) -> str:

@@ -68,11 +68,13 @@ class Worker:
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
     def answer(self, message: dict[str, Any], tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[torch.Tensor]]:
-        """The reply to one request: a value, or an error that says what the student's code raised and where."""
+        """The reply to the last request: a value, or the first error, and where the student's code raised it."""
         sent: list[torch.Tensor] = []
         try:
-            request = wire.decode(message["request"], tensors, lambda handle: self.held[handle.number])
-            value = self.operations[request.pop("operation")](**request)
+            value = None
+            for encoded in message["requests"]:
+                request = wire.decode(encoded, tensors, lambda handle: self.held[handle.number])
+                value = self.operations[request.pop("operation")](**request)
             return {"value": wire.encode(value, sent, self.hold)}, sent
         except wire.WireError as error:
             return {"error": refusal("Unsendable", f"it gave {error}")}, []

@@ -150,8 +150,10 @@ def test_parameters_and_buffers_can_be_set(student: Student) -> None:
     ],
 )
 def test_setting_what_does_not_fit_is_refused(student: Student, values: dict[str, torch.Tensor], sentence: str) -> None:
+    layer = student.Layer(1)
+    layer.set(values)
     with pytest.raises(Refused, match=sentence.replace("(", r"\(").replace(")", r"\)")):
-        student.Layer(1).set(values)
+        layer.parameters()
 
 
 def test_asking_a_function_for_parameters_is_refused(student: Student) -> None:
@@ -239,6 +241,16 @@ def test_what_no_stand_in_stands_for_is_expected_to_be_right(student: Student) -
 
 def test_torchs_own_functions_are_told_by_name(student: Student) -> None:
     assert "mul" in student.detached.torch_functions(torch.ones(2))
+
+
+def test_what_has_no_answer_goes_with_the_next_question_and_fails_it(student: Student) -> None:
+    layer = student.Layer(3)
+    layer.set({"weight": torch.zeros(3, 2)})
+    assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
+    layer.set({"no such name": torch.zeros(1)})
+    with pytest.raises(Refused):
+        layer(torch.ones(1, 3))
+    assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
 
 
 def test_an_error_comes_back_with_its_type_text_and_line(student: Student) -> None:

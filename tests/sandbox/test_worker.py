@@ -23,7 +23,7 @@ def worker(source: str, **siblings: str) -> Worker:
 def answer(worker: Worker, operation: str, **details: Any) -> dict[str, Any]:
     tensors: list[torch.Tensor] = []
     request = wire.encode({"operation": operation, **details}, tensors)
-    return worker.answer({"request": request}, tensors)[0]
+    return worker.answer({"requests": [request]}, tensors)[0]
 
 
 def call(worker: Worker, name: str, *arguments: Any) -> dict[str, Any]:
