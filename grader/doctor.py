@@ -13,7 +13,6 @@ PACKAGES = (
     "numpy",
     "pytest",
     "pytest-json-report",
-    "safetensors",
     "pydantic",
     "jupytext",
     "nbgrader",

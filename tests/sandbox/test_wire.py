@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+import safetensors.torch
 import torch
 
 from grader.sandbox import wire
@@ -46,6 +47,15 @@ def test_a_tensor_of_every_dtype_arrives_bit_for_bit(dtype: torch.dtype) -> None
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (1, 1, 1, 1)], ids=str)
 def test_a_tensor_of_every_shape_keeps_it(shape: tuple[int, ...]) -> None:
     assert sent(torch.ones(shape)).shape == shape
+
+
+def test_the_library_of_safetensors_reads_what_is_written_here() -> None:
+    tensors = [torch.arange(number + 1).to(dtype).unsqueeze(0) for number, dtype in enumerate(wire.DTYPES)]
+    frame = wire.pack({}, tensors)
+    length, _ = wire.HEADER.unpack_from(frame)
+    found = safetensors.torch.load(frame[wire.HEADER.size + length :])
+    for number, tensor in enumerate(tensors):
+        torch.testing.assert_close(found[str(number)], tensor, rtol=0, atol=0)
 
 
 def test_not_a_number_and_infinity_cross_in_tensors_and_alone() -> None:
