@@ -501,7 +501,9 @@ def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
     """The context should be the sum of the inputs, each times its weight: one vector of the width of an input, (d,)."""
     # Shares, as a softmax gives them.
     weights, inputs = torch.softmax(fresh(T), 0), fresh(T, D)
-    expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+    expect_close(
+        student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
+    )
 
 
 @pytest.mark.exercise("context_vector", rule="the weights count as they are, whatever their signs and their sum")
@@ -509,7 +511,9 @@ def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
     """The weights should count as they are, also where some are negative and where they do not sum to one."""
     for weights in (fresh(T), fresh(T).abs()):
         inputs = fresh(T, D)
-        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+        expect_close(
+            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
+        )
 
 
 @pytest.mark.exercise("context_vector", rule="any number of tokens, one included")
@@ -517,7 +521,9 @@ def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> No
     """Any number of tokens should give one context, (d,), and a single token that has all the weight gives itself."""
     for count in (1, 3, 7):
         weights, inputs = one_for_all(count, 1), fresh(count, D)
-        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+        expect_close(
+            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
+        )
 
 
 @pytest.mark.exercise("context_vector", rule="float32 and float64 arguments both work")
@@ -525,7 +531,9 @@ def test_a_context_of_either_dtype(student: Student, fresh: Fresh) -> None:
     """Float32 arguments and float64 arguments should both give the context, also where one token has all the weight."""
     for dtype in DTYPES:
         weights, inputs = one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)
-        expect_close(student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The context")
+        expect_close(
+            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
+        )
 
 
 @pytest.mark.exercise("context_vector", rule="gradients flow to the weights and to the inputs")
@@ -541,7 +549,7 @@ def test_mixing_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> No
     """The context should come out right, with weights and inputs the same after the call as before."""
     arguments = one_for_all(T, 1), fresh(T, D)
     result, after = expect_values(student.context_vector.with_arguments(*arguments), 2)
-    expect_close(result, context_of(student)(*arguments), "The context")
+    expect_close(result, context_of(student)(*arguments), "The features of the context")
     for argument, before in zip(after, arguments, strict=True):
         expect_same(argument, before, "An argument was changed.")
 
