@@ -15,8 +15,7 @@ from grader.report import Report
 def main() -> None:
     reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
     cli.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
-    units = {unit: str(number) for number, unit in enumerate(load_course().units, 1)}
-    cli._print_table(reports, set(), units, Path("reports"))
+    cli._print_table(reports, set(), load_course(), Path("reports"))
     cli.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
 
 

@@ -117,8 +117,7 @@ def grade(
 
     reports = [*kept, *graded]
     missed = {name for name, _ in found} - {report.student for report in reports}
-    numbers = {name: str(number) for number, name in enumerate(course.units, 1) if name in names}
-    _print_table(reports, missed, numbers, into)
+    _print_table(reports, missed, course, into)
     if kept:
         out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
     if faults:
@@ -274,11 +273,12 @@ def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
         yield advance
 
 
-def _print_table(reports: list[Report], missed: set[str], units: dict[str, str], into: Path) -> None:
+def _print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:
     """One line a student: points by unit, and the first thing worth knowing; of those missed, that they were."""
     if not reports:
         return
     # Units by their numbers: the names of eight would leave no room for anything else.
+    units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in reports[0].units}
     table = Table("student", *units.values(), "total", "what stands out", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from units import SUITES, Suite
+from units import SUITES, Suite, by_misconception
 
 from grader.diagnosis import diagnose
 from grader.sandbox.student import Beside
@@ -34,14 +34,7 @@ def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
     return [found.name for found in diagnose(exercise, graded(exercise, answer, unit), SUITES[unit].known)]
 
 
-@pytest.mark.parametrize(
-    ("suite", "mistake"),
-    [
-        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
-        for unit, suite in SUITES.items()
-        for mistake in suite.known
-    ],
-)
+@by_misconception
 def test_every_misconception_is_told_apart_from_all_others(suite: Suite, mistake: Misconception) -> None:
     assert diagnosis(mistake.exercise, mistake.implementation, suite.unit) == [mistake.name]
 

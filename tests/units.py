@@ -6,9 +6,11 @@ import functools
 import importlib
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from grader.course import ROOT, load_course
@@ -49,6 +51,27 @@ class Suite:
     def passed(self, names: dict[str, Any], exercise: str | None = None) -> set[str]:
         return {name for name, outcome in self.outcomes(names, exercise).items() if outcome.passed}
 
+    def on_stand_ins(self, style: str, *wrong: str, doubtful: Sequence[str] = ()) -> dict[str, Outcome]:
+        """What each criterion of the other exercises comes to, for a right answer in which the wrong ones do nothing.
+
+        doubtful: what has stand-ins in the second run, if not just the wrong ones.
+        """
+        [path] = [path for path in self.right_answers if path.stem == style]
+        names = defined_in(path, self.unit)
+        names.update(dict.fromkeys(wrong, nothing))  # in place, for that is where the others look for them
+
+        def outcome(criterion: Criterion) -> Outcome:
+            beside = Beside(self.unit, names)
+            first = criterion.run(beside)
+            return first if first.passed else criterion.run_again(beside, first, doubtful or wrong)
+
+        return {criterion.name: outcome(criterion) for criterion in self.criteria if criterion.exercise not in wrong}
+
+    def kept_by(self, name: str) -> set[str]:
+        """The criteria that are met in spite of this misconception."""
+        mistake = self.mistake(name)
+        return {criterion.name for criterion in self.of(mistake.exercise)} - self.missed_by(mistake)
+
     # A suite lives as long as the tests.
     @functools.cache  # noqa: B019
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
@@ -56,7 +79,18 @@ class Suite:
         return frozenset(name for name, outcome in found.items() if not outcome.passed)
 
 
+def nothing(*_arguments: Any, **_options: Any) -> None: ...
+
+
 SUITES = {unit: Suite(unit) for unit in COURSE.units}
+by_misconception = pytest.mark.parametrize(
+    ("suite", "mistake"),
+    [
+        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
+        for unit, suite in SUITES.items()
+        for mistake in suite.known
+    ],
+)
 
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:

@@ -163,9 +163,8 @@ class Door:
         self._process: Process | None = None
         self._starts: Counter[str] = Counter()
         self._number = 0
-        # Requests that have not gone yet, and their tensors.
-        self._requests: list[Any] = []
-        self._tensors: list[torch.Tensor] = []
+        # What was told and has not gone yet.
+        self._requests = wire.Requests()
         self._loaded: set[str] = set()
         self._fatal: dict[str, list[Lost]] = {unit: [] for unit in sources}
         self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
@@ -184,19 +183,19 @@ class Door:
     def ask(self, operation: str, **details: Any) -> Any:
         """The answer to one request. Raises Failure where there is none."""
         self.tell(operation, **details)
-        requests, tensors = self._requests, self._tensors
+        requests = self._requests
         self.forget()
-        return self._exchange(requests, tensors, self._time_left(), in_pieces=operation == "load")
+        return self._exchange(requests, self._time_left(), in_pieces=operation == "load")
 
     def tell(self, operation: str, **details: Any) -> None:
         """A request that has no answer. It goes with the next one that has, which fails where this one does."""
         if self._process is None:
             self._open()
-        self._requests.append(wire.encode({"operation": operation, **details}, self._tensors))
+        self._requests.add(operation, **details)
 
     def forget(self) -> None:
         """Lets go of what was told and has not gone yet."""
-        self._requests, self._tensors = [], []
+        self._requests = wire.Requests()
 
     def load(self, unit: str) -> None:
         """Runs a unit's source, once in each process. A piece that ends or hangs it is left out from then on."""
@@ -273,7 +272,9 @@ class Door:
             }
             for unit, source in self.sources.items()
         }
-        self._exchange([wire.encode({"operation": "begin", "sources": sources}, [])], [], START_SECONDS)
+        begin = wire.Requests()
+        begin.add("begin", sources=sources)
+        self._exchange(begin, START_SECONDS)
 
     def _mentions_optimisers(self) -> bool:
         return any(OPTIMISERS.search(cell) for source in self.sources.values() for cell in source.cells)
@@ -299,9 +300,7 @@ class Door:
 
     # -- one request and its answer -------------------------------------------------------------------------
 
-    def _exchange(
-        self, requests: list[Any], tensors: list[torch.Tensor], seconds: float, in_pieces: bool = False
-    ) -> Any:
+    def _exchange(self, requests: wire.Requests, seconds: float, in_pieces: bool = False) -> Any:
         """The answer to the last request. in_pieces: each piece of source that is come to may take a call's time."""
         begun = time.monotonic()
         latest = begun + seconds
@@ -309,7 +308,8 @@ class Door:
             self._refuse_unasked()
             self._number += 1
             deadline = self._deadline(latest)
-            self._send(wire.pack({"number": self._number, "requests": requests}, tensors), deadline)
+            message = {"number": self._number, "requests": requests.encoded}
+            self._send(wire.pack(message, requests.tensors), deadline)
             while True:
                 reply, received = self._receive(deadline)
                 if reply.get("number") != self._number:

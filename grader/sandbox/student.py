@@ -53,19 +53,18 @@ class Beside:
     def load(self, unit: str) -> None: ...
 
     def tell(self, operation: str, **details: Any) -> None:
-        self.requests.append(wire.encode({"operation": operation, **details}, self.tensors))
+        self.requests.add(operation, **details)
 
     def forget(self) -> None:
-        self.requests: list[Any] = []
-        self.tensors: list[torch.Tensor] = []
+        self.requests = wire.Requests()
 
     def ask(self, operation: str, **details: Any) -> Any:
         """The same encoding as over the door, so that both see the same values."""
         self.tell(operation, **details)
-        requests, tensors = self.requests, self.tensors
+        requests = self.requests
         self.forget()
         with warnings.catch_warnings(action="ignore"):  # as over the door, where nobody makes errors of them
-            reply, received = self.worker.answer({"requests": requests}, tensors)
+            reply, received = self.worker.answer({"requests": requests.encoded}, requests.tensors)
         return door.interpret(reply, received)
 
 

@@ -46,6 +46,17 @@ class Handle:
         self.kinds = kinds
 
 
+class Requests:
+    """Requests that go together, with all their tensors."""
+
+    def __init__(self) -> None:
+        self.encoded: list[Any] = []
+        self.tensors: list[torch.Tensor] = []
+
+    def add(self, operation: str, **details: Any) -> None:
+        self.encoded.append(encode({"operation": operation, **details}, self.tensors))
+
+
 def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None = None) -> Any:
     """`value` as JSON. Tensors are appended to `tensors`; what cannot cross is given to `hold` for a handle."""
     return _encode(value, tensors, hold, 0)

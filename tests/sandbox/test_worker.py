@@ -21,9 +21,9 @@ def worker(source: str, **siblings: str) -> Worker:
 
 
 def answer(worker: Worker, operation: str, **details: Any) -> dict[str, Any]:
-    tensors: list[torch.Tensor] = []
-    request = wire.encode({"operation": operation, **details}, tensors)
-    return worker.answer({"requests": [request]}, tensors)[0]
+    requests = wire.Requests()
+    requests.add(operation, **details)
+    return worker.answer({"requests": requests.encoded}, requests.tensors)[0]
 
 
 def call(worker: Worker, name: str, *arguments: Any) -> dict[str, Any]:

@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from units import SUITES, defined_in
+from units import SUITES
 
-from grader.sandbox.student import Beside
 from grader.suites.causal_attention import misconceptions as mistakes
-from grader.suites.criteria import Criterion, Outcome
 
 SUITE = SUITES["causal_attention"]
-
-
-def kept(name: str) -> set[str]:
-    """The criteria that are met in spite of this misconception."""
-    mistake = SUITE.mistake(name)
-    return {criterion.name for criterion in SUITE.of(mistake.exercise)} - SUITE.missed_by(mistake)
 
 
 # -- junk --------------------------------------------------------------------------------------------------------
@@ -194,7 +186,7 @@ def test_a_generator_that_is_ignored_keeps_the_points_that_are_not_about_generat
 
 
 def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> None:
-    assert kept("weights_instead_of_contexts") == {
+    assert SUITE.kept_by("weights_instead_of_contexts") == {
         "three_layers_from_d_in_to_d_out",
         "no_layer_has_a_bias_by_default",
         "every_layer_has_a_bias_on_demand",
@@ -204,32 +196,15 @@ def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> Non
 # -- answers that build on others --------------------------------------------------------------------------------
 
 
-def nothing(*_arguments: Any, **_options: Any) -> None: ...
-
-
-def outcomes_without(wrong: str) -> dict[str, Outcome]:
-    """What the criteria of all other exercises come to where each is written with the ones before it."""
-    [path] = [path for path in SUITE.right_answers if path.stem == "building_on"]
-    names = defined_in(path, SUITE.unit)
-    names[wrong] = nothing
-    beside = Beside(SUITE.unit, names)
-
-    def outcome(criterion: Criterion) -> Outcome:
-        first = criterion.run(beside)
-        return first if first.passed else criterion.run_again(beside, first, [wrong])
-
-    return {criterion.name: outcome(criterion) for criterion in SUITE.criteria if criterion.exercise != wrong}
-
-
 @pytest.mark.parametrize("wrong", ["causal_mask", "mask_then_softmax"])
 def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wrong: str) -> None:
-    outcomes = outcomes_without(wrong)
+    outcomes = SUITE.on_stand_ins("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
 
 
 def test_a_module_built_on_a_wrong_dropout_waits_for_it_in_training_and_nowhere_else() -> None:
-    outcomes = outcomes_without("attention_dropout")
+    outcomes = SUITE.on_stand_ins("building_on", "attention_dropout")
     assert {name: found.kind for name, found in outcomes.items() if not found.passed} == {
         "each_weight_is_dropped_by_itself_in_training": "waiting",
         "dropout_acts_on_the_weights_after_softmax": "waiting",

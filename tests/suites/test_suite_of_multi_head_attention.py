@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from units import SUITES, defined_in
+from units import SUITES
 
-from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Outcome
 from grader.suites.multi_head_attention import misconceptions as mistakes
 
 SUITE = SUITES["multi_head_attention"]
-
-
-def kept(name: str) -> set[str]:
-    """The criteria that are met in spite of this misconception."""
-    mistake = SUITE.mistake(name)
-    return {criterion.name for criterion in SUITE.of(mistake.exercise)} - SUITE.missed_by(mistake)
 
 
 def zeros(x: torch.Tensor, *shape: int) -> torch.Tensor:
@@ -99,7 +91,7 @@ SCALES = (
 
 @pytest.mark.parametrize("name", [*SCALES, "scaled_by_all_heads_together"])
 def test_a_wrong_scale_keeps_the_points_that_are_not_about_it(name: str) -> None:
-    assert kept(name) == {
+    assert SUITE.kept_by(name) == {
         "the_future_gets_no_weight",
         "a_far_larger_score_of_the_future",
         "weighing_leaves_the_scores_alone",
@@ -119,7 +111,7 @@ def test_a_wrong_scale_in_the_module_costs_the_scale_and_the_gradients(name: str
     [("reshaped_instead_of_transposed", 3), ("split_by_reshape_alone", 4), ("not_transposed_back", 3)],
 )
 def test_numbers_in_the_wrong_places_cost_one_point(name: str, points: int) -> None:
-    assert len(kept(name)) == points
+    assert len(SUITE.kept_by(name)) == points
     assert len(SUITE.missed_by(SUITE.mistake(name))) == 1
 
 
@@ -160,23 +152,6 @@ def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> N
     assert len(SUITE.passed(names, "gpt2_small_attention")) == len(SUITE.of("gpt2_small_attention"))
 
 
-def on_stand_ins(style: str, wrong: tuple[str, ...]) -> dict[str, Outcome]:
-    """What each criterion of the other exercises comes to, for a right answer in which these do nothing."""
-    [path] = [path for path in SUITE.right_answers if path.stem == style]
-
-    def nothing(*_arguments: Any, **_options: Any) -> None: ...
-
-    names = defined_in(path, SUITE.unit)
-    names.update(dict.fromkeys(wrong, nothing))
-
-    def outcome(criterion: Criterion) -> Outcome:
-        beside = Beside(SUITE.unit, names)
-        first = criterion.run(beside)
-        return first if first.passed else criterion.run_again(beside, first, wrong)
-
-    return {criterion.name: outcome(criterion) for criterion in SUITE.criteria if criterion.exercise not in wrong}
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -193,7 +168,7 @@ def on_stand_ins(style: str, wrong: tuple[str, ...]) -> dict[str, Outcome]:
     ],
 )
 def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: tuple[str, ...]) -> None:
-    outcomes = on_stand_ins("one_on_another", wrong)
+    outcomes = SUITE.on_stand_ins("one_on_another", *wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     used = {exercise for found in outcomes.values() for exercise in found.stand_ins}
     # split_heads stands between the two that it is made of and all others.
@@ -201,5 +176,5 @@ def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: t
 
 
 def test_merging_may_build_on_grouping() -> None:
-    outcome = on_stand_ins("fused", ("group_by_head",))["the_heads_of_each_token_stand_side_by_side"]
+    outcome = SUITE.on_stand_ins("fused", "group_by_head")["the_heads_of_each_token_stand_side_by_side"]
     assert (outcome.passed, outcome.stand_ins) == (True, ("group_by_head",))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from units import COURSE, SUITES, Suite, defined_in
+from units import COURSE, SUITES, Suite, by_misconception, defined_in
 
 from grader.course import ROOT
 from grader.suites.criteria import NOT_WRITTEN, Criterion, Misconception
@@ -30,14 +30,6 @@ by_criterion = pytest.mark.parametrize(
         pytest.param(suite, criterion, id=f"{unit}-{criterion.name}")
         for unit, suite in SUITES.items()
         for criterion in suite.criteria
-    ],
-)
-by_misconception = pytest.mark.parametrize(
-    ("suite", "mistake"),
-    [
-        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
-        for unit, suite in SUITES.items()
-        for mistake in suite.known
     ],
 )
 
