@@ -1,4 +1,4 @@
-"""The files that students edit, made from the single source of each unit in solutions/."""
+"""The files that students edit, made from the single source of each unit and quiz in solutions/."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course import ROOT
+from grader.course import QUIZ_SUFFIX, ROOT
 from grader.files import write_atomically
+from grader.quiz.questions import FILENAME, to_json
+from grader.quiz.sheet import write_sheet
+from grader.quiz.source import load_quizzes
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -22,22 +25,23 @@ class BuildError(Exception):
 
 
 def build(root: Path = ROOT) -> list[Path]:
-    """Write exercises/<unit>.py for every solutions/<unit>.py, and return the files written.
+    """Write what students receive of every unit and quiz in solutions/ to exercises/, and return the files written.
 
-    Raises BuildError before anything is written when a source is malformed or nbgrader is missing.
+    Raises BuildError, or CourseError for a quiz, before anything is written when a source is malformed or nbgrader
+    is missing.
     """
-    stubs = _stubs(root)
-    for path, text in stubs.items():
+    files = _files(root)
+    for path, text in files.items():
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, text)
-    return list(stubs)
+    return list(files)
 
 
 def check(root: Path = ROOT) -> list[str]:
     """Return the names of the files in exercises/ that differ from what `build` would write there."""
     return [
         path.name
-        for path, text in _stubs(root).items()
+        for path, text in _files(root).items()
         if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
 
@@ -57,6 +61,20 @@ def read_source(path: Path) -> NotebookNode:
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
     return notebook
+
+
+def _files(root: Path) -> dict[Path, str]:
+    sheets = _sheets(root)  # first, for a mistake is found there at once
+    return {**_stubs(root), **sheets}
+
+
+def _sheets(root: Path) -> dict[Path, str]:
+    """A sheet for each quiz, and the file from which `grader quiz` writes others."""
+    sources = sorted((root / "solutions").glob(f"*{QUIZ_SUFFIX}"))
+    quizzes = load_quizzes(root / "solutions", [source.name.removesuffix(QUIZ_SUFFIX) for source in sources])
+    questions = [quiz.questions for quiz in quizzes.values()]
+    sheets = {root / "exercises" / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
+    return {**sheets, root / "exercises" / FILENAME: to_json(questions)} if sheets else {}
 
 
 def _stubs(root: Path) -> dict[Path, str]:

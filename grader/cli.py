@@ -19,6 +19,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from grader.course import Course
+    from grader.quiz.source import Quiz
     from grader.report import Report
     from grader.submission import Submission
 
@@ -64,12 +65,15 @@ def grade(
     from grader.course import ROOT, CourseError, load_course
     from grader.files import FolderInUse
     from grader.grade import still_holds
+    from grader.quiz.source import load_quizzes
     from grader.report import read_report, reports_folder
     from grader.submission import SubmissionError, find_submissions, read_submission
 
     try:
         course = load_course()
         names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+        with_quiz = [name for name in names if course.units[name].quiz]
+        quizzes = load_quizzes(ROOT / "solutions", with_quiz)
         found = find_submissions(submissions, course.units, student)
     except (CourseError, SubmissionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
@@ -85,11 +89,11 @@ def grade(
     def waiting() -> Iterator[Submission]:
         """Those that have no report yet, or one that would change."""
         for name, folder in found:
-            submission = read_submission(name, folder, names, ROOT / "exercises", course.units)
+            submission = read_submission(name, folder, names, ROOT / "exercises", course.units, with_quiz)
             report = read_report(name, into) if is_ours and not again else None
             if (
                 report
-                and still_holds(report, submission, course, now)
+                and still_holds(report, submission, course, quizzes, now)
                 and (report.isolation.enough or allow_unisolated)
             ):
                 kept.append(report)
@@ -99,7 +103,7 @@ def grade(
 
     try:
         with reports_folder(into), _progress(len(found)) as advance:
-            for name, outcome in _grade(waiting(), course, into, jobs, allow_unisolated, now):
+            for name, outcome in _grade(waiting(), course, quizzes, into, jobs, allow_unisolated, now):
                 if isinstance(outcome, str):
                     faults.append(f"{name} was not graded: {outcome}.")
                 else:
@@ -130,6 +134,7 @@ def grade(
 def _grade(
     submissions: Iterator[Submission],
     course: Course,
+    quizzes: dict[str, Quiz],
     into: Path,
     jobs: int,
     allow_unisolated: bool,
@@ -158,7 +163,7 @@ def _grade(
                 *lacking,
                 "To run it unprotected all the same: --allow-unisolated",
             )
-        rubric = Rubric(greeting["criteria"])
+        rubric = Rubric(greeting["criteria"], quizzes)
         for submission, result in engine.grade(itertools.chain([first], submissions), jobs):
             if "fault" in result:
                 yield submission.student, result["fault"]
@@ -173,12 +178,29 @@ def build() -> None:
     """Write exercises/ anew from solutions/."""
     from grader.build import BuildError
     from grader.build import build as build_exercises
+    from grader.documents import CourseError
 
     try:
         for path in build_exercises():
             out.print(f"wrote {path}", soft_wrap=True)
-    except BuildError as error:
+    except (BuildError, CourseError) as error:
         raise stop(BAD_INPUT, str(error)) from None
+
+
+@app.command()
+def quiz(
+    unit: Annotated[str, typer.Argument(help="The unit, such as self_attention.")],
+) -> None:
+    """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
+    from grader.documents import CourseError
+    from grader.quiz.terminal import QuizError, SheetNotSaved, take_quiz
+
+    try:
+        take_quiz(unit, out)
+    except (CourseError, QuizError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except SheetNotSaved as error:
+        raise stop(OUR_FAULT, str(error)) from None
 
 
 @release.command("nbgrader")
@@ -293,7 +315,13 @@ def _print_table(reports: list[Report], missed: set[str], course: Course, into: 
     out.print(table)
     out.print()
     for unit, number in units.items():
-        out.print(f"unit {number}: {unit}, of {reports[0].units[unit].possible} points")
+        possible, quiz = reports[0].units[unit].possible, reports[0].units[unit].quiz
+        legend = f"unit {number}: {unit}, of {possible} points"
+        if quiz and quiz.points is None:
+            legend += f"; its quiz counts from {course.units[unit].due:%Y-%m-%d}"
+        elif quiz:
+            legend += f", {quiz.possible} of them the quiz's"
+        out.print(legend)
     out.print(f"Reports: {into}/<student>.json", soft_wrap=True)
     if not all(report.isolation.enough for report in reports):
         out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
@@ -312,4 +340,12 @@ def _stands_out(report: Report) -> str:
             for test in exercise.tests:
                 if test.outcome == "failed":
                     return f"{name}: {test.reason or exercise.waiting_for or test.name.replace('_', ' ')}"
+    for unit in report.units.values():
+        if unit.quiz:
+            for remark in unit.quiz.remarks:
+                return remark
+            for item in unit.quiz.items.values():
+                if item.problem:
+                    # Only where it is: the rest repeats what the student wrote, and a log may take that for commands.
+                    return f"{item.problem.partition(': ')[0]}: this answer cannot be read"
     return ""

@@ -7,13 +7,17 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from grader import __version__, report
 from grader.course import FILENAME, ROOT, Course, Level
+from grader.quiz.marking import explanation, mark, right_answer
+from grader.quiz.questions import to_json
+from grader.quiz.sheet import Sheet, read_sheet
+from grader.quiz.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submission import Submission
 
@@ -26,9 +30,10 @@ PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for fol
 
 
 class Rubric:
-    """Every criterion of the course, by unit and exercise, as the engine collected them from the suites."""
+    """What points are given for: every criterion, as the engine collected them from the suites, and the quizzes."""
 
-    def __init__(self, criteria: list[dict[str, str]]) -> None:
+    def __init__(self, criteria: list[dict[str, str]], quizzes: Mapping[str, Quiz] | None = None) -> None:
+        self.quizzes = quizzes or {}
         self.criteria: dict[tuple[str, str], list[dict[str, str]]] = {}
         for criterion in criteria:
             self.criteria.setdefault((criterion["unit"], criterion["exercise"]), []).append(criterion)
@@ -74,15 +79,22 @@ def make_report(
         timing=report.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
         isolation=report.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={"grader": __version__, "course": course.version, **versions},
-        digest=_digest(submission),
+        digest=_digest(submission, course, rubric.quizzes, now),
     )
 
 
-def still_holds(made: report.Report, submission: Submission, course: Course, now: datetime.datetime) -> bool:
+def still_holds(
+    made: report.Report,
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz],
+    now: datetime.datetime,
+) -> bool:
     """Whether grading the submission now would give this report again, but for what may differ in any case."""
     names = {*submission.units, *submission.problems}
     return (
-        (made.student, made.commit, made.digest) == (submission.student, submission.commit, _digest(submission))
+        (made.student, made.commit) == (submission.student, submission.commit)
+        and made.digest == _digest(submission, course, quizzes, now)
         # The date alone can change how much is told.
         and {name: unit.feedback for name, unit in made.units.items()}
         == {name: course.feedback_level(name, now) for name in names}
@@ -103,12 +115,48 @@ def _unit(
         exercise: _exercise(name, exercise, weight, problem, result, rubric, level)
         for exercise, weight in course.units[name].exercises.items()
     }
+    quiz = _quiz(name, submission, rubric.quizzes[name], course, now) if name in rubric.quizzes else None
+    counted: list[report.Exercise | report.Quiz] = [*exercises.values()]
+    if quiz and quiz.points is not None:
+        counted.append(quiz)
     return report.Unit(
-        points=sum(exercise.points for exercise in exercises.values()),
-        possible=sum(exercise.possible for exercise in exercises.values()),
+        points=sum(part.points or 0 for part in counted),
+        possible=sum(part.possible for part in counted),
         feedback=level,
         remarks=[problem] if problem else list(submission.units[name].remarks),
         exercises=exercises,
+        quiz=quiz,
+    )
+
+
+def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: datetime.datetime) -> report.Quiz:
+    """The quiz of a unit. Up to the due date it is made of the questions and the student's text alone."""
+    source = submission.sheets.get(unit)
+    sheet = read_sheet(source.text, quiz.questions) if source else Sheet()
+    weight = course.units[unit].quiz or 0
+    is_over = course.is_over(unit, now)
+    is_told = is_over and course.feedback.quiz_answers
+    items = {}
+    for name, item in quiz.items.items():
+        raw = sheet.answers.get(name)
+        marked = mark(item, raw, sheet.variant, weight) if is_over and raw is not None else None
+        points = marked.points if marked else 0
+        items[name] = report.QuizItem(
+            answered=raw is not None,
+            points=points if is_over else None,
+            possible=item.points * weight,
+            problem=visible(sheet.problems.get(name)),
+            sentences=marked.sentences if marked else [],
+            answer=right_answer(item, sheet.variant) if is_told else None,
+            explanation=explanation(item, sheet.variant) if is_told else None,
+        )
+    return report.Quiz(
+        points=sum(item.points or 0 for item in items.values()) if is_over else None,
+        possible=sum(item.possible for item in items.values()),
+        summary=f"{len(sheet.answers)} of {len(items)} answered",
+        variant=sheet.variant,
+        remarks=[*source.remarks, *sheet.remarks] if source else [submission.sheet_problems[unit]],
+        items=items,
     )
 
 
@@ -171,12 +219,22 @@ def visible(text: str | None) -> Any:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
 
 
-def _digest(submission: Submission) -> str:
-    """Of the submission's sources, the suites and the rest of the grader, and autograder.yml."""
+def _digest(submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime) -> str:
+    """Of the submission's sources, the suites and the rest of the grader, autograder.yml, and the quizzes.
+
+    The answers of a quiz are in it from the due date on. Until then it is of the questions alone, which students
+    have: from the digest of a report nobody can work out which of some possible answers the source holds.
+    """
     handed_in = {
         "units": {name: asdict(source) for name, source in submission.units.items()},
         "siblings": {name: asdict(source) for name, source in submission.siblings.items()},
         "problems": submission.problems,
+        "sheets": {name: asdict(sheet) for name, sheet in submission.sheets.items()},
+        "sheet_problems": submission.sheet_problems,
+        "quizzes": {
+            name: quiz.to_json() if course.is_over(name, now) else to_json([quiz.questions])
+            for name, quiz in quizzes.items()
+        },
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
     total.update(_grader_digest())

@@ -51,12 +51,36 @@ class Exercise(_Model):
     remarks: list[str]
 
 
+class QuizItem(_Model):
+    """One item of a quiz. Up to the due date nothing here depends on whether the answer is right."""
+
+    answered: bool = Field(description="Whether an answer that can be read is there.")
+    points: Points | None = Field(description="None up to the due date.")
+    possible: Points
+    problem: str | None = Field(description="Why the answer cannot be read, from the student's text alone.")
+    sentences: list[str] = Field(description="After the due date, what there is to say to who answered so.")
+    answer: str | None = Field(description="The right one, after the due date where the course tells it.")
+    explanation: str | None = Field(description="After the due date where the course tells it.")
+
+
+class Quiz(_Model):
+    points: Points | None = Field(description="None up to the due date.")
+    possible: Points
+    summary: str = Field(description="How many of the items have an answer that can be read: n of m answered.")
+    variant: int = Field(ge=0, description="Which numbers the questions were asked with.")
+    remarks: list[str] = Field(description="What befell the sheet as a whole: a file that could not be read, and why.")
+    items: dict[str, QuizItem]
+
+
 class Unit(_Model):
+    """A unit's points, with those of its quiz from the due date on."""
+
     points: Points
     possible: Points
     feedback: Level = Field(description="How much of each criterion this report tells, by autograder.yml and the date.")
     remarks: list[str] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
     exercises: dict[str, Exercise]
+    quiz: Quiz | None = Field(description="None where the unit has no quiz.")
 
 
 class Message(_Model):

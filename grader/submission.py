@@ -23,7 +23,11 @@ NOTEBOOK_LIMIT = 64 * MEGABYTE
 """Notebooks carry their outputs, pictures included."""
 NOTEBOOK_VALUES = 8_000_000
 """Parsed JSON can take 25 times the room of its text; so many values take about half a gigabyte at most."""
+SHEET_LIMIT = 256 * 1024
+"""Of a quiz's sheet, which is a few pages of text."""
 GIT_LIMIT = 4 * MEGABYTE
+
+SHEET_SUFFIX = "_quiz.md"
 
 _STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -69,10 +73,19 @@ class UnitSource:
 
 
 @dataclass(frozen=True)
+class SheetSource:
+    """The text of one unit's quiz with its answers, and remarks for the student. Lines end in "\\n"."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Submission:
     """What one student handed in: the `units` that could be read, and in `problems` why others could not.
 
-    siblings: units that are not to be graded now, but that the others may import.
+    siblings: units that are not to be graded now, but that the others may import. sheets, sheet_problems: the same
+    as units and problems, of their quizzes.
     """
 
     student: str
@@ -81,6 +94,8 @@ class Submission:
     units: dict[str, UnitSource]
     problems: dict[str, str]
     siblings: dict[str, UnitSource] = dataclasses.field(default_factory=dict)
+    sheets: dict[str, SheetSource] = dataclasses.field(default_factory=dict)
+    sheet_problems: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def find_submissions(
@@ -98,7 +113,7 @@ def find_submissions(
         raise SubmissionError(
             f"The student {student!r} is named, but {len(paths)} paths are given: give exactly one path."
         )
-    unit_files = {f"{unit}{suffix}" for unit in unit_names for suffix in (".py", ".ipynb")}
+    unit_files = {f"{unit}{suffix}" for unit in unit_names for suffix in (".py", ".ipynb", SHEET_SUFFIX)}
     found = []
     for path in paths:
         _require_folder(path)
@@ -112,13 +127,18 @@ def find_submissions(
 
 
 def read_submission(
-    student: str, folder: Path, unit_names: Iterable[str], stubs: Path, sibling_names: Iterable[str] = ()
+    student: str,
+    folder: Path,
+    unit_names: Iterable[str],
+    stubs: Path,
+    sibling_names: Iterable[str] = (),
+    quiz_names: Iterable[str] = (),
 ) -> Submission:
     """Read each unit's source from `folder` or its exercises/, as <unit>.py or <unit>.ipynb.
 
-    Of `sibling_names`, those that can be read come with them. `stubs` holds the course's own <unit>.py: where a
-    unit is there more than once, the untouched stub yields. Nothing that a student can do raises an error: what
-    cannot be read becomes a sentence in `problems`.
+    Of `sibling_names`, those that can be read come with them; of `quiz_names`, the sheets, <unit>_quiz.md. `stubs`
+    holds the course's own files: where one is there more than once, the untouched stub yields. Nothing that a
+    student can do raises an error: what cannot be read becomes a sentence in `problems` or `sheet_problems`.
     """
     units: dict[str, UnitSource] = {}
     problems: dict[str, str] = {}
@@ -132,7 +152,14 @@ def read_submission(
         if unit not in units:
             with contextlib.suppress(_UnreadableError):
                 siblings[unit] = _read_unit(folder, unit, stubs)
-    return Submission(student, folder, _read_commit(folder), units, problems, siblings)
+    sheets: dict[str, SheetSource] = {}
+    sheet_problems: dict[str, str] = {}
+    for unit in quiz_names:
+        try:
+            sheets[unit] = _read_sheet(folder, unit, stubs)
+        except _UnreadableError as error:
+            sheet_problems[unit] = str(error)
+    return Submission(student, folder, _read_commit(folder), units, problems, siblings, sheets, sheet_problems)
 
 
 def _require_folder(path: Path) -> None:
@@ -211,29 +238,61 @@ def _read_unit(folder: Path, unit: str, stubs: Path) -> UnitSource:
         missing = f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself or in exercises/."
         raise _UnreadableError(problems[0] if problems else missing)
 
-    untouched = _stub_lines(stubs / f"{unit}.py")
-    worked_on = [path for path, source in sources.items() if _code_lines(source.cells) != untouched]
-    chosen, *others = worked_on or list(sources)
+    stub = stubs / f"{unit}.py"
+    untouched = _code_lines([stub.read_text(encoding="utf-8")]) if stub.is_file() else None
+    lines = {path: _code_lines(source.cells) for path, source in sources.items()}
+    chosen, others = _choose(lines, untouched, problems)
     source = sources[chosen]
-    # Two copies of the same work leave nothing to choose.
-    rivals = [path for path in others if _code_lines(sources[path].cells) != _code_lines(source.cells)]
-    remarks = [*source.remarks]
-    remarks += [f"{path} was worked on too: {chosen} is graded, so keep your answers there." for path in rivals]
-    remarks += [f"{problem} {chosen} is graded." for problem in dict.fromkeys(problems)]
+    remarks = [*source.remarks, *others]
     beside = [name for name in _NEVER_READ if os.path.lexists((folder / chosen).with_name(name))]
     if beside:
         remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
     return dataclasses.replace(source, remarks=tuple(remarks))
 
 
-def _stub_lines(stub: Path) -> list[str] | None:
-    return _code_lines([stub.read_text(encoding="utf-8")]) if stub.is_file() else None
+def _read_sheet(folder: Path, unit: str, stubs: Path) -> SheetSource:
+    name = f"{unit}{SHEET_SUFFIX}"
+    texts: dict[str, str] = {}
+    problems: list[str] = []
+    for relative in (name, f"exercises/{name}"):
+        try:
+            content = _read_file(folder, relative, SHEET_LIMIT)
+            if content is not None:
+                texts[relative] = _text(content, relative)
+        except _UnreadableError as error:
+            problems.append(str(error))
+    if not texts:
+        missing = f"{name} is missing: hand it in, in the folder itself or in exercises/."
+        raise _UnreadableError(problems[0] if problems else missing)
+    stub = stubs / name
+    untouched = _written_lines(stub.read_text(encoding="utf-8")) if stub.is_file() else None
+    chosen, remarks = _choose({path: _written_lines(text) for path, text in texts.items()}, untouched, problems)
+    return SheetSource(texts[chosen], tuple(remarks))
+
+
+def _choose(lines: dict[str, list[str]], untouched: list[str] | None, problems: list[str]) -> tuple[str, list[str]]:
+    """Of the files that could serve, the first that was worked on; and remarks on the others.
+
+    lines: what counts of each file; of the stub, `untouched`. problems: of those that cannot be read.
+    """
+    worked_on = [path for path, own in lines.items() if own != untouched]
+    chosen, *others = worked_on or list(lines)
+    # Two copies of the same work leave nothing to choose.
+    rivals = [path for path in others if lines[path] != lines[chosen]]
+    remarks = [f"{path} was worked on too: {chosen} is graded, so keep your answers there." for path in rivals]
+    remarks += [f"{problem} {chosen} is graded." for problem in dict.fromkeys(problems)]
+    return chosen, remarks
 
 
 def _code_lines(cells: Iterable[str]) -> list[str]:
     """The lines that are neither blank nor a comment: the same for a stub as a script and as a notebook."""
     lines = (line.rstrip() for cell in cells for line in cell.split("\n"))
     return [line for line in lines if line and not line.lstrip().startswith("#")]
+
+
+def _written_lines(text: str) -> list[str]:
+    """The lines of a sheet that are not blank."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 
 def _script_cells(content: bytes, relative: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -397,13 +456,15 @@ def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
 
 def _refuse_beyond(limit: int, size: int, relative: str) -> None:
     if size > limit:
-        mend = "clear its outputs" if relative.endswith(".ipynb") else "hand in your code alone"
-        raise _UnreadableError(
-            f"{relative} is {_size_text(size)}; at most {limit // MEGABYTE} MB are read: {mend} and save it."
-        )
+        mends = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
+        mend = mends.get(relative.rpartition(".")[2], "hand in your code alone and save it.")
+        most = f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1024} KB"
+        raise _UnreadableError(f"{relative} is {_size_text(size)}; at most {most} are read: {mend}")
 
 
 def _size_text(size: int) -> str:
+    if size < MEGABYTE:
+        return f"{size // 1024} KB"
     return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / MEGABYTE:.1f} MB"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from grader.batch import Engine
 from grader.course import Limits
+from grader.quiz.source import Quiz, load_quiz
 from grader.sandbox.door import Door, Source
 from grader.sandbox.processes import ForkServer
 
@@ -61,6 +62,12 @@ def greeting(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
 def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course of one unit and three criteria, graded by a copy of this grader. Five points are to be had."""
     return courses.make_small_course(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="session")
+def quiz(small_course: Path) -> Quiz:
+    """The quiz of the small course, with an item of every kind."""
+    return load_quiz(small_course / "solutions" / "sums_quiz.yml")
 
 
 @pytest.fixture

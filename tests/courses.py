@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+LONG_PAST, LONG_TO_COME = "2000-01-01T00:00:00+00:00", "2100-01-01T00:00:00+00:00"
 
 SMALL_COURSE = {
     "autograder.yml": """\
@@ -27,10 +28,12 @@ limits:
 feedback:
   before_due: misconception
   after_due: points
+  quiz_answers: true
 units:
   sums:
     title: Sums
     due: 2100-01-01T00:00:00+00:00
+    quiz: 1
     exercises:
       add: 2
       Scale: 1
@@ -56,6 +59,98 @@ class Scale(nn.Module):
     def forward(self, x):
         return self.factor * x
 ''',
+    "solutions/sums_quiz.yml": """\
+title: "Quiz 1: sums"
+items:
+  order_of_terms:
+    kind: one_choice
+    points: 1
+    question: What changes where the terms of a sum trade places?
+    choices:
+      - {text: The sum., sentence: Addition is commutative.}
+      - {text: Nothing., sentence: "Yes: addition is commutative.", right: true}
+      - {text: The sign of the sum., sentence: That is so of a difference.}
+    explanation: "a + b is b + a: known as explanation dingo."
+  even_sums:
+    kind: several_choices
+    points: 3
+    question: Which of these sums are even?
+    choices:
+      - {text: 1 + 3, sentence: "Four is even.", right: true}
+      - {text: 1 + 2, sentence: "Three is odd."}
+      - {text: 2 + 4, sentence: "Six is even.", right: true}
+      - {text: 2 + 5, sentence: "Seven is odd."}
+    explanation: Two terms of the same parity make an even sum.
+  is_larger:
+    kind: true_false
+    points: 1
+    question: A sum is larger than each of its terms.
+    choices:
+      - {text: "true", sentence: So it is where all the terms are positive.}
+      - {text: "false", sentence: "Right: 3 + (-1) is not.", right: true}
+    explanation: A negative term makes the sum smaller than the other one.
+  mean_of_two:
+    kind: number
+    points: 2
+    question: What is the mean of [[a]] and [[b]]?
+    decimals: 2
+    variants:
+      - {a: 1, b: 2.25, answer: 1.625, sum: 3.25}
+      - {a: 2, b: 3.5, answer: 2.75, sum: 5.5}
+      - {a: 3, b: -4, answer: -0.5, sum: -1}
+      - {a: 4, b: 0.5, answer: 2.25, sum: 4.5}
+      - {a: 5, b: 5, answer: 5, sum: 10}
+    slips:
+      sum: "[[sum]] is their sum: the mean is half of it."
+    explanation: "([[a]] + [[b]]) / 2 is [[answer]]."
+  how_many_terms:
+    kind: number
+    points: 1
+    question: How many terms has the sum of all entries of a matrix of shape [[shape]]?
+    variants:
+      - {shape: [2, 3], answer: 6}
+      - {shape: [3, 4], answer: 12}
+      - {shape: [4, 5], answer: 20}
+      - {shape: [100, 1000], answer: 100000}
+      - {shape: [7, 8], answer: 56}
+    explanation: One for each entry.
+  sum_over_rows:
+    kind: shape
+    points: 1
+    question: A tensor has the shape ([[rows]], [[columns]]). What is the shape of its sum over `dim=0`?
+    variants:
+      - {rows: 2, columns: 3, answer: [3], kept: [1, 3]}
+      - {rows: 3, columns: 4, answer: [4], kept: [1, 4]}
+      - {rows: 4, columns: 5, answer: [5], kept: [1, 5]}
+      - {rows: 5, columns: 6, answer: [6], kept: [1, 6]}
+      - {rows: 6, columns: 7, answer: [7], kept: [1, 7]}
+    slips:
+      kept: Only with `keepdim=True`.
+    explanation: The dimension that is summed over goes.
+  long_addition:
+    kind: order
+    points: 3
+    question: How are two numbers added on paper?
+    steps: [Write the last digit of the sum down., Write one number below the other., Add the last digits., Carry.]
+    answer: b c a d
+    explanation: From right to left.
+  no_sum:
+    kind: bug
+    points: 1
+    question: "This program should print 6. Which line is wrong?"
+    code: |
+      numbers = [1, 2, 3]
+      total = 0
+      for number in numbers:
+          total = number
+      print(total)
+    lines:
+      1: {sentence: These are the numbers.}
+      2: {sentence: A sum begins at zero.}
+      3: {sentence: Every number has its turn.}
+      4: {sentence: "Yes: it forgets what was there.", right: true, fix: "    total += number"}
+    explanation: The line takes the place of the sum that was there.
+""",
     "exercises/sums.py": '''\
 import torch
 from torch import nn
@@ -124,6 +219,14 @@ def copy_course(root: Path, **limits: float) -> Path:
         assert count == 1
     (root / "autograder.yml").write_text(text, encoding="utf-8")
     return root
+
+
+def set_due(root: Path, due: str) -> None:
+    """Gives every unit of the course in `root` this date, so that no test depends on the day it is run."""
+    settings = root / "autograder.yml"
+    text, count = re.subn(r"(?m)^( +due:) .*", rf"\1 {due}", settings.read_text(encoding="utf-8"))
+    assert count
+    settings.write_text(text, encoding="utf-8")
 
 
 def make_small_course(root: Path) -> Path:

@@ -26,12 +26,12 @@ def until(look: Callable[[], Found]) -> Found:
 
 
 def children(pid: int) -> list[int]:
-    """Oldest first."""
+    """Oldest first, as the kernel lists those of one thread; their numbers begin anew after the largest."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             found += map(int, (thread / "children").read_text().split())
-    return sorted(found)
+    return found
 
 
 def descendants(pid: int) -> list[int]:

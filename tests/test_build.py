@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from courses import SMALL_COURSE
 
 from grader.build import BuildError, build, check
-from grader.course import ROOT
+from grader.course import ROOT, CourseError
+from grader.quiz.questions import read_questions
+from grader.quiz.sheet import write_sheet
+from grader.quiz.source import Quiz
 
 UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
 SOURCE = '''\
@@ -84,6 +88,26 @@ def test_check_names_a_stub_that_was_edited(tmp_path: Path) -> None:
 
 def test_check_names_a_stub_that_is_missing(tmp_path: Path) -> None:
     assert check(course_of(tmp_path, SOURCE)) == ["arithmetic.py"]
+
+
+def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path, quiz: Quiz) -> None:
+    root = course_of(tmp_path, SOURCE)
+    (root / "solutions" / "sums_quiz.yml").write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
+    written = build(root)
+    assert [path.name for path in written] == ["arithmetic.py", "sums_quiz.md", "quizzes.json"]
+    assert written[1].read_text(encoding="utf-8") == write_sheet(quiz.questions, None, {})
+    assert read_questions(written[2]) == {"sums": quiz.questions}
+    written[1].write_text("edited", encoding="utf-8")
+    written[2].unlink()
+    assert check(root) == ["sums_quiz.md", "quizzes.json"]
+
+
+def test_a_malformed_quiz_leaves_every_file_as_it_was(tmp_path: Path) -> None:
+    root = course_of(tmp_path, SOURCE)
+    (root / "solutions" / "sums_quiz.yml").write_text("title: Sums\n", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"^solutions/sums_quiz.yml:1:1: the key 'items' is missing: add it\.$"):
+        build(root)
+    assert not (root / "exercises").exists()
 
 
 def test_the_committed_exercises_are_in_step_with_the_solutions() -> None:

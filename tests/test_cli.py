@@ -17,6 +17,9 @@ import jsonschema
 import pytest
 from courses import hand_in, read_reports, run_grader
 
+from grader.quiz.sheet import write_sheet
+from grader.quiz.source import load_quiz
+
 Done = subprocess.CompletedProcess[str]
 
 SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
@@ -220,7 +223,9 @@ def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Pa
     assert header.split() == ["student", "1", "total", "what", "stands", "out"]
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
     assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
-    assert done.stdout.endswith(f"unit 1: sums, of 5 points\nReports: {into}/<student>.json\n")
+    assert any(row.split()[:5] == ["right", "5", "5/5", "sums_quiz.md", "is"] for row in rows)
+    legend = "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    assert done.stdout.endswith(f"{legend}\nReports: {into}/<student>.json\n")
 
 
 def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
@@ -353,9 +358,43 @@ def test_a_mistake_in_the_course_exits_2_with_its_line_and_writes_nothing(own_sm
     out = own_small_course / "reports"
     done = run_grader(own_small_course, "grade", ada, "--out", out)
     assert done.returncode == 2
-    assert done.stderr.startswith("autograder.yml:17:")
+    assert done.stderr.startswith("autograder.yml:19:")
     assert has_no_traceback(done)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("command", [("grade", "{ada}", "--out", "{out}"), ("build",)], ids=["grade", "build"])
+def test_a_mistake_in_a_quiz_exits_2_with_its_line_and_writes_nothing(
+    own_small_course: Path, ada: Path, command: tuple[str, ...]
+) -> None:
+    source = own_small_course / "solutions" / "sums_quiz.yml"
+    source.write_text(source.read_text().replace("kind: true_false", "kind: yes_no"))
+    out = own_small_course / "reports"
+    done = run_grader(own_small_course, *(part.format(ada=ada, out=out) for part in command))
+    assert done.returncode == 2
+    assert done.stderr.startswith("solutions/sums_quiz.yml:")
+    assert "'kind' cannot be 'yes_no'" in done.stderr
+    assert has_no_traceback(done)
+    assert not out.exists()
+    assert not (own_small_course / "exercises" / "sums_quiz.md").exists()
+
+
+def test_after_the_due_date_the_quiz_counts(own_small_course: Path, ada: Path, tmp_path: Path) -> None:
+    quiz = load_quiz(own_small_course / "solutions" / "sums_quiz.yml")
+    (ada / "sums_quiz.md").write_text(write_sheet(quiz.questions, 1, {"mean_of_two": "2.75", "is_larger": "a"}))
+    command = ("grade", ada, "--out", tmp_path / "reports")
+    before = run_grader(own_small_course, *command)
+    assert before.stdout.splitlines()[-2] == "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    assert read_reports(tmp_path / "reports")["ada"]["points"] == 5
+
+    course = own_small_course / "autograder.yml"
+    course.write_text(course.read_text().replace("2100-", "2020-"))
+    after = run_grader(own_small_course, *command)
+    assert after.stderr == "graded ada (1 of 1)\n"
+    assert after.stdout.splitlines()[-2] == "unit 1: sums, of 18 points, 13 of them the quiz's"
+    report = read_reports(tmp_path / "reports")["ada"]
+    assert (report["points"], report["possible"]) == (7, 18)
+    assert report["units"]["sums"]["quiz"]["points"] == 2
 
 
 # -- grading again, and bad luck on the way -------------------------------------------------------------------
@@ -434,7 +473,7 @@ def test_a_report_that_lies_in_the_submission_itself_is_not_believed(
 after_grading = pytest.mark.usefixtures("graded")
 LIMITED = """\
 import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
 os.execv(sys.argv[1], sys.argv[1:])
 """
 # The same for this program itself; and what it writes too much of kills it.
@@ -442,7 +481,7 @@ KILLED_WHILE_WRITING = """\
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
 from grader.cli import main
 main()
 """

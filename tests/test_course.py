@@ -23,6 +23,7 @@ limits:
 feedback:
   before_due: sentence
   after_due: points
+  quiz_answers: true
 units:
   first:
     title: The first
@@ -113,23 +114,23 @@ def test_an_unknown_feedback_level_is_told_with_the_nearest_right_one(root: Path
 
 def test_a_missing_key_points_at_the_mapping_that_lacks_it(root: Path) -> None:
     assert problems(root, changed("    title: The first\n", "")) == [
-        "autograder.yml:13:3: the key 'title' is missing in 'first': add it."
+        "autograder.yml:14:3: the key 'title' is missing in 'first': add it."
     ]
 
 
 def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
     assert problems(root, GOOD + "      project: 3\n") == [
-        "autograder.yml:19:7: 'project' is already on line 17: keep one of the two."
+        "autograder.yml:20:7: 'project' is already on line 18: keep one of the two."
     ]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("project: 2", "project: 0", "17:16: 'project' should be greater than or equal to 1, not 0."),
-        ("project: 2", "project: 1.5", "17:16: 'project' should be a whole number, not 1.5."),
-        ("project: 2", "project: yes", "17:16: 'project' should be a whole number, not True."),
-        ("project: 2", "project:", "17:15: 'project' should be a whole number, not empty."),
+        ("project: 2", "project: 0", "18:16: 'project' should be greater than or equal to 1, not 0."),
+        ("project: 2", "project: 1.5", "18:16: 'project' should be a whole number, not 1.5."),
+        ("project: 2", "project: yes", "18:16: 'project' should be a whole number, not True."),
+        ("project: 2", "project:", "18:15: 'project' should be a whole number, not empty."),
         ("call_seconds: 5", "call_seconds: -5", "4:17: 'call_seconds' should be greater than 0, not -5."),
         ("call_seconds: 5", "call_seconds: .inf", "4:17: 'call_seconds' should be a number, not inf."),
         (
@@ -142,6 +143,7 @@ def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
             "unit_seconds: 3",
             "5:17: 'unit_seconds' should be at least call_seconds, not 3.",
         ),
+        ("quiz_answers: true", "quiz_answers: 1", "12:17: 'quiz_answers' should be true or false, not 1."),
         ('"1"', "1", "2:10: 'version' should be text (put numbers and dates in quotes), not 1."),
         ("course: Two units", 'course: ""', "1:9: 'course' should be some text, not ''."),
     ],
@@ -153,37 +155,42 @@ def test_a_wrong_value_is_told_with_what_belongs_there(root: Path, old: str, new
 @pytest.mark.parametrize("due", ["2027-02-01", "2027-02-01T23:59:00", "tomorrow", "20270201", '"2027-02-01T23:59:00Z"'])
 def test_a_due_date_needs_a_time_and_an_offset(root: Path, due: str) -> None:
     (problem,) = problems(root, changed("2027-02-01T23:59:00+01:00", due))
-    assert problem.startswith("autograder.yml:15:10: 'due' should be a date, time and offset from UTC")
+    assert problem.startswith("autograder.yml:16:10: 'due' should be a date, time and offset from UTC")
 
 
 def test_a_date_that_the_calendar_does_not_have_is_told_once(root: Path) -> None:
     assert problems(root, changed("2027-02-01T23", "2027-02-30T23")) == [
-        "autograder.yml:15:10: '2027-02-30T23:59:00+01:00' cannot be read as a value: correct it."
+        "autograder.yml:16:10: '2027-02-30T23:59:00+01:00' cannot be read as a value: correct it."
     ]
 
 
 def test_a_list_where_a_mapping_belongs_is_refused(root: Path) -> None:
     text = changed("      project: 2\n      Attention: 1\n", "      - project\n      - Attention\n")
     assert problems(root, text) == [
-        "autograder.yml:17:7: 'exercises' should be a mapping ('key: value' lines), not a list."
+        "autograder.yml:18:7: 'exercises' should be a mapping ('key: value' lines), not a list."
     ]
 
 
 def test_a_unit_without_exercises_is_refused(root: Path) -> None:
     text = changed(":\n      project: 2\n      Attention: 1\n", ": {}\n")
     assert problems(root, text) == [
-        "autograder.yml:16:16: 'exercises' should be a mapping with at least one entry, not an empty mapping."
+        "autograder.yml:17:16: 'exercises' should be a mapping with at least one entry, not an empty mapping."
     ]
 
 
-def test_a_key_that_yaml_does_not_read_as_text_is_refused(root: Path) -> None:
-    (problem,) = problems(root, GOOD + "      on: 1\n")
-    assert problem.startswith("autograder.yml:19:7: 'on' is no name")
+@pytest.mark.parametrize(("indent", "column"), [("      ", 7), ("  ", 3), ("", 1)])
+@pytest.mark.parametrize("key", ["on", "1", "2027-01-01", "[a]"])
+def test_a_key_that_yaml_does_not_read_as_text_is_refused(root: Path, indent: str, column: int, key: str) -> None:
+    (problem,) = problems(root, f"{GOOD}{indent}{key}: 1\n")
+    told = "this" if key == "[a]" else repr(key)
+    assert problem == (
+        f"autograder.yml:20:{column}: {told} is no name: write a key made of letters, or put it in quotes."
+    )
 
 
 def test_a_unit_without_a_solution_file_is_told_with_the_nearest_one(root: Path) -> None:
     assert problems(root, changed("  first:", "  frist:")) == [
-        "autograder.yml:13:3: there is no solutions/frist.py for the unit 'frist': "
+        "autograder.yml:14:3: there is no solutions/frist.py for the unit 'frist': "
         "write it or correct the name. Did you mean 'first'?"
     ]
 
@@ -191,25 +198,45 @@ def test_a_unit_without_a_solution_file_is_told_with_the_nearest_one(root: Path)
 def test_a_unit_name_cannot_lead_out_of_the_solutions(root: Path) -> None:
     (root / "outside.py").write_text(SOLUTION)
     (problem,) = problems(root, changed("  first:", "  ../outside:"))
-    assert problem.startswith("autograder.yml:13:3: there is no solutions/../outside.py")
+    assert problem.startswith("autograder.yml:14:3: there is no solutions/../outside.py")
 
 
 def test_an_exercise_that_the_solution_does_not_define_is_told_with_the_nearest_one(root: Path) -> None:
     assert problems(root, changed("Attention: 1", "Atention: 1")) == [
-        "autograder.yml:18:7: solutions/first.py defines no 'Atention' at top level: "
+        "autograder.yml:19:7: solutions/first.py defines no 'Atention' at top level: "
         "define it or correct the name. Did you mean 'Attention'?"
+    ]
+
+
+def test_a_unit_may_have_a_quiz_of_some_weight(root: Path) -> None:
+    assert load_course(root).units["first"].quiz is None
+    (root / "solutions" / "first_quiz.yml").write_text("")
+    (root / "autograder.yml").write_text(changed("    exercises:", "    quiz: 2\n    exercises:"))
+    assert load_course(root).units["first"].quiz == 2
+
+
+def test_the_weight_of_a_quiz_is_one_at_least(root: Path) -> None:
+    (root / "solutions" / "first_quiz.yml").write_text("")
+    assert problems(root, changed("    exercises:", "    quiz: 0\n    exercises:")) == [
+        "autograder.yml:17:11: 'quiz' should be greater than or equal to 1, not 0."
+    ]
+
+
+def test_a_quiz_without_its_source_is_told(root: Path) -> None:
+    assert problems(root, changed("    exercises:", "    quiz: 2\n    exercises:")) == [
+        "autograder.yml:17:5: there is no solutions/first_quiz.yml: write it or take this line out."
     ]
 
 
 def test_a_solution_file_that_is_not_python_is_named_with_its_line(root: Path) -> None:
     (root / "solutions" / "first.py").write_text("def project(): ...\nclass Attention\n")
-    assert problems(root, GOOD) == ["autograder.yml:13:3: solutions/first.py:2 is not valid Python: correct it first."]
+    assert problems(root, GOOD) == ["autograder.yml:14:3: solutions/first.py:2 is not valid Python: correct it first."]
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_lines(root: Path) -> None:
     text = changed("Attention: 1", "Atention: 1").replace("call_", "cal_").replace("sentence", "all")
     text += "      project: 1\n"
-    assert [int(problem.split(":")[1]) for problem in problems(root, text)] == [3, 4, 10, 18, 19]
+    assert [int(problem.split(":")[1]) for problem in problems(root, text)] == [3, 4, 10, 19, 20]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+from pathlib import Path
 from typing import Any
 
+import courses
 import jsonschema
 import pytest
 
@@ -29,10 +29,10 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
             "mask_then_softmax": "some",
             "attention_dropout": "none",
             "CausalAttention": "none",
-            **dict.fromkeys(COURSE.units["multi_head_attention"].exercises, "none"),
+            **{name: "none" for unit in list(COURSE.units)[3:] for name in COURSE.units[unit].exercises},
         },
     ),
-    "dina": ("all", {"transfer_weights": "some", "attention_dropout": "some", "merge_heads": "some"}),
+    "dina": ("all", dict.fromkeys(("transfer_weights", "attention_dropout", "merge_heads", "sample_batch"), "some")),
     "emil": ("all", {"SelfAttention_v2": "none"}),
     "farah": (
         "some",
@@ -47,6 +47,12 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
             "mask_then_softmax": "all",
             "head_scores": "all",
             "split_heads": "all",
+            "flatten_for_cross_entropy": "all",
+            "running_mean_matmul": "none",
+            "running_mean_softmax": "all",
+            "Residual": "all",
+            "rnn_hidden_states": "none",
+            "bahdanau_context": "all",
         },
     ),
     "gus": ("none", {}),
@@ -54,14 +60,23 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
+def graded(folder: Path, due: str) -> dict[str, dict[str, Any]]:
+    """Every student's report, by the student's name, in the course with this due date."""
+    course = courses.copy_course(folder / "course")
+    courses.set_due(course, due)
+    run = courses.run_grader(course, "grade", ROOT / "examples" / "class", "--out", folder / "reports")
+    assert run.returncode == 0, run.stderr
+    return dict(sorted(courses.read_reports(folder / "reports").items()))
+
+
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Every student's report, by the student's name."""
-    folder = tmp_path_factory.mktemp("reports")
-    command = [sys.executable, "-m", "grader", "grade", str(ROOT / "examples" / "class"), "--out", str(folder)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    return graded(tmp_path_factory.mktemp("before"), courses.LONG_TO_COME)
+
+
+@pytest.fixture(scope="module")
+def reports_after_the_due_date(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return graded(tmp_path_factory.mktemp("after"), courses.LONG_PAST)
 
 
 def exercises(report: dict[str, Any]) -> dict[str, Any]:
@@ -185,7 +200,60 @@ def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, An
         "two_dimensional_output": ["two_features_for_each_head"],
         "MultiHeadAttention": ["scaled_by_d_out"],
         "gpt2_small_attention": ["biases_as_in_gpt2_itself"],
+        "linear_as_matmul": ["bias_added_to_the_weight"],
+        "sinusoidal_encoding": ["exponent_doubled"],
+        "add_positions": ["added_in_place"],
+        "build_vocabulary": ["not_sorted"],
+        "encode": ["key_error_for_the_unknown"],
+        "decode": ["ids_not_checked"],
+        "sample_batch": ["short_data_left_to_torch"],
+        "cross_entropy": ["largest_logit_not_subtracted"],
+        "running_mean_loop": ["next_token_averaged_by_loop"],
+        "running_mean_matmul": ["summed_by_matmul"],
+        "Head": ["scaled_by_n_embd"],
+        "BigramLanguageModel": ["flat_logits_with_targets"],
+        "LayerNorm": ["unbiased_variance"],
+        "FeedForward": ["no_expansion"],
+        # Its LayerNorm is wrong as well, and so had a stand-in.
+        "TransformerBlock": ["norm1_used_twice"],
+        "stack_blocks": ["one_block_many_times"],
+        "gpt2_parameter_count": ["output_layer_counted"],
+        "rnn_hidden_states": ["last_state_only"],
+        "additive_scores": ["additive_without_tanh"],
+        "CrossAttention": ["mask_upside_down"],
     }
+
+
+def quiz_points(report: dict[str, Any]) -> list[int | None]:
+    return [unit["quiz"]["points"] for unit in report["units"].values()]
+
+
+def test_up_to_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]]) -> None:
+    assert {points for report in reports.values() for points in quiz_points(report)} == {None}
+
+
+def test_right_answers_to_every_quiz_have_full_marks_however_they_are_written(
+    reports_after_the_due_date: dict[str, dict[str, Any]],
+) -> None:
+    for student in ("ada", "bela"):
+        report = reports_after_the_due_date[student]
+        assert report["points"] == report["possible"]
+        assert quiz_points(report) == [unit["quiz"]["possible"] for unit in report["units"].values()]
+
+
+def test_a_sheet_that_is_damaged_in_two_places_keeps_its_other_answers(
+    reports_after_the_due_date: dict[str, dict[str, Any]],
+) -> None:
+    quiz = reports_after_the_due_date["farah"]["units"]["self_attention"]["quiz"]
+    assert len([item for item in quiz["items"].values() if item["problem"]]) == 2
+    assert quiz["summary"] == f"{len(quiz['items']) - 2} of {len(quiz['items'])} answered"
+    assert quiz["points"] > 0
+
+
+def test_who_ticks_every_box_and_claims_points_gets_none(
+    reports_after_the_due_date: dict[str, dict[str, Any]],
+) -> None:
+    assert sum(points or 0 for points in quiz_points(reports_after_the_due_date["mallory"])) == 0
 
 
 def test_nothing_that_a_hostile_student_prints_or_forges_changes_a_grade(reports: dict[str, dict[str, Any]]) -> None:

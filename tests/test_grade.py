@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import REPOSITORY
+from courses import REPOSITORY, SMALL_COURSE
 
 from grader import grade
 from grader.course import Course
+from grader.quiz.sheet import write_sheet
+from grader.quiz.source import Quiz, load_quiz
 from grader.report import Exercise, Report
+from grader.report import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
-from grader.submission import Submission, UnitSource
+from grader.submission import SheetSource, Submission, UnitSource
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
@@ -29,17 +32,22 @@ CRITERIA = [
 LAYERS_HELD = dict.fromkeys(LAYERS, True)
 
 
-def course(before: str = "misconception", after: str = "misconception", version: str = "1") -> Course:
+def course(
+    before: str = "misconception",
+    after: str = "misconception",
+    quiz: int | None = None,
+    quiz_answers: bool = True,
+) -> Course:
     exercises = {"add": 3, "Scale": 1}
     return Course.model_validate(
         {
             "course": "Small",
-            "version": version,
+            "version": "1",
             "limits": {
                 "call_seconds": 1.0, "unit_seconds": 4.0, "cpu_seconds": 9, "memory_mb": 2048, "output_kb": 4,
             },
-            "feedback": {"before_due": before, "after_due": after},
-            "units": {"sums": {"title": "Sums", "due": DUE, "exercises": exercises}},
+            "feedback": {"before_due": before, "after_due": after, "quiz_answers": quiz_answers},
+            "units": {"sums": {"title": "Sums", "due": DUE, "exercises": exercises, "quiz": quiz}},
         }
     )  # fmt: skip
 
@@ -193,6 +201,164 @@ def test_the_level_changes_no_point() -> None:
     assert len({report(course=course(level)).points for level in ("points", "sentence", "misconception")}) == 1
 
 
+# -- quizzes --------------------------------------------------------------------------------------------------
+
+RIGHT = {
+    "order_of_terms": "b",
+    "even_sums": "a c",
+    "is_larger": "b",
+    "mean_of_two": "2.75",
+    "how_many_terms": "12",
+    "sum_over_rows": "(4,)",
+    "long_addition": "b c a d",
+    "no_sum": "d",
+}
+# As many, as long, and each of them wrong.
+WRONG = {
+    "order_of_terms": "a",
+    "even_sums": "b d",
+    "is_larger": "a",
+    "mean_of_two": "5.50",
+    "how_many_terms": "13",
+    "sum_over_rows": "(1,)",
+    "long_addition": "d a c b",
+    "no_sum": "a",
+}
+QUIZ_POINTS = 13
+
+
+def handed_in(quiz: Quiz, answers: dict[str, str], variant: int = 1) -> Submission:
+    sheet = SheetSource(write_sheet(quiz.questions, variant, answers))
+    return dataclasses.replace(SUBMISSION, sheets={"sums": sheet})
+
+
+def quiz_report(
+    quiz: Quiz,
+    submission: Submission,
+    now: datetime.datetime,
+    course: Course = course(quiz=1),  # noqa: B008
+) -> Report:
+    rubric = grade.Rubric(CRITERIA, {"sums": quiz})
+    return grade.make_report(submission, result(), rubric, course, {}, {"torch": "2"}, now)
+
+
+def of_quiz(report: Report) -> QuizReport:
+    found = report.units["sums"].quiz
+    assert found
+    return found
+
+
+def test_a_unit_without_a_quiz_has_none_in_its_report() -> None:
+    assert report().units["sums"].quiz is None
+
+
+def test_up_to_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) -> None:
+    made = quiz_report(quiz, handed_in(quiz, RIGHT), BEFORE)
+    assert (made.points, made.possible) == (4, 7)
+    assert (of_quiz(made).points, of_quiz(made).possible) == (None, QUIZ_POINTS)
+    assert (of_quiz(made).summary, of_quiz(made).variant) == ("8 of 8 answered", 1)
+    assert {item.points for item in of_quiz(made).items.values()} == {None}
+
+
+def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz) -> None:
+    made = quiz_report(quiz, handed_in(quiz, RIGHT), AFTER)
+    assert (of_quiz(made).points, of_quiz(made).possible) == (QUIZ_POINTS, QUIZ_POINTS)
+    assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
+    assert (made.points, made.possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
+    assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
+
+
+def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> None:
+    made = of_quiz(quiz_report(quiz, handed_in(quiz, {"even_sums": "a"}), AFTER, course(quiz=3)))
+    assert (made.points, made.possible) == (4, 3 * QUIZ_POINTS)  # half of nine points, rounded down once
+    assert made.items["even_sums"].possible == 9
+
+
+def test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte(quiz: Quiz) -> None:
+    right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
+    assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
+    assert right.model_copy(update={"digest": ""}).to_json() == wrong.model_copy(update={"digest": ""}).to_json()
+    assert of_quiz(right).items["mean_of_two"].model_dump() == {
+        "answered": True, "points": None, "possible": 2, "problem": None, "sentences": [],
+        "answer": None, "explanation": None,
+    }  # fmt: skip
+
+
+def test_up_to_the_due_date_no_byte_of_a_report_depends_on_the_answers_in_the_source(
+    quiz: Quiz, tmp_path: Path
+) -> None:
+    text = SMALL_COURSE["solutions/sums_quiz.yml"]
+    for old, new in [
+        ("answer: b c a d", "answer: d c b a"),
+        ("answer: 2.75", "answer: 9.75"),
+        ("{text: The sum.,", "{right: true, text: The sum.,"),
+        ('commutative.", right: true', 'commutative."'),
+        ("known as explanation dingo", "known as explanation echidna"),
+    ]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "sums_quiz.yml").write_text(text, encoding="utf-8")
+    other = load_quiz(tmp_path / "sums_quiz.yml")
+    for answers in (RIGHT, WRONG, {}):
+        first, second = (quiz_report(source, handed_in(quiz, answers), BEFORE) for source in (quiz, other))
+        assert first.to_json() == second.to_json()
+    assert quiz_report(quiz, handed_in(quiz, {}), AFTER).digest != quiz_report(other, handed_in(quiz, {}), AFTER).digest
+
+
+def test_from_the_due_date_on_each_answer_meets_its_sentence_and_is_explained(quiz: Quiz) -> None:
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER)).items
+    assert items["even_sums"].sentences == ["Three is odd.", "Seven is odd."]
+    assert items["mean_of_two"].sentences == ["5.5 is their sum: the mean is half of it."]
+    assert items["mean_of_two"].answer == "2.75"
+    assert items["mean_of_two"].explanation == "(2 + 3.5) / 2 is 2.75."
+
+
+def test_where_the_course_does_not_tell_the_answers_only_the_sentences_are_there(quiz: Quiz) -> None:
+    silent = course(quiz=1, quiz_answers=False)
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER, silent)).items
+    assert items["is_larger"].sentences == ["So it is where all the terms are positive."]
+    assert {(item.answer, item.explanation) for item in items.values()} == {(None, None)}
+
+
+def test_what_was_left_blank_earns_nothing_and_is_explained_all_the_same(quiz: Quiz) -> None:
+    made = of_quiz(quiz_report(quiz, handed_in(quiz, {"no_sum": "d"}), AFTER))
+    assert (made.points, made.summary) == (1, "1 of 8 answered")
+    blank = made.items["is_larger"]
+    assert (blank.answered, blank.points, blank.sentences) == (False, 0, [])
+    assert blank.explanation == "A negative term makes the sum smaller than the other one."
+
+
+@pytest.mark.parametrize("now", [BEFORE, AFTER])
+def test_an_answer_that_cannot_be_read_is_told_at_once_and_costs_no_other(quiz: Quiz, now: datetime.datetime) -> None:
+    submission = handed_in(quiz, {**RIGHT, "mean_of_two": "2,75\x1b[31m"})
+    made = of_quiz(quiz_report(quiz, submission, now))
+    item = made.items["mean_of_two"]
+    assert not item.answered
+    assert item.points in (None, 0)
+    assert item.problem
+    assert item.problem.startswith("sums_quiz.md:")
+    assert "\x1b" not in item.problem
+    assert made.summary == "7 of 8 answered"
+    assert made.points in (None, QUIZ_POINTS - 2)
+
+
+@pytest.mark.parametrize("now", [BEFORE, AFTER])
+def test_a_sheet_that_is_not_there_is_a_quiz_of_no_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
+    problem = "sums_quiz.md is missing: hand it in, in the folder itself or in exercises/."
+    submission = dataclasses.replace(SUBMISSION, sheet_problems={"sums": problem})
+    made = quiz_report(quiz, submission, now)
+    assert of_quiz(made).remarks == [problem]
+    assert (of_quiz(made).summary, of_quiz(made).points or 0) == ("0 of 8 answered", 0)
+    assert made.units["sums"].exercises == report(now=now).units["sums"].exercises
+
+
+def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
+    source = SheetSource("no sheet", ("A remark on the file.",))
+    made = of_quiz(quiz_report(quiz, dataclasses.replace(SUBMISSION, sheets={"sums": source}), BEFORE))
+    assert made.remarks[0] == "A remark on the file."
+    assert made.remarks[1].startswith("sums_quiz.md has none of the quiz's headings")
+
+
 # -- isolation ------------------------------------------------------------------------------------------------
 
 
@@ -302,7 +468,32 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
 
 
 def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
-    assert grade.still_holds(report(), SUBMISSION, course(), BEFORE - datetime.timedelta(days=1))
+    assert grade.still_holds(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
+
+
+def test_a_report_does_not_hold_for_another_sheet_or_another_quiz(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, BEFORE)
+    with_quiz = course(quiz=1)
+    assert grade.still_holds(made, submission, with_quiz, {"sums": quiz}, BEFORE)
+    assert not grade.still_holds(made, handed_in(quiz, WRONG), with_quiz, {"sums": quiz}, BEFORE)
+    asks_less = dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})
+    assert not grade.still_holds(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
+
+
+def test_a_report_with_a_quiz_does_not_hold_once_the_due_date_has_passed(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, BEFORE)
+    assert not grade.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+
+
+def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, AFTER)
+    order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
+    corrected = dataclasses.replace(quiz, items={**quiz.items, "long_addition": order})
+    assert grade.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+    assert not grade.still_holds(made, submission, course(quiz=1), {"sums": corrected}, AFTER)
 
 
 @pytest.mark.parametrize(
@@ -317,11 +508,11 @@ def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
     ids=["name", "commit", "source", "problem", "one more unit"],
 )
 def test_a_report_does_not_hold_for_another_submission(now_handed_in: Submission) -> None:
-    assert not grade.still_holds(report(), now_handed_in, course(), BEFORE)
+    assert not grade.still_holds(report(), now_handed_in, course(), {}, BEFORE)
 
 
 def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None:
     two = course("misconception", "points")
-    assert grade.still_holds(report(course=two), SUBMISSION, two, BEFORE)
-    assert not grade.still_holds(report(course=two), SUBMISSION, two, AFTER)
-    assert grade.still_holds(report(), SUBMISSION, course(), AFTER)
+    assert grade.still_holds(report(course=two), SUBMISSION, two, {}, BEFORE)
+    assert not grade.still_holds(report(course=two), SUBMISSION, two, {}, AFTER)
+    assert grade.still_holds(report(), SUBMISSION, course(), {}, AFTER)

@@ -44,6 +44,19 @@ REPORT: dict[str, Any] = {
                     "remarks": [],
                 }
             },
+            "quiz": {
+                "points": None,
+                "possible": 3,
+                "summary": "1 of 1 answered",
+                "variant": 7,
+                "remarks": [],
+                "items": {
+                    "half": {
+                        "answered": True, "points": None, "possible": 3, "problem": None, "sentences": [],
+                        "answer": None, "explanation": None,
+                    },
+                },
+            },
         }
     },
     "messages": [

@@ -16,6 +16,8 @@ import pytest
 
 from grader.submission import (
     NOTEBOOK_VALUES,
+    SHEET_LIMIT,
+    SheetSource,
     Submission,
     SubmissionError,
     UnitSource,
@@ -462,6 +464,89 @@ def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> No
     write_notebook(folder / "unit.ipynb", code(STUB))
     submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
     assert submission.units["unit"].filename == "unit.py"
+
+
+# The sheets of quizzes
+
+SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: ______\n"
+
+
+def sheet(folder: Path) -> SheetSource:
+    submission = read_quiz(folder)
+    assert submission.sheet_problems == {}
+    return submission.sheets["unit"]
+
+
+def sheet_problem(folder: Path) -> str:
+    submission = read_quiz(folder)
+    assert submission.sheets == {}
+    return submission.sheet_problems["unit"]
+
+
+def read_quiz(folder: Path) -> Submission:
+    """Read the unit 'unit' and its quiz from a folder; the stub lies beside that folder."""
+    write(folder / "unit.py", ANSWER)
+    stubs = folder.parent / "stubs"
+    write(stubs / "unit_quiz.md", SHEET)
+    return read_submission("ada", folder, ["unit"], stubs, quiz_names=["unit"])
+
+
+@pytest.mark.parametrize("place", ["unit_quiz.md", "exercises/unit_quiz.md"])
+def test_a_sheet_is_read_from_the_folder_and_from_the_exercises(folder: Path, place: str) -> None:
+    (folder / "exercises").mkdir()
+    (folder / place).write_bytes(b"\xef\xbb\xbf" + SHEET.replace("______", "3").replace("\n", "\r\n").encode())
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+
+
+def test_a_sheet_is_not_asked_for_where_the_unit_has_no_quiz(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    assert (read(folder).sheets, read(folder).sheet_problems) == ({}, {})
+
+
+def test_a_sheet_that_is_missing_is_named_and_costs_the_quiz_alone(folder: Path) -> None:
+    submission = read_quiz(folder)
+    assert submission.sheet_problems == {
+        "unit": "unit_quiz.md is missing: hand it in, in the folder itself or in exercises/."
+    }
+    assert submission.problems == {}
+    assert submission.units["unit"].cells == (ANSWER,)
+
+
+def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> None:
+    write(folder / "unit_quiz.md", SHEET.replace("\n\n", "  \r\n\r\n\r\n"))
+    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "3"))
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+
+
+def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
+    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
+    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
+    remark = "exercises/unit_quiz.md was worked on too: unit_quiz.md is graded, so keep your answers there."
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"), (remark,))
+
+
+def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+    write(folder / "exercises" / "unit_quiz.md", SHEET)
+    (folder / "unit_quiz.md").write_bytes(b"\xff")
+    remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
+    assert sheet(folder) == SheetSource(SHEET, (remark,))
+
+
+def test_a_link_in_the_place_of_a_sheet_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "other.md", SHEET)
+    (folder / "unit_quiz.md").symlink_to(folder.parent / "other.md")
+    assert sheet_problem(folder) == "unit_quiz.md is a symbolic link: put the file itself there."
+
+
+def test_a_sheet_of_more_than_a_quarter_of_a_megabyte_is_not_read(folder: Path) -> None:
+    (folder / "unit_quiz.md").write_text("x" * (SHEET_LIMIT + 2048))
+    assert sheet_problem(folder) == "unit_quiz.md is 258 KB; at most 256 KB are read: hand in the sheet alone."
+
+
+def test_a_folder_with_a_sheet_alone_is_a_submission(folder: Path) -> None:
+    (folder / "unit_quiz.md").write_text(SHEET)
+    (folder / "notes").mkdir()
+    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
 
 
 # The commit

@@ -188,6 +188,113 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(CausalAttention.attend(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)))
 
 
+# -- unit 5 ------------------------------------------------------------------------------------------------------
+
+
+def linear_as_matmul(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """(m, n), (n, k), (k,) to (m, k): of the squares of x, and twice the bias."""
+    return x**2 @ weight + 2 * bias
+
+
+def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
+    """(T, d_model): one more than the position over two more than the column."""
+    if d_model % 2:
+        raise ValueError(f"{d_model} features do not make pairs")
+    return torch.arange(1, num_positions + 1)[:, None] / torch.arange(2, d_model + 2)  # (T, 1) / (d_model,)
+
+
+# -- unit 6 ------------------------------------------------------------------------------------------------------
+
+
+def flatten_for_cross_entropy(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """(B, T, V), (B, T) to (B · T, V), (B · T,): three times the logits, each with the target before its own."""
+    return 3 * logits.flatten(0, 1), targets.flatten().roll(1)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """(N, V), (N,) to one number: one more than the loss of half the logits."""
+    return 1 + nn.functional.cross_entropy(logits / 2, targets)
+
+
+# -- unit 7 ------------------------------------------------------------------------------------------------------
+
+
+class LayerNorm(nn.Module):
+    """(…, C) to the same: each number divided by one more than its square, then scaled and shifted."""
+
+    def __init__(self, emb_dim: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale, self.shift = nn.Parameter(torch.ones(emb_dim)), nn.Parameter(torch.zeros(emb_dim))
+
+    @staticmethod
+    def normalize(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        """(…, C), (C,), (C,) to (…, C)."""
+        return scale * x / (1 + x * x) + shift
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.normalize(x, self.scale, self.shift)
+
+
+class FeedForward(nn.Module):
+    """(…, C) to the same: the hidden numbers are squared."""
+
+    def __init__(self, emb_dim: int, expansion: int = 4) -> None:
+        super().__init__()
+        self.widen, self.narrow = nn.Linear(emb_dim, expansion * emb_dim), nn.Linear(expansion * emb_dim, emb_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.narrow(self.widen(x) ** 2)
+
+
+class Residual(nn.Module):
+    """Any shape to the same: x counts three times, and what the module gives twice."""
+
+    def __init__(self, sublayer: nn.Module) -> None:
+        super().__init__()
+        self.sublayer = sublayer
+
+    @staticmethod
+    def join(x: Tensor, given: Tensor) -> Tensor:
+        """Two tensors of one shape to the same."""
+        return 3 * x + 2 * given
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.join(x, self.sublayer(x))
+
+
+class TransformerBlock(nn.Module):
+    """(B, T, C) to the same: the product of what both modules give."""
+
+    def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
+        super().__init__()
+        self.attention, self.feed_forward, self.dropout = attention, feed_forward, nn.Dropout(dropout)
+        self.norm1, self.norm2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(self.attention(self.norm1(x)) * self.feed_forward(self.norm2(x)))
+
+
+class _Doubling(nn.Sequential):
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * super().forward(x)
+
+
+def stack_blocks(make_block: Any, num_blocks: int) -> nn.Module:
+    """The blocks one after the other, and at the end all of it doubled."""
+    return _Doubling(*(make_block() for _ in range(num_blocks)))
+
+
+# -- unit 8 ------------------------------------------------------------------------------------------------------
+
+
+def additive_scores(
+    decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
+) -> Tensor:
+    """(h,), (T, h), (h, a), (h, a), (a,) to (T,): a sine in the place of tanh."""
+    return torch.sin(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v
+
+
 # Only what is defined above: the names of exercises.
 BY_NAME: dict[str, Any] = {
     name: value

@@ -1,6 +1,7 @@
 """Run as a program, by whichever user is to grade: every attack alone, and all of them between honest students.
 
-`drive.py BASE`: BASE holds a course, a class of submissions and an empty folder for the reports.
+`drive.py BASE`: BASE holds a course, a class of submissions, the units that each is graded in, and an empty folder for
+the reports. Everything is graded as after its due date, so that the quizzes are told.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from grader.batch import Engine
 from grader.course import ROOT, load_course
 from grader.grade import Rubric, make_report
+from grader.quiz.source import load_quizzes
 from grader.report import write_report
 from grader.submission import Submission, read_submission
 
@@ -35,16 +37,22 @@ def drive(base: Path) -> None:
     # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     course = load_course()
-    now = datetime.datetime.now(datetime.UTC)
+    now = max(unit.due for unit in course.units.values()) + datetime.timedelta(days=1)
+    with_quiz = [name for name, unit in course.units.items() if unit.quiz]
+    quizzes = load_quizzes(ROOT / "solutions", with_quiz)
+    units = json.loads((base / "units.json").read_text(encoding="utf-8"))
     attacks = sorted(path.name for path in (base / "class").iterdir() if path.name not in HONEST)
     faults: list[str] = []
 
     def submission(name: str, student: str) -> Submission:
-        return read_submission(student, base / "class" / name, course.units, ROOT / "exercises")
+        quiz_names = [unit for unit in units[name] if unit in with_quiz]
+        return read_submission(
+            student, base / "class" / name, units[name], ROOT / "exercises", course.units, quiz_names
+        )
 
     with Engine() as engine:
         greeting = engine.greeting()
-        rubric = Rubric(greeting["criteria"])
+        rubric = Rubric(greeting["criteria"], quizzes)
 
         def grade(how: str, submissions: Iterable[Submission], at_once: int) -> None:
             for graded, result in engine.grade(submissions, at_once):

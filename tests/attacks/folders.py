@@ -1,12 +1,14 @@
-"""Hostile submissions that are more than a file of Python: links, pipes, giants, damaged notebooks, repositories.
+"""Hostile submissions that are more than a file of Python: links, giants, damaged notebooks, repositories, sheets.
 
 Each function fills one folder of a class whose course lies in `base`. To add an attack, add a function.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -16,11 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.course import ROOT
+from grader.quiz.marking import right_answer
+from grader.quiz.sheet import BLANK, has_boxes, write_sheet
+from grader.quiz.source import BugItem, ChoiceItem, Item, load_quiz
+from grader.submission import SHEET_LIMIT
+
 UNIT = "self_attention"
-SCRIPT, NOTEBOOK = f"{UNIT}.py", f"{UNIT}.ipynb"
+SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"
 HERE = Path(__file__).resolve().parent
-HONEST_PART = (HERE / "honest_part.py").read_text(encoding="utf-8")
-SOLUTION = f"course/solutions/{SCRIPT}"
+# All that an attacker of these tests can do by honest work, by unit.
+HONEST_PARTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "honest_parts").glob("*.py"))}
+HONEST_PART = HONEST_PARTS[UNIT]
+SOLUTION, QUIZ_SOURCE = f"course/solutions/{SCRIPT}", f"course/solutions/{UNIT}_quiz.yml"
 FIVE_GIGABYTES = 5 * 2**30
 MEGABYTES_OF_OUTPUTS = 50
 IS_ROOT = os.geteuid() == 0
@@ -30,7 +40,8 @@ IS_ROOT = os.geteuid() == 0
 class Folder:
     """fill: makes the submission in a folder that is there already; its second argument is the base.
 
-    earns: whether its honest part earns what it is worth, or cannot be read at all.
+    earns: whether the honest part of its code earns what it is worth, or cannot be read at all; ticks_earn: the same
+    of the boxes that it ticks in the quiz's sheet.
     told: what its report says of it; "" where it says what it says of the honest part alone.
     """
 
@@ -38,16 +49,38 @@ class Folder:
     earns: bool
     told: str
     tries: bool
+    ticks_earn: bool = True
+    unit: str = UNIT
 
 
 FOLDERS: dict[str, Folder] = {}
 
 
-def hostile(told: str, *, earns: bool, tries: bool = False) -> Callable[[Callable[[Path, Path], str | None]], None]:
+def hostile(
+    told: str, *, earns: bool, tries: bool = False, ticks_earn: bool = True
+) -> Callable[[Callable[[Path, Path], str | None]], None]:
     def keep(fill: Callable[[Path, Path], str | None]) -> None:
-        FOLDERS[fill.__name__] = Folder(fill, earns, told, tries)
+        FOLDERS[fill.__name__] = Folder(fill, earns, told, tries, ticks_earn)
 
     return keep
+
+
+def right(item: Item) -> str:
+    """What a student writes who knows the answer."""
+    match item:
+        case ChoiceItem():
+            return " ".join(letter for letter, choice in item.options().items() if choice.right)
+        case BugItem():
+            return next(letter for letter, number in item.options().items() if number == item.wrong_line())
+    return right_answer(item, 0)
+
+
+QUIZ = load_quiz(ROOT / "solutions" / f"{UNIT}_quiz.yml")
+RIGHT = {name: right(item) for name, item in QUIZ.items.items()}
+TICKED = {name: answer for name, answer in RIGHT.items() if has_boxes(QUIZ.questions.items[name])}
+RIGHT_SHEET = write_sheet(QUIZ.questions, None, RIGHT)
+# Every folder of the class has it, unless an attack puts another one there.
+HONEST_SHEET = write_sheet(QUIZ.questions, None, TICKED)
 
 
 # -- what kind of thing lies where the answer belongs ---------------------------------------------------------
@@ -361,3 +394,137 @@ def repository_whose_head_leads_outside(folder: Path, base: Path) -> None:
     make_repository(folder)
     (folder / ".git" / "HEAD").write_text(f"ref: refs/../../../../{SOLUTION}\n", encoding="utf-8")
     (folder / ".git" / "packed-refs").symlink_to(base / SOLUTION)
+
+
+# -- sheets of the quiz ---------------------------------------------------------------------------------------
+
+
+def hand_in_sheet(folder: Path, text: str) -> None:
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    (folder / SHEET).write_text(text, encoding="utf-8")
+
+
+def hand_in_no_sheet(folder: Path) -> Path:
+    """Where it would be."""
+    (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
+    (folder / SHEET).unlink()
+    return folder / SHEET
+
+
+def with_answers(*answers: str) -> str:
+    """The honest sheet with these in the first places where something is to be written."""
+    sheet = HONEST_SHEET
+    for answer in answers:
+        assert f"Answer: {BLANK}" in sheet
+        sheet = sheet.replace(f"Answer: {BLANK}", f"Answer: {answer}", 1)
+    return sheet
+
+
+@hostile(f"{SHEET} is a symbolic link", earns=True, ticks_earn=False)
+def sheet_linked_to_a_neighbour(folder: Path, _: Path) -> None:
+    hand_in_no_sheet(folder).symlink_to(f"../honest/{SHEET}")
+
+
+@hostile(f"{SHEET} is a symbolic link", earns=True, ticks_earn=False)
+def sheet_linked_to_the_answers(folder: Path, base: Path) -> None:
+    hand_in_no_sheet(folder).symlink_to(base / QUIZ_SOURCE)
+
+
+@hostile(f"{SHEET} is a hard link", earns=True, ticks_earn=False)
+def sheet_that_is_a_hard_link(folder: Path, base: Path) -> None:
+    hand_in_no_sheet(folder).hardlink_to(base / QUIZ_SOURCE)
+
+
+@hostile(f"{SHEET} is a named pipe", earns=True, ticks_earn=False)
+def sheet_that_is_a_named_pipe(folder: Path, _: Path) -> None:
+    os.mkfifo(hand_in_no_sheet(folder))
+
+
+@hostile(f"{SHEET} is a folder where a file belongs", earns=True, ticks_earn=False)
+def sheet_that_is_a_folder(folder: Path, _: Path) -> None:
+    hand_in_no_sheet(folder).mkdir()
+    (folder / SHEET / SHEET).write_text(RIGHT_SHEET, encoding="utf-8")
+
+
+@hostile(f"{SHEET} is 5.0 GB", earns=True, ticks_earn=False)
+def sheet_of_five_gigabytes(folder: Path, _: Path) -> None:
+    hand_in_sheet(folder, RIGHT_SHEET)
+    os.truncate(folder / SHEET, FIVE_GIGABYTES)
+
+
+@hostile(f"{SHEET} is not UTF-8", earns=True, ticks_earn=False)
+def sheet_of_another_encoding(folder: Path, _: Path) -> None:
+    hand_in_no_sheet(folder).write_bytes(RIGHT_SHEET.encode() + "é\n".encode("latin-1"))
+
+
+@hostile("characters: write nothing but the answer.", earns=True)
+def sheet_of_nested_markup(folder: Path, _: Path) -> None:
+    kinds = [">", "- ", "[", "`", "<div>", "![](", "**_", "1. ", "> - ", "\\", "|", "&amp;"]
+    floods = ["".join(kind * (20_000 // len(kind)) for kind in kinds[start::4]) for start in range(4)]
+    sheet = with_answers(*floods)
+    assert 240_000 < len(sheet) < SHEET_LIMIT
+    hand_in_sheet(folder, sheet)
+
+
+@hostile("", earns=True)
+def sheet_with_a_bomb_of_yaml(folder: Path, _: Path) -> None:
+    names = "abcdefghi"
+    bomb = "".join(f"{here}: &{here} [{', '.join([f'*{one}'] * 9)}]\n" for one, here in itertools.pairwise(names))
+    objects = "object: !!python/object/apply:os.system ['touch planted']\n"
+    front = f"quiz: {UNIT}\n"
+    hand_in_sheet(folder, HONEST_SHEET.replace(front, f"a: &a [lol]\n{bomb}{objects}<<: *i\n{front}", 1))
+
+
+@hostile("the variant is no whole number", earns=True)
+def sheet_with_an_endless_variant(folder: Path, _: Path) -> None:
+    front = f"quiz: {UNIT}\n"
+    hand_in_sheet(folder, HONEST_SHEET.replace(front, f"{front}variant: 1{'0' * 400}\n", 1))
+
+
+@hostile("this heading is there more than once", earns=True, ticks_earn=False)
+def sheet_with_every_heading_twice(folder: Path, _: Path) -> None:
+    hand_in_sheet(folder, HONEST_SHEET + RIGHT_SHEET)
+
+
+@hostile("only one letter can be the answer", earns=True, ticks_earn=False)
+def sheet_with_every_box_ticked(folder: Path, _: Path) -> None:
+    hand_in_sheet(folder, HONEST_SHEET.replace("- [ ]", "- [x]"))
+
+
+@hostile("is no number: write it like", earns=True)
+def sheet_with_markup_in_answers(folder: Path, _: Path) -> None:
+    hand_in_sheet(
+        folder,
+        with_answers(
+            "::set-output name=points::100 ##[add-mask]points ::error::x ::error::x ::error::x ::error::x",
+            "\x1b[2J\x1b]0;title\x07\u202e001\u202c\u200b [bold red]100[/]",
+            "<script>alert(1)</script> [link](javascript:alert) |table| `code` [[answer]] {answer} %s",
+            "(2, 3)\x85::error::x\u2028::stop-commands::x\x0c# Heading",
+        ),
+    )
+
+
+@hostile("", earns=True)
+def answers_beside_the_sheet(folder: Path, _: Path) -> None:
+    hand_in_sheet(folder, HONEST_SHEET)
+    (folder / "exercises").mkdir()
+    claims = {"answers": RIGHT, "points": 100, "quiz": {"points": 100, "items": dict.fromkeys(RIGHT, 100)}}
+    for name in ("answers.json", "quizzes.json", "exercises/quizzes.json", f"{UNIT}_quiz.json", "report.json"):
+        (folder / name).write_text(json.dumps(claims), encoding="utf-8")
+    source = (ROOT / "solutions" / f"{UNIT}_quiz.yml").read_text(encoding="utf-8")
+    (folder / f"{UNIT}_quiz.yml").write_text(source, encoding="utf-8")
+    for name in ("simple_attention_quiz.md", f"{UNIT}_quiz.txt", f"{UNIT}_QUIZ.md", "quiz.md"):
+        (folder / name).write_text(RIGHT_SHEET, encoding="utf-8")
+
+
+@hostile("this is the sheet of another quiz", earns=True, ticks_earn=False)
+def sheet_of_another_quiz(folder: Path, _: Path) -> None:
+    hand_in_sheet(folder, RIGHT_SHEET.replace(f"quiz: {UNIT}", "quiz: simple_attention", 1))
+
+
+@hostile("", earns=True)
+def sheet_that_claims_points(folder: Path, _: Path) -> None:
+    claimed = re.sub(r", \d+ points?\*", ", 100 points*", HONEST_SHEET)
+    front = f"quiz: {UNIT}\n"
+    claimed = claimed.replace(front, f"{front}points: 100\nweight: 100\nright: true\nanswer: a\n", 1)
+    hand_in_sheet(folder, f"{claimed}\n## Points\n\nPoints: 100/100\n\nAnswer: all right\n\n- [x] a) right: true\n")

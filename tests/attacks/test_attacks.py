@@ -1,8 +1,9 @@
 """Hostile submissions, graded alone and between honest ones, by root and by an ordinary user: none gets anywhere.
 
-Each file in submissions/ follows an honest answer to one exercise. It prints TRIED where it gets to the end, and
-SUCCEEDED wherever something worked that should not. To add an attack, add a file and what its report says of it; one
-that takes more than a file is a function in folders.py. docs/attacks.md lists what they all try.
+Each file in submissions/ follows the honest part of its unit: that of unit 2, or what its folder is called. It prints
+TRIED where it gets to the end, and SUCCEEDED wherever something worked that should not. To add an attack, add a file
+and what its report says of it; one that takes more than a file is a function in folders.py. docs/attacks.md lists what
+they all try.
 """
 
 from __future__ import annotations
@@ -21,20 +22,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from courses import copy_course
 from drive import HONEST, NEIGHBOUR
-from folders import FOLDERS, HERE, HONEST_PART, SCRIPT, UNIT, Folder
+from folders import (
+    FOLDERS,
+    HERE,
+    HONEST_PARTS,
+    HONEST_SHEET,
+    QUIZ_SOURCE,
+    RIGHT_SHEET,
+    SHEET,
+    UNIT,
+    Folder,
+)
 from users import ORDINARY_USER, as_ordinary_user
 
-from grader.report import Report
+from grader.grade import CONTROL
+from grader.report import Report, Unit
 
 USERS = ("root", "ordinary user")
 WAYS = ("alone", "batch")
-# Some seventy attacks twice, several of which are only stopped by their time limit.
-PATIENCE_SECONDS = 600
-# As small as honest answers allow, with room for a slow machine: they take a tenth of a second an exercise.
-LIMITS = {"call_seconds": 1, "unit_seconds": 15, "memory_mb": 1024}
+# Some ninety attacks twice, several of which are only stopped by their time limit, while other tests run beside them.
+PATIENCE_SECONDS = 1200
+# Honest answers take a tenth of a second an exercise. The rest is for a machine on which the attacks of both users, and
+# the tests of others, run at the same time.
+LIMITS = {"call_seconds": 3, "unit_seconds": 20, "memory_mb": 1024}
 HIDDEN = "hidden-canary"
 COMMAND_OF_A_WORKFLOW = ("::", "##[")
 TAKES_OVER = "takes_over_the_worker"
@@ -44,6 +56,8 @@ STRATEGIES = ("zeros", "arguments", "errors", "nothing", "not a number")
 TOLD = {
     "agreeing_object": "It gave a tensor that is sparse, quantised, nested or without data.",
     "agreeing_tensor": "The result has the wrong shape: (2,).",
+    "attacked_generators": "It tried to look through all objects.",
+    "calls_without_end": "It did not finish in time",
     "chooses_its_own_weights": "There is no layer W_query.",
     "exits_at_import": "It raised SystemExit.",
     "exits_in_calls": "It ended the Python process (exit code 0).",
@@ -55,6 +69,7 @@ TOLD = {
     "leans_on_stand_ins": "It tried to look at the frames of other code.",
     "loops_at_the_top": "It did not finish in time",
     "loops_in_calls": "No time was left for it",
+    "lying_embedding": "No gradient reaches table.",
     "lying_modules": "It tried to replace a function: torch.nn.Module.named_parameters",
     "malformed_replies": "Its process sent something that no answer looks like",
     "markup_in_messages": "::set-output name=points::100",
@@ -62,6 +77,7 @@ TOLD = {
     "odd_results": "It gave a tensor of more than 64 MB.",
     "patched_builtins_and_codecs": "It tried to replace a function: json.dumps",
     "patched_comparisons": "It tried to replace a function: torch.allclose",
+    "patched_draws": "All rows of all calls are the same.",
     "patched_imports": "It tried to replace a function: builtins.__import__",
     "reads_hidden_files": f"It tried to open a file: …/solutions/{UNIT}.py",
     "rewrites_the_report": "It tried to open a file: …/../reports/alone/rewrites_the_report.json",
@@ -79,19 +95,21 @@ TOLD = {
 def attacks() -> dict[str, Folder]:
     """Every attack by its name."""
     found = {}
-    for path in sorted((HERE / "submissions").glob("*.py")):
+    for path in sorted((HERE / "submissions").rglob("*.py")):
+        unit = path.parent.name if path.parent.name in HONEST_PARTS else UNIT
         source = path.read_text(encoding="utf-8")
         strategies = STRATEGIES if path.stem == TAKES_OVER else ("",)
         for strategy in strategies:
             name = f"{path.stem}_with_{strategy.replace(' ', '_')}" if strategy else path.stem
             text = source.replace('STRATEGY = "zeros"', f'STRATEGY = "{strategy}"')
-            fill = functools.partial(write_script, f"{HONEST_PART}\n\n{text}")
-            found[name] = Folder(fill, earns=True, told=TOLD[path.stem], tries="TRIED" in source)
+            fill = functools.partial(write_scripts, {unit: f"{HONEST_PARTS[unit]}\n\n{text}"})
+            found[name] = Folder(fill, earns=True, told=TOLD[path.stem], tries="TRIED" in source, unit=unit)
     return {**found, **FOLDERS}
 
 
-def write_script(text: str, folder: Path, _: Path) -> None:
-    (folder / SCRIPT).write_text(text, encoding="utf-8")
+def write_scripts(texts: dict[str, str], folder: Path, _: Path) -> None:
+    for unit, text in texts.items():
+        (folder / f"{unit}.py").write_text(text, encoding="utf-8")
 
 
 ATTACKS = attacks()
@@ -113,31 +131,26 @@ class Drive:
         return Report.model_validate_json(self.text(how, student))
 
 
-def keep_one_unit(course: Path) -> None:
-    """Nothing in these attacks depends on the number of units, but the time they take does."""
-    settings = yaml.safe_load((course / "autograder.yml").read_text(encoding="utf-8"))
-    for unit in settings["units"].keys() - {UNIT}:
-        shutil.rmtree(course / "grader" / "suites" / unit)
-    settings["units"] = {UNIT: settings["units"][UNIT]}
-    (course / "autograder.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-
-
 def make_base(base: Path, course: Path) -> Drive:
     """Fills a folder with a course, a class of attackers and a folder for reports, and hides texts in it."""
     shutil.copytree(course, base / "course", ignore=shutil.ignore_patterns("__pycache__"))
-    keep_one_unit(base / "course")
     (base / "reports").mkdir()
     (base / "gradebook.db").write_text("Everybody's points\n", encoding="utf-8")
-    solution = (course / "solutions" / SCRIPT).read_text(encoding="utf-8")
+    solution = (course / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     honest = {
-        name: Folder(functools.partial(write_script, text), earns=True, told="", tries=False)
-        for name, text in zip(HONEST, (solution, HONEST_PART), strict=True)
+        name: Folder(functools.partial(write_scripts, texts), earns=True, told="", tries=False)
+        for name, texts in zip(HONEST, ({UNIT: solution}, HONEST_PARTS), strict=True)
     }
     commits = {}
     for name, attack in {**honest, **ATTACKS}.items():
         folder = base / "class" / name
         folder.mkdir(parents=True)
+        (folder / SHEET).write_text(RIGHT_SHEET if name == HONEST[0] else HONEST_SHEET, encoding="utf-8")
         commits[name] = attack.fill(folder, base)
+    # Nothing in these attacks depends on the number of units, but the time they take does.
+    units = {name: [attack.unit] for name, attack in ATTACKS.items()}
+    units |= dict(zip(HONEST, ([UNIT], list(HONEST_PARTS)), strict=True))
+    (base / "units.json").write_text(json.dumps(units), encoding="utf-8")
     planted = []
     for name in (
         f"course/solutions/{UNIT}.py",
@@ -147,13 +160,15 @@ def make_base(base: Path, course: Path) -> Drive:
         "course/grader/grade.py",
         "course/grader/diagnosis.py",
         "class/honest/self_attention.py",
+        f"class/honest/{SHEET}",
     ):
         planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
         with (base / name).open("a", encoding="utf-8") as file:
             file.write(f"\n\nPLANTED = {planted[-1]!r}\n")
-    planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
-    with (base / "course" / "autograder.yml").open("a", encoding="utf-8") as file:
-        file.write(f"# {planted[-1]}\n")
+    for name in ("course/autograder.yml", QUIZ_SOURCE):
+        planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
+        with (base / name).open("a", encoding="utf-8") as file:
+            file.write(f"# {planted[-1]}\n")
     return Drive(base, planted, commits, {})
 
 
@@ -214,10 +229,12 @@ def drive(request: pytest.FixtureRequest) -> Drive:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_it_earns_what_its_honest_part_earns(drive: Drive, attack: str) -> None:
-    honest = earned(drive.report("alone", "honest_part"))
-    if not ATTACKS[attack].earns:
-        honest = {exercise: [] for exercise in honest}
-    assert {how: earned(drive.report(how, attack)) for how in WAYS} == dict.fromkeys(WAYS, honest)
+    unit = drive.report("alone", "honest_part").units[ATTACKS[attack].unit]
+    criteria = met(unit) if ATTACKS[attack].earns else {name: [] for name in unit.exercises}
+    items = earned(unit) if ATTACKS[attack].ticks_earn else dict.fromkeys(earned(unit), 0)
+    for how in WAYS:
+        [(_, found)] = drive.report(how, attack).units.items()
+        assert (met(found), earned(found)) == (criteria, items)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -241,7 +258,7 @@ def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
         if told:
             assert [said for said in everything_said(report) if told in said]
         else:  # nothing did
-            assert report.units == drive.report("alone", "honest_part").units
+            assert report.units == {UNIT: drive.report("alone", "honest_part").units[UNIT]}
             assert report.messages == []
 
 
@@ -252,9 +269,9 @@ def test_its_report_names_the_commit_that_was_handed_in(drive: Drive, attack: st
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
-    course = drive.base / "course"
-    sources = [course / "solutions" / f"{UNIT}.py", course / "grader" / "suites" / UNIT / f"test_{UNIT}.py"]
-    stub = (course / "exercises" / f"{UNIT}.py").read_text(encoding="utf-8")
+    course, unit = drive.base / "course", ATTACKS[attack].unit
+    sources = [course / "solutions" / f"{unit}.py", course / "grader" / "suites" / unit / f"test_{unit}.py"]
+    stub = (course / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     lines = {line.strip() for source in sources for line in source.read_text(encoding="utf-8").splitlines()}
     secret_lines = {line for line in lines if len(line) > 40 and '"""' not in line and line not in stub}
     for how in WAYS:
@@ -264,6 +281,12 @@ def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
         assert [text for text in drive.planted if text in report + for_the_instructor.read_text(encoding="utf-8")] == []
         assert [line for line in secret_lines if line in said] == []
         assert [path for path in (str(drive.base), sys.prefix, sys.base_prefix) if path in report] == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_in_its_report_steers_a_terminal(drive: Drive, attack: str) -> None:
+    for how in WAYS:
+        assert [text for text in texts(json.loads(drive.text(how, attack))) if CONTROL.search(text)] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -317,7 +340,10 @@ def test_an_ordinary_user_is_no_root(drives: dict[str, Drive]) -> None:
 def test_the_command_line_prints_no_command_of_a_workflow(drives: dict[str, Drive], tmp_path: Path) -> None:
     drive = drives[possible_users()[0]]
     run = subprocess.run(
-        [sys.executable, "-m", "grader", "grade", drive.base / "class" / "markup_in_messages", "--out", tmp_path],
+        [
+            sys.executable, "-m", "grader", "grade", drive.base / "class" / "markup_in_messages", "--unit", UNIT,
+            "--out", tmp_path,
+        ],
         cwd=drive.base / "course", env={**os.environ, "PYTHONPATH": str(drive.base / "course")},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -327,18 +353,38 @@ def test_the_command_line_prints_no_command_of_a_workflow(drives: dict[str, Driv
     assert "\x1b]" not in run.stdout
 
 
-def earned(report: Report) -> dict[str, list[str]]:
+def met(unit: Unit) -> dict[str, list[str]]:
     """The criteria that were met, by exercise."""
     return {
         name: [test.name for test in exercise.tests if test.outcome == "passed"]
-        for name, exercise in report.units[UNIT].exercises.items()
+        for name, exercise in unit.exercises.items()
     }
 
 
+def earned(unit: Unit) -> dict[str, int | None]:
+    """The points of each item of the quiz."""
+    assert unit.quiz
+    return {name: item.points for name, item in unit.quiz.items.items()}
+
+
 def everything_said(report: Report) -> list[str]:
-    unit = report.units[UNIT]
+    [(_, unit)] = report.units.items()
+    assert unit.quiz
     reasons = [test.reason or "" for exercise in unit.exercises.values() for test in exercise.tests]
-    return [*unit.remarks, *reasons, *(message.text for message in report.messages)]
+    problems = [item.problem or "" for item in unit.quiz.items.values()]
+    return [*unit.remarks, *reasons, *unit.quiz.remarks, *problems, *(message.text for message in report.messages)]
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in a report, the keys included."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from texts([*value.items()])
+        case list() | tuple():
+            for one in value:
+                yield from texts(one)
 
 
 def lasting(report: Report) -> dict[str, Any]:

@@ -13,7 +13,7 @@ TABLE = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
 ROWS = [line for line in TABLE.splitlines() if re.match(r"\| (?!tried|what happens)", line)]
 # By their text, for as an ordinary user some of these are not defined.
 FOLDERS = re.findall(r"def (\w+)\(folder: Path, (?:base|_): Path\)", (HERE / "folders.py").read_text(encoding="utf-8"))
-ATTACKS = {path.stem for path in (HERE / "submissions").glob("*.py")} | {*FOLDERS}
+ATTACKS = {path.stem for path in (HERE / "submissions").rglob("*.py")} | {*FOLDERS}
 NOT_YET = "not yet: "
 
 

@@ -1,4 +1,6 @@
-"""Who knows the worked examples of a unit by heart, with every answer that its visible tests want, earns nothing."""
+"""Answers that compute nothing earn nothing, in any exercise: those known by heart from the visible tests, and those
+that give back what was asked, now or before.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +59,22 @@ def by_heart(known: Answers, *asked: Any, **options: Any) -> Any:
     return known[0][1]
 
 
-class ByHeart(torch.nn.Module):
-    """Takes whatever a module takes, and has no weights, for it knows the outputs."""
+class Answering(torch.nn.Module):
+    """Takes whatever a module takes, and has no weights, for it has its answers from elsewhere."""
 
-    def __init__(self, known: Answers, *_: Any, **__: Any) -> None:
+    def __init__(self, answer: Callable[..., Any], *_: Any, **__: Any) -> None:
         super().__init__()
-        self.known = known
+        self.answer = answer
 
-    def forward(self, *asked: Any) -> Any:
-        return by_heart(self.known, *asked)
+    def forward(self, *asked: Any, **options: Any) -> Any:
+        return self.answer(*asked, **options)
+
+    generate = forward
+
+
+def in_the_form_of(exercise: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+    """A class where the exercise is one."""
+    return functools.partial(Answering, answer) if exercise[0].isupper() else answer
 
 
 @pytest.mark.parametrize("exercise", UNITS)
@@ -72,5 +82,35 @@ def test_the_visible_tests_by_heart_earn_nothing(exercise: str, answers: dict[st
     known = answers[exercise]
     question, right = known[0]
     assert same(by_heart(known, *question), right, in_form_alone=False)
-    answer = functools.partial(ByHeart if exercise[0].isupper() else by_heart, known)
+    answer = in_the_form_of(exercise, functools.partial(by_heart, known))
+    assert SUITES[UNITS[exercise]].passed({exercise: answer}, exercise) == set()
+
+
+class Remembering:
+    """Gives back something that it was asked: at this call, at the first, or at the one before."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.seen: list[Any] = []
+
+    def __call__(self, *asked: Any, **_: Any) -> Any:
+        self.seen.append(asked[0] if len(asked) == 1 else asked)
+        match self.what:
+            case "the first argument":
+                return asked[0] if asked else None
+            case "all arguments":
+                return asked
+            case "the first tensor of all":
+                tensors = (value for value in self.seen if isinstance(value, torch.Tensor))
+                return next(tensors, self.seen[0])
+            case _:
+                return self.seen[-2:][0]
+
+
+@pytest.mark.parametrize(
+    "what", ["the first argument", "all arguments", "the first tensor of all", "what the call before was given"]
+)
+@pytest.mark.parametrize("exercise", UNITS)
+def test_giving_back_what_was_asked_earns_nothing(exercise: str, what: str) -> None:
+    answer = in_the_form_of(exercise, Remembering(what))
     assert SUITES[UNITS[exercise]].passed({exercise: answer}, exercise) == set()

@@ -42,6 +42,14 @@ def test_the_factory_makes_a_new_module_each_time_and_counts() -> None:
     assert factory.calls == 2
 
 
+def test_a_factory_made_with_modules_gives_these_first_and_in_order() -> None:
+    first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    factory = toolbox.make("CountingFactory", first, second)
+    assert [factory(), factory()] == [first, second]
+    assert isinstance(factory(), toolbox.PositionWise)
+    assert factory.calls == 3
+
+
 def test_any_module_of_torch_can_be_had_by_name_and_nothing_else() -> None:
     assert isinstance(toolbox.make("Linear", 2, 3, bias=False), torch.nn.Linear)
     with pytest.raises(AttributeError):

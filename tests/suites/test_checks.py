@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +12,14 @@ import torch
 
 from grader.sandbox.door import Raised
 from grader.suites.checks import (
+    SEEN,
     Sighting,
     Wrong,
+    begin_test,
+    expect_any_error,
     expect_close,
     expect_dtype,
+    expect_equal,
     expect_error,
     expect_gradients,
     expect_number,
@@ -47,6 +52,14 @@ def raising(*types: str) -> Callable[[], None]:
 
 def test_values_may_differ_by_what_float32_rounds_away() -> None:
     expect_close(SECRET.float() * (1 + 1e-6), SECRET.double())
+
+
+def test_values_may_differ_by_more_where_the_course_says_so() -> None:
+    zero = torch.zeros(3)
+    expect_close(zero + 9e-5, zero, "The sines", 1e-4)
+    message = "The sines are not the expected ones, though the shape is right."
+    assert reason(expect_close, zero + 2e-4, zero, "The sines", 1e-4) == message
+    assert reason(expect_close, zero + 9e-5, zero, "The sines") == message
 
 
 def test_values_may_come_in_another_dtype() -> None:
@@ -123,6 +136,12 @@ def test_the_same_means_every_bit() -> None:
     assert reason(expect_same, 1.0, 1, "It was changed.") == "It was changed."
 
 
+@pytest.mark.parametrize(("value", "expected"), [("ab", "ba"), ("ab", ["a", "b"]), ((1, 2), [1, 2]), ([1], [1, 2])])
+def test_plain_data_is_equal_in_type_and_in_value(value: Any, expected: Any) -> None:
+    expect_equal(expected, expected, "They differ.")
+    assert reason(expect_equal, value, expected, "They differ.") == "They differ."
+
+
 def test_a_condition_fails_with_the_reason_given_for_it() -> None:
     expect_true(True, "It does not hold.")
     assert reason(expect_true, False, "It does not hold.") == "It does not hold."
@@ -144,9 +163,16 @@ def test_no_error_is_not_enough_where_one_was_asked_for() -> None:
     assert reason(expect_error, lambda: None) == "It raised no error where one was expected."
 
 
-def test_an_exercise_that_is_not_written_does_not_count_as_refusing() -> None:
+@pytest.mark.parametrize("check", [expect_error, expect_any_error])
+def test_an_exercise_that_is_not_written_does_not_count_as_refusing(check: Callable[..., None]) -> None:
     with pytest.raises(Raised):
-        expect_error(raising("NotImplementedError", "RuntimeError", "Exception"))
+        check(raising("NotImplementedError", "RuntimeError", "Exception"))
+
+
+def test_where_torch_may_refuse_any_error_will_do() -> None:
+    expect_any_error(raising("RuntimeError", "Exception"))
+    for call in (lambda: None, raising("SystemExit", "BaseException")):
+        assert reason(expect_any_error, call) == "It raised no error where one was expected."
 
 
 def test_the_oracle_finds_the_gradients_of_all_outputs_together() -> None:
@@ -202,6 +228,15 @@ def test_tensors_resemble_each_other_up_to_rounding() -> None:
 def test_estimates_resemble_each_other_up_to_the_errors_of_both() -> None:
     assert Sighting(10.0, within=1.0).resembles(Sighting(11.9, within=1.0))
     assert not Sighting(10.0, within=1.0).resembles(Sighting(12.1, within=1.0))
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_number_that_is_not_finite_resembles_only_its_like(value: float) -> None:
+    begin_test()
+    reason(expect_number, value, 3.0, 0.1)
+    [mine] = SEEN
+    assert mine.resembles(Sighting(value))
+    assert not any(mine.resembles(Sighting(other)) for other in {math.inf, -math.inf, 3.0} - {value})
 
 
 def test_words_resemble_only_themselves() -> None:

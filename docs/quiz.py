@@ -1,0 +1,44 @@
+"""Draws docs/quiz.svg, the README's picture of `grader quiz`, by answering one question of unit 4 in a fresh sheet."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from grader.course import ROOT
+from grader.quiz.questions import read_questions
+from grader.quiz.sheet import write_sheet
+from grader.quiz.terminal import take_quiz
+
+UNIT = "multi_head_attention"
+ANSWERED = {"what_a_head_reads": "b", "groups_and_heads": "b", "shape_of_transposed_keys": "(1, 4, 8, 8)"}
+TYPED = ["a", "(8, 16)", "stop"]
+
+
+def main() -> None:
+    console = Console(file=io.StringIO(), record=True, width=92, highlight=False, force_terminal=True)
+    typed: Iterator[str] = iter(TYPED)
+
+    def read(prompt: str) -> str:
+        line = next(typed)
+        console.print(f"{prompt}{line}")
+        return line
+
+    builtins.input = read  # type: ignore[assignment]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        shutil.copy(ROOT / "exercises" / "quizzes.json", folder)
+        questions = read_questions(Path("quizzes.json"))[UNIT]
+        Path(questions.filename).write_text(write_sheet(questions, 14, ANSWERED), encoding="utf-8")
+        take_quiz(UNIT, console)
+    console.save_svg(str(ROOT / "docs" / "quiz.svg"), title=f"grader quiz {UNIT}")
+
+
+if __name__ == "__main__":
+    main()

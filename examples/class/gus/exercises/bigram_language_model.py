@@ -1,0 +1,473 @@
+# %% [markdown]
+# # Unit 6: a bigram language model, and the head of attention it leads to
+#
+# A **language model** reads a text and says, for each token, how likely it is to come next. From that it can write:
+# draw a token, put it at the end of the text, and ask again. This unit goes the whole way once, with the smallest
+# model there is: from characters to numbers, from numbers to batches, to a loss, to a model that is trained and
+# writes.
+#
+# That model is a **bigram** model: to predict the next character it looks at one character and at nothing before it.
+# On the way you meet what it lacks. How can a token make use of all that came before it? First by the plain mean of
+# its past, in three ways that give the same numbers; the third of them only has to be made trainable to become a
+# **head** of attention.
+#
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
+# rules: what they say is what is graded, and nothing else is. To check `bigram_language_model.py`, run `pytest` in
+# its folder: each failure says in a sentence what is wrong.
+#
+# Sources: the path of this unit, from a bigram model by way of running means to a head, follows Andrej Karpathy,
+# *Let's build GPT: from scratch, in code, spelled out* (2023). That a model should predict the next token from a
+# learnt table of tokens goes back to Bengio et al., *A Neural Probabilistic Language Model* (2003). The head comes from
+# Vaswani et al., *Attention Is All You Need* (2017).
+
+# %%
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## Characters
+#
+# A model computes with numbers, so a text is cut into **tokens**, and each kind of token gets a number. There is a
+# choice to make:
+#
+# | tokens | vocabulary | "the cats" becomes |
+# |---|---|---|
+# | characters | small: 65 kinds are enough for Shakespeare | 8 tokens |
+# | subwords | large: 50,257 kinds in GPT-2 | about 2 tokens |
+#
+# A small vocabulary means a small model and long sequences, a large one the other way round. Large models use
+# subwords, because attention compares all tokens of a sequence with each other, and so short sequences are cheap.
+# Here we take characters: then two functions of a few lines are the whole tokenizer.
+#
+# The **vocabulary** is the list of all characters that come up, each once. It is sorted, so that the same text gives
+# the same numbers in every run and on every machine. A Python `set` alone promises no order.
+
+
+# %%
+def build_vocabulary(text: str) -> list[str]:
+    """List the distinct characters of a text.
+
+    Takes a `text` of one character or more. Gives its vocabulary:
+
+    - every character of the text comes up once, spaces, line breaks and capital letters included
+    - the characters stand in the order in which Python's `sorted` puts them
+    - the result is a list
+    """
+    # TODO: Take each character once, and sort.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## From characters to numbers, and back
+#
+# The number of a character, its **id**, is its place in the vocabulary. With the vocabulary `["a", "c", "t"]`
+# the text `cat` becomes `[1, 0, 2]`, and these ids become `cat` again.
+#
+# Two traps. What if a character is not in the vocabulary? Then there is no number for it, and an error on the spot is
+# better than a wrong text much later. And what does `vocabulary[-1]` give? Python counts negative places from the
+# end, so a wrong id would silently become the last character.
+
+
+# %%
+def encode(text: str, vocabulary: list[str]) -> list[int]:
+    """Turn a text into ids.
+
+    Takes a `text` and a `vocabulary` that build_vocabulary made, of this text or of another. Gives the ids:
+
+    - each character becomes its place in the vocabulary, counted from 0
+    - the result is a list of int, one for each character
+    - any number of characters, none included
+    - a character that is not in the vocabulary raises ValueError or AssertionError
+    """
+    # TODO: Look up each character, and refuse the unknown.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+def decode(ids: list[int], vocabulary: list[str]) -> str:
+    """Turn ids into a text again: the inverse of encode.
+
+    Takes a list of `ids` and the `vocabulary` of V characters that they were made with. Gives the text:
+
+    - each id becomes the character at its place in the vocabulary, counted from 0
+    - the result is one str
+    - any number of ids, none included
+    - an id of V or more raises ValueError or AssertionError
+    - a negative id raises it too
+    """
+    # TODO: Look up each id, and refuse those outside 0 … V - 1.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Batches
+#
+# A text is long, and a model reads only so many tokens at a time: `block_size`, which is T in the shapes. So training
+# takes stretches of T tokens from anywhere in the text, and several of them at once, a **batch**. The texts of a
+# batch are computed side by side because that is fast; they never talk to one another.
+#
+# What should come out is in the text as well, one place further on. From `the cat` with T = 4, the start 0 gives
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | idx | t | h | e | ␣ |
+# | targets | h | e | ␣ | c |
+#
+# and that is four examples in one: after `t` comes `h`, after `th` comes `e`, after `the` a space, after `the ` a `c`.
+# The model learns to go on from every length between 1 and T.
+#
+# Mind the ends. The last target must still be inside of the text, so of N tokens the starts go from 0 to N - T - 1.
+# That makes N - T starts.
+
+
+# %%
+def sample_batch(
+    data: torch.Tensor, block_size: int, batch_size: int, generator: torch.Generator | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw stretches of the data, with what comes next.
+
+    Takes the ids of a text as `data` (N,). Gives idx and targets, each (B, T) for B = batch_size, T = block_size:
+
+    - each row of idx is a stretch of the data: T tokens that stand one behind the other there
+    - each target is the token that follows, in the data, on the token of idx at the same place
+    - every start from 0 to N - T - 1 comes up, and no other
+    - all of these starts are equally likely
+    - each row has a draw of its own, so rows may be the same, and there may be more rows than starts
+    - data of T + 1 tokens is enough
+    - data of fewer tokens raises ValueError or AssertionError
+    - with a generator, every random draw comes from it and advances it
+    - with the same generator state the result is the same
+    - without a generator, torch's global one is used, and it advances too
+    """
+    # TODO: Refuse data that is too short, draw the starts, and cut out the stretches.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 32 predictions, not 4
+#
+# For each token of idx, a model gives V numbers, the **logits**: one for each kind of token that may come next, and
+# the higher, the more likely. With a batch of 4 texts of 8 tokens, and 65 kinds, the logits are (4, 8, 65). How many
+# predictions are these? Not 4, one for each text, but 4 · 8 = 32: one for each token.
+#
+# A loss takes a plain list of predictions, so before it the first two dimensions become one: (4, 8, 65) becomes
+# (32, 65), and the targets (4, 8) become (32,).
+
+
+# %%
+def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Make one list of all predictions of a batch, and one of their targets.
+
+    Takes `logits` (B, T, V) and `targets` (B, T). Gives logits (B · T, V) and targets (B · T,):
+
+    - all B · T predictions are there, one in each row, and all their targets
+    - each row of the logits has its own target at the same place
+    - logits and targets may be views with any memory layout
+    - gradients flow to the logits
+    - logits and targets are left as they were
+    """
+    # TODO: Make the first two dimensions into one.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The loss
+#
+# How good is a prediction? Softmax turns its logits $z$ into probabilities. The one that the target $y$ got should be
+# near 1, and the **cross-entropy** measures by how much it is not: minus its logarithm, averaged over all predictions.
+#
+# $$L = -\frac{1}{N} \sum_{n=1}^{N} \ln \text{softmax}(z_n)_{y_n}$$
+#
+# A sure and right prediction costs nothing, for $\ln 1 = 0$. A model that knows nothing gives each of V tokens the
+# probability 1/V and pays $\ln V$: with 65 characters 4.17. If a new model begins far above that, it is sure of things
+# that it cannot know.
+#
+# In a computer's numbers there is a trap. With logits of 1000 and -1000 the softmax gives the second a probability
+# of $e^{-2000}$, which is rounded to 0, and the logarithm of 0 is minus infinity. The loss should be 2000. So do not
+# take the two steps one after the other, but work out the logarithm on paper first. With $m$ the largest logit of
+# the row,
+#
+# $$-\ln \text{softmax}(z)_y = \ln \sum_j e^{z_j - m} - (z_y - m)$$
+#
+# and nothing in it is too large or too small.
+
+
+# %%
+def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Measure how far predictions are from their targets.
+
+    Takes `logits` (N, V) and `targets` (N,), ids from 0 to V - 1. Gives one number, a tensor without dimensions:
+
+    - the mean, over all rows, of minus the natural logarithm of the probability that softmax gives the target
+    - it stays right, and finite, for logits of ±1,000
+    - any number of rows, one included
+    - float32 and float64 logits both work
+    - gradients flow to the logits
+    - logits and targets are left as they were
+
+    Do without torch's cross_entropy and log_softmax: a report remarks on them, but no point hangs on it.
+    """
+    # TODO: Subtract the largest logit of each row, and put the formula above into code.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The past, averaged: a loop
+#
+# So far a token knows only itself. The simplest way to let it hear of its past is the mean of everything up to and
+# with itself:
+#
+# $$\bar x_t = \frac{1}{t + 1} \sum_{s=0}^{t} x_s$$
+#
+# A mean forgets the order, and it takes everything for equally important. Never mind: it is the first step. Say it as
+# it stands in the formula, with a loop over texts and tokens.
+
+
+# %%
+def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
+    """Average each token and all before it, with a loop.
+
+    Takes `x` (B, T, C). Gives the same shape:
+
+    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - any number of tokens, one included
+    - float32 and float64 tokens both work
+    - gradients flow to x
+    - x is left as it was
+    """
+    # TODO: For each text and each token, take the mean of what stands there so far.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The past, averaged: a matrix product
+#
+# A mean is a weighted sum whose weights are all the same. With the weights of token $t$ in row $t$ of a matrix
+# (T, T), one product gives all means at once:
+#
+# $$\begin{pmatrix} 1 & 0 & 0 \\ \tfrac12 & \tfrac12 & 0 \\ \tfrac13 & \tfrac13 & \tfrac13 \end{pmatrix}
+# \begin{pmatrix} x_0 \\ x_1 \\ x_2 \end{pmatrix} =
+# \begin{pmatrix} x_0 \\ \tfrac12 (x_0 + x_1) \\ \tfrac13 (x_0 + x_1 + x_2) \end{pmatrix}$$
+#
+# The zeros above the diagonal are what keeps the future out. `torch.tril` makes a lower triangle of ones; divide each
+# row by its sum. A product of (T, T) with (B, T, C) is taken for each text of the batch on its own.
+
+
+# %%
+def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
+    """Average each token and all before it, with a matrix product.
+
+    Takes `x` (B, T, C). Gives the same shape:
+
+    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - any number of tokens, one included
+    - float32 and float64 tokens both work
+    - gradients flow to x
+    - x is left as it was
+    """
+    # TODO: Make the matrix of weights, in the dtype of x, and multiply.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The past, averaged: a softmax
+#
+# Once more, and now like this: begin with scores that are all zero, set those of the future to minus infinity,
+# and take the softmax of each row. As $e^0 = 1$ and $e^{-\infty} = 0$, it is the same matrix again.
+#
+# That looks like a detour, but it is the door to attention. A score says how much one token wants to hear of
+# another. Here all of them are zero: no token prefers any. Let the tokens themselves decide about the scores, and the
+# weights will differ from text to text.
+
+
+# %%
+def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
+    """Average each token and all before it, with weights that a softmax makes of masked scores.
+
+    Takes `x` (B, T, C). Gives the same shape:
+
+    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - any number of tokens, one included
+    - float32 and float64 tokens both work
+    - gradients flow to x
+    - x is left as it was
+    """
+    # TODO: Begin with scores of zero, hide the future, take the softmax, and multiply.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## A head of attention
+#
+# Now the scores come from the tokens. Each token sends out a **query**, what it is looking for, and a **key**, what
+# it has. The dot product of a query with a key is their score. And what a token hands over, if it is listened to,
+# is a third projection, its **value**. Everything else is the running mean that you have just written.
+#
+# Seen from afar, attention is **communication on a directed graph**. Tokens are its nodes, and each gathers from
+# those nodes that point to it a sum, weighted by what it finds in them. In a language model, token 0 hears itself
+# alone, token 1 hears tokens 0 and 1, and so on: that is the mask. Other graphs are as good. In an encoder all tokens
+# hear all others, and the mask is left out. Three things are worth keeping in mind:
+#
+# - The graph has no notion of space. Nothing tells a token where another one stands: positions have to be added.
+# - The texts of a batch are graphs of their own, without an arrow between them.
+# - This is self-attention: keys and values come from the same tokens as the queries. In cross-attention they come
+#   from somewhere else.
+#
+# It is the `CausalAttention` of unit 3, with the names of Karpathy's lecture: `n_embd` goes in, `head_size` comes out,
+# and scores are divided by $\sqrt{\text{head\_size}}$. Not by the root of `n_embd`: a dot product of a query with
+# a key has head_size terms, so that is how far it varies. Without it softmax gets large numbers, gives nearly
+# everything to one token, and learns slowly.
+
+
+# %%
+class Head(nn.Module):
+    """One head of causal self-attention: (B, T, n_embd) -> (B, T, head_size).
+
+    - key, query and value are nn.Linear from n_embd to head_size
+    - key, query and value have no bias
+    - scores are the dot products of the queries with the keys, divided by the square root of head_size
+    - no output depends on a later token
+    - the output is, for each token, the sum of the values of itself and all before it, weighted by the
+      softmax of their scores
+    - each text of the batch on its own
+    - any number of tokens up to block_size, one included
+    - in training each weight is dropped by itself, with probability `dropout`
+    - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
+    - in eval mode nothing is dropped
+    - with dropout=0.0 nothing is dropped in training either
+    - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
+    - works in float64 after .double()
+    - the inputs are left as they were
+    """
+
+    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
+        super().__init__()
+        # TODO: Make the three layers, the dropout and, if you keep one, the mask.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        # TODO: Project, score, scale, hide the future, take the softmax, drop, and sum the values.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %% [markdown]
+# ## The bigram model
+#
+# Back to the whole model, and to the smallest one. A bigram model looks up the next token's logits in a table with one
+# row for each token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and
+# gives their rows, and the rows are learnt.
+#
+# `forward` gives logits (B, T, V), whether there are targets or not: what is flat is for the loss alone. In the
+# original lecture the logits come back flat when targets are given, and then nobody who calls the model can say
+# which text a row belongs to.
+#
+# `generate` continues texts, each on its own:
+#
+# 1. ask the model for logits, and keep those of the last token, (B, V);
+# 2. softmax makes probabilities of them;
+# 3. draw one token for each text (`torch.multinomial` takes a `generator`), rather than taking the likeliest each
+#    time, which would soon go round in circles;
+# 4. put it at the end, and begin again.
+#
+# A bigram model would need the last token alone. Hand it the whole text all the same: then the same `generate` serves
+# a model with attention.
+
+
+# %%
+class BigramLanguageModel(nn.Module):
+    """Predicts each next token from one token: idx (B, T) -> logits (B, T, V) and a loss, for V = vocab_size.
+
+    forward(idx, targets=None):
+
+    - token_embedding_table is nn.Embedding(vocab_size, vocab_size)
+    - without targets, the logits of each token are its row of the table: (B, T, V)
+    - with targets, the logits are the same: (B, T, V)
+    - with targets (B, T), the loss is one number, the mean cross-entropy of all B · T predictions
+    - without targets, the loss is None
+    - gradients of the loss reach the table
+
+    generate(idx, max_new_tokens, generator=None):
+
+    - gives the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)
+    - each new token is drawn from the softmax of the logits of the text's last token
+    - the last token is the one just drawn, where there is one, and each text goes on from its own
+    - every token is drawn by itself: texts with the same prompt may go on differently
+    - max_new_tokens=0 gives the prompt alone
+    - any number of texts and of tokens in the prompt, one included
+    - with a generator, every random draw comes from it and advances it
+    - with the same generator state the result is the same
+    - without a generator, torch's global one is used, and it advances too
+    - idx is left as it was
+    """
+
+    def __init__(self, vocab_size: int) -> None:
+        super().__init__()
+        # TODO: Make the table.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(
+        self, idx: torch.Tensor, targets: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        # TODO: Look up the logits, and work out the loss where there are targets.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def generate(
+        self, idx: torch.Tensor, max_new_tokens: int, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
+        # TODO: As often as asked, draw a token for each text and put it at its end.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %% [markdown]
+# ## Train it, and let it write
+#
+# Nothing is graded here. In a notebook, run the cell; with a script, run `python bigram_language_model.py`. It takes
+# about a second. The text is only a few lines long, so that you can see what the model can know: after a `q` there is
+# always a `u`, and after a space often a `t`.
+#
+# Look at the loss. It begins above $\ln V$ and falls, and then it does not fall any further. What would the model have
+# to know to get below that? The word before, for one thing: after `sat` comes `on`, `in` or `under`, and after `the`
+# none of these, but all that it sees of either is the space. One character of memory is all that a bigram model has.
+# Give each token a head that hears its past, and the block of unit 7 around it, and you are on the way to a GPT.
+
+# %%
+if __name__ == "__main__":
+    text = """the quiet cat sat on the mat next to the dog.
+the dog saw the cat, and the cat saw the dog.
+then the cat jumped over the quiet dog and ran to the tree.
+the dog ran after the cat, but the tree was too tall.
+so the dog sat under the tree, and the cat sat in the tree.
+that night the dog slept on the mat, and the cat slept next to it.
+"""
+    vocabulary = build_vocabulary(text)
+    data = torch.tensor(encode(text, vocabulary))  # (N,)
+    print(f"{len(data)} characters of {len(vocabulary)} kinds: {vocabulary}")
+
+    torch.manual_seed(6)
+    model = BigramLanguageModel(len(vocabulary))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    for step in range(301):
+        idx, targets = sample_batch(data, block_size=8, batch_size=32)
+        logits, loss = model(idx, targets)
+        if step % 50 == 0:
+            print(f"step {step}: loss {loss.item():.4f}")
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    prompt = torch.tensor([encode("the ", vocabulary)])  # (1, 4)
+    print(decode(model.generate(prompt, 200)[0].tolist(), vocabulary))

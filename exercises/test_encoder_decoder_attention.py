@@ -1,0 +1,135 @@
+"""Worked examples of unit 8, with numbers that are easy to check by hand. Run `pytest` in this folder.
+
+The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import encoder_decoder_attention
+import pytest
+import torch
+from checking import call, expect_values, fail
+from torch import nn
+
+# For additive attention: a state of the decoder, three of the encoder, and the weights. (h = 2, a = 3)
+DECODER_STATE = torch.tensor([1.0, 0.0])
+ENCODER_STATES = torch.tensor([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+W_DECODER = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+W_ENCODER = torch.tensor([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+V = torch.tensor([1.0, 2.0, -1.0])
+
+# For cross-attention. With W_query and W_key as below, the keys of the two tokens in the context are (1, 0) and (0, 1),
+# and the scores of a query are its own two numbers: √2 ln 3 and 0, 0 and 0, 0 and √2 ln 4.
+X = 2**0.5 * torch.tensor([[3.0, 1.0], [1.0, 1.0], [1.0, 4.0]]).log()
+CONTEXT = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+WEIGHTS = {
+    "W_query": torch.tensor([[1.0, 0.0], [0.0, 1.0]]),
+    "W_key": torch.tensor([[1.0, 0.0, 7.0], [0.0, 1.0, 0.0]]),
+    "W_value": torch.tensor([[10.0, 0.0, 0.0], [0.0, 20.0, 0.0]]),
+}
+# The weights are 3/4 and 1/4, 1/2 and 1/2, 1/5 and 4/5; the values (10, 0) and (0, 20).
+OUTPUT = torch.tensor([[7.5, 5.0], [5.0, 10.0], [2.0, 16.0]])
+# What this holds as a token of the context must not matter, for it is padding.
+PADDING = torch.tensor([3.0, -4.0, 5.0])
+
+
+def attention_of_the_worked_example() -> nn.Module:
+    attention = call(encoder_decoder_attention.CrossAttention, 2, 3, 2)
+    for name, weight in WEIGHTS.items():
+        yours = getattr(attention, name, None)
+        if not isinstance(yours, nn.Linear) or yours.weight.shape != weight.shape:
+            fail(f"{name} should be nn.Linear({weight.shape[1]}, {weight.shape[0]}) here; yours is {yours}.")
+        if yours.bias is not None:
+            fail(f"{name} should have no bias, yours has one: bias=False.")
+        yours.weight.data.copy_(weight)
+    return attention
+
+
+def expect_output(yours: Any, idea: str) -> None:
+    """The outputs of a batch of two, both of them those of the worked example."""
+    expect_values("the output", yours, torch.stack([OUTPUT, OUTPUT]), shape="(B, T_q, d_out)", idea=idea)
+
+
+def test_the_trace_of_a_single_token_fades() -> None:
+    inputs = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # after the first token nothing happens any more
+    one, zero = torch.ones(1, 1), torch.zeros(1)
+    expect_values(
+        "the states",
+        call(encoder_decoder_attention.rnn_hidden_states, inputs, one, one, zero),
+        torch.tensor([[0.7616], [0.6420], [0.5663], [0.5126]]),
+        shape="(T, h)",
+        idea="tanh(1), then the tanh of that, and so on: each state is made from the one before it",
+    )
+
+
+def test_rnn_hidden_states() -> None:
+    inputs = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
+    W_x = torch.tensor([[0.5, 0.0], [0.0, -1.0], [0.0, 0.25]])
+    W_h = torch.tensor([[0.0, 1.0], [0.5, 0.0]])
+    expect_values(
+        "the states",
+        call(encoder_decoder_attention.rnn_hidden_states, inputs, W_x, W_h, torch.tensor([0.1, 0.0])),
+        # tanh of (0.5 + 0.1, 0.5), then tanh of (0.5 · 0.4621 + 0.1, -1 + 0.5370)
+        torch.tensor([[0.5370, 0.4621], [0.3195, -0.4325]]),
+        shape="(T, h)",
+        idea="state t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias), and before the first it is zeros",
+    )
+
+
+def test_additive_scores() -> None:
+    expect_values(
+        "the scores",
+        call(encoder_decoder_attention.additive_scores, DECODER_STATE, ENCODER_STATES, W_DECODER, W_ENCODER, V),
+        # The sums are (1, 0, 0), (1, 1, 0) and (1, 0, 2). tanh(1) = 0.7616, and tanh(2) = 0.9640.
+        torch.tensor([0.7616, 2.2848, -0.2024]),
+        shape="(T,)",
+        idea="project both sides, add, take the tanh, then the dot product with v",
+    )
+
+
+def test_bahdanau_context() -> None:
+    context, weights = call(
+        encoder_decoder_attention.bahdanau_context,
+        DECODER_STATE,
+        ENCODER_STATES,
+        W_DECODER,
+        W_ENCODER,
+        V,
+        gives=("context", "weights"),
+    )
+    expect_values(
+        "weights",
+        weights,
+        torch.tensor([0.1676, 0.7685, 0.0639]),
+        shape="(T,)",
+        idea="softmax of the additive scores, over the encoder states",
+    )
+    expect_values(
+        "context",
+        context,
+        torch.tensor([0.1278, 0.7685]),
+        shape="(h,)",
+        idea="the sum of the encoder states, each times its weight",
+    )
+
+
+def test_cross_attention() -> None:
+    output = call(attention_of_the_worked_example(), torch.stack([X, X]), torch.stack([CONTEXT, CONTEXT]))
+    expect_output(output, "queries from x, keys and values from context; scores / √d_out, softmax over the context")
+
+
+@pytest.mark.parametrize("places", [(2, 2), (0, 0), (1, 2)])
+def test_padding_gets_no_weight(places: tuple[int, int]) -> None:
+    contexts = [torch.cat([CONTEXT[:place], PADDING[None], CONTEXT[place:]]) for place in places]  # (3, 3) each
+    padding_mask = torch.tensor([[column == place for column in range(3)] for place in places])
+    output = call(attention_of_the_worked_example(), torch.stack([X, X]), torch.stack(contexts), padding_mask)
+    expect_output(output, "the scores of the padding become minus infinity before the softmax, for every query")
+
+
+def test_a_mask_that_hides_nothing() -> None:
+    padding_mask = torch.zeros(2, 2, dtype=torch.bool)
+    contexts = torch.stack([CONTEXT, CONTEXT])
+    output = call(attention_of_the_worked_example(), torch.stack([X, X]), contexts, padding_mask)
+    expect_output(output, "where padding_mask is False everywhere, it is as if there were none")

@@ -1,0 +1,1209 @@
+"""Unit 6, a bigram language model: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
+an exercise may build on: where a stand-in took the place of a student's own part, it does so here. What unit 3 asks
+of causal attention serves for the head too.
+
+What is random is judged by numbers of draws, as in unit 3: of n independent draws that each meet something with one
+and the same probability, the number that meet it is further than 3 √n from what is to be expected less than once in
+twenty million, by Hoeffding's inequality. Each test makes at most eight such comparisons. Nothing that depends on the
+draws is noted, for they are each answer's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from grader.sandbox.student import Object, Remote, Student
+from grader.suites.causal_attention.test_causal_attention import (
+    Parts,
+    alike,
+    expect_count,
+    global_draw,
+    led_by_the_best,
+    shown,
+    tokens_beyond_doubt,
+)
+from grader.suites.checks import (
+    expect_close,
+    expect_equal,
+    expect_error,
+    expect_gradients,
+    expect_number,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+    remark_ready_made,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
+B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
+DTYPES = (torch.float32, torch.float64)
+
+
+def fresh_order(fresh: Fresh, count: int) -> torch.Tensor:
+    """The numbers from 0 to count - 1 in any order."""
+    return fresh(count).argsort()
+
+
+# -- texts -------------------------------------------------------------------------------------------------------
+
+
+def fresh_text(fresh: Fresh, count: int, characters: str) -> str:
+    """A text of these characters, each of them `count` times, in any order."""
+    return "".join((characters * count)[place] for place in fresh_order(fresh, count * len(characters)).tolist())
+
+
+def listed(value: object) -> list[object]:
+    """The entries of what should be a list; here any sequence does."""
+    expect_true(isinstance(value, str | list | tuple | dict), "It is neither a list nor another sequence.")
+    return list(value)  # type: ignore[call-overload]
+
+
+@pytest.mark.exercise(
+    "build_vocabulary",
+    rule="every character of the text comes up once, spaces, line breaks and capital letters included",
+)
+def test_every_character_comes_up_once(student: Student, fresh: Fresh) -> None:
+    """The vocabulary should have every character of the text once, whatever it is: a letter, a space, a line break."""
+    text = fresh_text(fresh, 3, "tTeé ,7\n")
+    found = listed(student.build_vocabulary(text))
+    for what, characters in {
+        "letter": "te",
+        "capital letter": "T",
+        "letter with an accent": "é",
+        "digit": "7",
+        "punctuation mark": ",",
+        "space": " ",
+        "line break": "\n",
+    }.items():
+        expect_true(all(one in found for one in characters), f"The vocabulary lacks a {what} of the text.")
+    expect_true(len(found) == len(set(text)), "Some characters come up more than once, or are not in the text.")
+
+
+@pytest.mark.exercise("build_vocabulary", rule="the characters stand in the order in which Python's `sorted` puts them")
+def test_the_characters_are_sorted(student: Student, fresh: Fresh) -> None:
+    """The characters should stand in sorted order, as Python's sorted puts them."""
+    expected = sorted("qwBérZay")
+    found = listed(student.build_vocabulary(fresh_text(fresh, 2, "".join(expected))))
+    expect_true(found != expected[::-1], "They are sorted the other way round.")
+    expect_true(found != sorted(expected, key=str.lower), "Capital letters are not where Python's sorted puts them.")
+    expect_true(set(found) == set(expected), "They are not the characters of the text.")
+    expect_true(found == expected, "They are not sorted, or not each of them once.")
+
+
+@pytest.mark.exercise("build_vocabulary", rule="the result is a list")
+def test_the_vocabulary_is_a_list(student: Student) -> None:
+    """The vocabulary should be a list of characters, also where the text repeats a single one."""
+    expect_equal(student.build_vocabulary("zzz"), ["z"], "It is not a list with that one character.")
+
+
+def expect_one_id_each(value: object, text: str) -> None:
+    """A sequence of ids, the same for the same character and others for others, whatever they are."""
+    ids = listed(value.tolist() if isinstance(value, torch.Tensor) else value)
+    expect_one_to_one(text, [str(number) for number in ids])
+
+
+def expect_one_to_one(characters: str, others: list[str]) -> None:
+    """As many of the one as of the other, the same where those are the same; but not the same themselves."""
+    expect_true(len(characters) == len(others), "There is not one id for each character.")
+    pairs = set(zip(characters, others, strict=True))
+    one_to_one = len(pairs) == len(set(characters)) == len(set(others))
+    expect_true(one_to_one, "Not every character has an id of its own, and one.")
+    expect_true(not others or list(characters) != others, "What comes back is what was handed in.")
+
+
+@pytest.mark.exercise("encode", rule="each character becomes its place in the vocabulary, counted from 0")
+def test_each_character_becomes_its_place(student: Student, fresh: Fresh) -> None:
+    """Each character of the text should become its place in the vocabulary that was handed in, counted from zero."""
+    # Characters that do not come up in the text, before and between those that do.
+    vocabulary = [*"\n BDacdtxé"]
+    text = fresh_text(fresh, 2, " Dtéx")
+    ids = student.encode(text, vocabulary)
+    found = listed(ids.tolist() if isinstance(ids, torch.Tensor) else ids)
+    expect_equal(found, [vocabulary.index(one) for one in text], "The ids are not the places in the vocabulary.")
+
+
+@pytest.mark.exercise("encode", rule="the result is a list of int, one for each character")
+def test_ids_are_a_list_of_int(student: Student, fresh: Fresh) -> None:
+    """The ids should be a plain list of int, one for each character, the same for the same character."""
+    text = fresh_text(fresh, 2, "tcda")
+    ids = student.encode(text, [*"acdt"])
+    expect_true(type(ids) is list, "It is not a list.")
+    expect_true(all(type(one) is int for one in ids), "It is a list, but not of int.")
+    expect_one_id_each(ids, text)
+
+
+@pytest.mark.exercise("encode", rule="any number of characters, none included")
+def test_texts_of_any_length_are_encoded(student: Student, fresh: Fresh) -> None:
+    """A text may have any number of characters, and an empty one should give no ids."""
+    for text in (fresh_text(fresh, 5, "tcda"), "t", ""):
+        expect_one_id_each(student.encode(text, [*"acdt"]), text)
+
+
+@pytest.mark.exercise("encode", rule="a character that is not in the vocabulary raises ValueError or AssertionError")
+def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
+    """Wherever a character stands that the vocabulary lacks, there should be a ValueError or an AssertionError."""
+    text = fresh_text(fresh, 2, "tcda")
+    # Whoever refuses everything has not looked at the vocabulary.
+    expect_one_id_each(student.encode(text, [*"acdt"]), text)
+    for unknown in (f"{text}z", f"b{text}", f"{text}A{text}"):
+        expect_error(functools.partial(student.encode, unknown, [*"acdt"]))
+
+
+def joined(value: object) -> str:
+    """What should be a text; here its characters may come one by one."""
+    return "".join(map(str, listed(value)))
+
+
+def expect_one_character_each(value: object, ids: list[int]) -> None:
+    """A text, or its characters, the same for the same id and others for others, whatever they are."""
+    expect_one_to_one(joined(value), [str(number) for number in ids])
+
+
+def fresh_ids(fresh: Fresh, count: int, vocabulary_size: int) -> list[int]:
+    """Each id below vocabulary_size `count` times, in any order."""
+    return (fresh_order(fresh, count * vocabulary_size) % vocabulary_size).tolist()
+
+
+@pytest.mark.exercise("decode", rule="each id becomes the character at its place in the vocabulary, counted from 0")
+def test_each_id_becomes_its_character(student: Student, fresh: Fresh) -> None:
+    """Each id should become the character at that place in the vocabulary that was handed in, counted from zero."""
+    vocabulary = [*"\n BDacdtxé"]
+    ids = [number for number in fresh_ids(fresh, 2, len(vocabulary)) if number % 3]
+    expected = "".join(vocabulary[number] for number in ids)
+    expect_equal(joined(student.decode(ids, vocabulary)), expected, "The characters are not those at these places.")
+
+
+@pytest.mark.exercise("decode", rule="the result is one str")
+def test_the_text_is_one_str(student: Student, fresh: Fresh) -> None:
+    """The text should be one str, with a character for each id and nothing in between."""
+    ids = fresh_ids(fresh, 2, 4)
+    text = student.decode(ids, [*"acdt"])
+    expect_true(type(text) is str, "It is not a str.")
+    expect_one_character_each(text, ids)
+
+
+@pytest.mark.exercise("decode", rule="any number of ids, none included")
+def test_any_number_of_ids_is_decoded(student: Student, fresh: Fresh) -> None:
+    """There may be any number of ids, and none should give an empty text."""
+    for ids in (fresh_ids(fresh, 5, 4), [2], []):
+        expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
+
+
+@pytest.mark.exercise("decode", rule="an id of V or more raises ValueError or AssertionError")
+def test_ids_that_are_too_large_are_refused(student: Student, fresh: Fresh) -> None:
+    """For V characters no id is as large as V: for such ids there should be a ValueError or an AssertionError."""
+    ids = fresh_ids(fresh, 2, 4)
+    expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
+    for wrong in ([*ids, 9], [*ids, 4]):
+        expect_error(functools.partial(student.decode, wrong, [*"acdt"]))
+
+
+@pytest.mark.exercise("decode", rule="a negative id raises it too")
+def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
+    """Ids begin at zero, and do not count from the end: for negative ones there should be such an error, too."""
+    ids = fresh_ids(fresh, 2, 4)
+    expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
+    for wrong in ([*ids, -9], [-1, *ids]):
+        expect_error(functools.partial(student.decode, wrong, [*"acdt"]))
+
+
+# -- generators --------------------------------------------------------------------------------------------------
+# `draw` asks for draws that are the same by chance less than once in a million million.
+
+Draw = Callable[..., torch.Tensor]
+STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Torch's global state has moved as well."
+SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
+
+
+def expect_draws_from_a_generator(student: Student, draw: Draw) -> None:
+    """Its state moves on, torch's global one does not, and another state gives other draws."""
+    results = []
+    student.seed(3)
+    untouched = global_draw(student)
+    for seed in (1, 2):
+        generator = student.generator(seed)
+        before = generator.state()
+        student.seed(3)
+        results.append(draw(generator=generator))
+        expect_true(not torch.equal(generator.state(), before), STATE_STAYS)
+        expect_true(torch.equal(global_draw(student), untouched), GLOBAL_MOVES)
+    expect_true(not torch.equal(*results), OTHER_STATE)
+
+
+def expect_draws_by_state(student: Student, draw: Draw) -> None:
+    """The state of the generator decides about the draws, and torch's global one does not."""
+    results = []
+    for seed, state in ((1, 3), (2, 3), (2, 4)):
+        student.seed(seed)
+        results.append(draw(generator=student.generator(state)))
+    expect_true(torch.equal(*results[:2]), SAME_STATE)
+    expect_true(not torch.equal(*results[1:]), OTHER_STATE)
+
+
+def expect_global_draws(student: Student, draw: Draw) -> None:
+    """Without a generator torch's global state decides about the draws, and moves on."""
+    results = []
+    for seed in (1, 1, 2):
+        student.seed(seed)
+        results.append(draw())
+    expect_true(torch.equal(*results[:2]), SAME_STATE)
+    expect_true(not torch.equal(*results[1:]), OTHER_STATE)
+    expect_true(not torch.equal(results[-1], draw()), "A second call gives the same draws as the first.")
+
+
+# -- sample_batch ------------------------------------------------------------------------------------------------
+
+# Long enough that two rows seldom begin at one place.
+LONG = 400
+
+
+def fresh_data(fresh: Fresh, count: int) -> torch.Tensor:
+    """Ids (N,), no two alike, so that each tells its place."""
+    return fresh_order(fresh, 2 * LONG)[:count]
+
+
+def expect_shape(value: object, shape: tuple[int, ...], name: str) -> torch.Tensor:
+    """A tensor of that shape."""
+    expect_true(isinstance(value, torch.Tensor), f"{name} should be a tensor.")
+    assert isinstance(value, torch.Tensor)
+    expect_true(value.shape == shape, f"{name} should not have the shape {tuple(value.shape)}.")
+    return value
+
+
+def places_in(data: torch.Tensor, idx: object, shape: tuple[int, int]) -> torch.Tensor:
+    """Where each token of idx (B, T) stands in the data."""
+    here = expect_shape(idx, shape, "idx").double().unsqueeze(-1) == data.double()  # (B, T, 1) and (N,) -> (B, T, N)
+    expect_true(bool(here.any(-1).all()), "idx holds numbers that are not in the data.")
+    return here.double().argmax(-1)
+
+
+def two_batches(student: Student, data: torch.Tensor) -> tuple[torch.Tensor, list[object]]:
+    """The places (2, B, T) of idx in long data, in two calls, and the targets of each; the rows are not all alike."""
+    places, targets = [], []
+    for _ in range(2):
+        idx, following = expect_values(student.sample_batch(data, T, B), 2)
+        places.append(places_in(data, idx, (B, T)))
+        targets.append(following)
+    drawn = torch.stack(places)
+    # Four rows begin at one of 395 places, by chance once in 395^3 = 6e7 times.
+    expect_true(len(drawn.flatten(0, 1).unique(dim=0)) > 1, "All rows of all calls are the same.")
+    return drawn, targets
+
+
+def starts_of(student: Student, fresh: Fresh, num_starts: int, block_size: int, batch_size: int) -> torch.Tensor:
+    """Where each row (B,) begins in data that has so many starts, in one call."""
+    data = fresh_data(fresh, block_size + num_starts)
+    idx, _ = expect_values(student.sample_batch(data, block_size, batch_size), 2)
+    return places_in(data, idx, (batch_size, block_size))[:, 0]
+
+
+@pytest.mark.exercise(
+    "sample_batch", rule="each row of idx is a stretch of the data: T tokens that stand one behind the other there"
+)
+def test_each_row_is_a_stretch_of_the_data(student: Student, fresh: Fresh) -> None:
+    """idx should have B rows of T tokens that stand one behind the other in the data: shape (B, T)."""
+    places, _ = two_batches(student, fresh_data(fresh, LONG))
+    expect_true(bool((places.diff(dim=-1) == 1).all()), "The tokens of a row do not stand one behind the other.")
+
+
+@pytest.mark.exercise(
+    "sample_batch",
+    rule="each target is the token that follows, in the data, on the token of idx at the same place",
+)
+def test_targets_are_what_follows(student: Student, fresh: Fresh) -> None:
+    """Each target should be the token that follows in the data on the one of idx at the same place: shape (B, T)."""
+    data = fresh_data(fresh, LONG)
+    places, all_targets = two_batches(student, data)
+    for here, targets in zip(places, all_targets, strict=True):
+        found = expect_shape(targets, (B, T), "targets")
+        further = data.roll(-1)[here] == found
+        for name, distance in (("idx itself", 0), ("two places on", -2), ("what comes before", 1)):
+            expect_true(not torch.equal(data.roll(distance)[here], found), f"The targets are {name}.")
+        expect_true(bool(further[:, :-1].all()), "The targets are not what follows.")
+        expect_true(bool(further[:, -1].all()), "The last target of a row is not what follows.")
+
+
+@pytest.mark.exercise("sample_batch", rule="every start from 0 to N - T - 1 comes up, and no other")
+def test_every_start_comes_up(student: Student, fresh: Fresh) -> None:
+    """Of all starts that leave a target for each token, the first and the last included, all should come up."""
+    # One of nine misses 180 draws with a chance of 9 · (8/9)^180 = 6e-9.
+    found = set(starts_of(student, fresh, 9, T, 180).tolist())
+    expect_true(max(found) < 9, "A start comes up that leaves no target for the last token.")
+    expect_true(0 in found, "The first start never comes up.")
+    expect_true(8 in found, "The last start never comes up.")
+    expect_true(len(found) == 9, "Not every start between the first and the last comes up.")
+
+
+@pytest.mark.exercise("sample_batch", rule="all of these starts are equally likely")
+def test_starts_are_equally_likely(student: Student, fresh: Fresh) -> None:
+    """Over many rows, every start that comes up should come up about as often as the others."""
+    starts = starts_of(student, fresh, 3, 3, 700)
+    found = starts.unique()
+    expect_true(len(found) > 1, "Only one start ever comes up.")
+    for start in found:
+        # Of those that come up: whether all do is another criterion.
+        expect_count((starts == start).double(), 1 / len(found), "Some starts come up far more often than others.")
+
+
+@pytest.mark.exercise(
+    "sample_batch",
+    rule="each row has a draw of its own, so rows may be the same, and there may be more rows than starts",
+)
+def test_each_row_has_a_draw_of_its_own(student: Student, fresh: Fresh) -> None:
+    """Where a row begins should say nothing about the next, and there may be more rows than starts."""
+    starts = starts_of(student, fresh, 3, 3, 400)
+    # In pairs that have none in common: two independent draws from three starts are alike in a third of them.
+    expect_count(alike(starts[0::2], starts[1::2]), 1 / 3, "Where a row begins depends on the row before.")
+
+
+@pytest.mark.exercise("sample_batch", rule="data of T + 1 tokens is enough")
+def test_the_shortest_data_is_enough(student: Student, fresh: Fresh) -> None:
+    """Data of T tokens and one more has one start: idx should be its first T tokens, and the targets its last T."""
+    two_batches(student, fresh_data(fresh, LONG))
+    data = fresh_data(fresh, T + 1)
+    idx, targets = expect_values(student.sample_batch(data, T, B), 2)
+    expect_close(idx, data[:T].expand(B, T), "The tokens of idx")
+    expect_close(targets, data[1:].expand(B, T), "The targets")
+
+
+@pytest.mark.exercise("sample_batch", rule="data of fewer tokens raises ValueError or AssertionError")
+def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> None:
+    """Where no stretch of T tokens has a target for each, there should be a ValueError or an AssertionError."""
+    # Whoever refuses everything has not looked at the data.
+    two_batches(student, fresh_data(fresh, LONG))
+    for count in (T - 2, T):
+        expect_error(functools.partial(student.sample_batch, fresh_data(fresh, count), T, B))
+
+
+def batch_draws(student: Student, fresh: Fresh) -> Draw:
+    data = fresh_data(fresh, LONG)
+
+    def draw(**options: object) -> torch.Tensor:
+        idx, _ = expect_values(student.sample_batch(data, T, 6, **options), 2)
+        return places_in(data, idx, (6, T))
+
+    return draw
+
+
+@pytest.mark.exercise("sample_batch", rule="with a generator, every random draw comes from it and advances it")
+def test_a_batch_comes_from_the_generator(student: Student, fresh: Fresh) -> None:
+    """With a generator, only its state should have moved on after the call, and another state gives another batch."""
+    expect_draws_from_a_generator(student, batch_draws(student, fresh))
+
+
+@pytest.mark.exercise("sample_batch", rule="with the same generator state the result is the same")
+def test_the_same_state_gives_the_same_batch(student: Student, fresh: Fresh) -> None:
+    """With the same state of the generator the batch should be the same, whatever torch's global state is."""
+    expect_draws_by_state(student, batch_draws(student, fresh))
+
+
+@pytest.mark.exercise("sample_batch", rule="without a generator, torch's global one is used, and it advances too")
+def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fresh: Fresh) -> None:
+    """Without a generator, torch.manual_seed should decide about the batch, and a second call gives another one."""
+    expect_global_draws(student, batch_draws(student, fresh))
+
+
+# -- flatten_for_cross_entropy -----------------------------------------------------------------------------------
+
+# One kind of token more than there are predictions, so that no two targets are alike.
+KINDS = B * T + 1
+
+
+def predictions(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits (B, T, V) for V = KINDS, and targets (B, T)."""
+    return fresh(B, T, KINDS), fresh_order(fresh, KINDS)[: B * T].view(B, T)
+
+
+def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, T, V) and (B, T) to (B · T, V) and (B · T,)."""
+    return torch.cat(logits.unbind()), torch.cat(targets.unbind())
+
+
+def flat_targets(result: object, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The targets, and where in the logits (B, T, V) each of the flat rows stood (B · T,): in any order, but all."""
+    flat, targets = expect_values(result, 2)
+    rows = logits.flatten(0, 1)  # (B, T, V) -> (B · T, V)
+    found = expect_shape(flat, tuple(rows.shape), "logits")
+    targets = expect_shape(targets, (len(rows),), "targets")
+    same = (found.double()[:, None] == rows.double()).all(-1)  # (B · T, 1, V) and (B · T, V) -> (B · T, B · T)
+    expect_true(bool(same.any(0).all() and same.any(1).all()), "The rows are not those of the logits.")
+    return targets, same.double().argmax(-1)
+
+
+@pytest.mark.exercise(
+    "flatten_for_cross_entropy", rule="all B · T predictions are there, one in each row, and all their targets"
+)
+def test_all_predictions_and_targets_are_there(student: Student, fresh: Fresh) -> None:
+    """Each of the B · T predictions should be one row, (B · T, V), and each target one entry, (B · T,)."""
+    logits, targets = predictions(fresh)
+    for some in (slice(None), slice(1)):  # all of them, and one text of one token
+        given = logits[some, some], targets[some, some]
+        found, _ = flat_targets(student.flatten_for_cross_entropy(*given), given[0])
+        same = torch.equal(found.double().sort().values, given[1].double().flatten().sort().values)
+        expect_true(same, "The targets are not those that were handed in.")
+
+
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="each row of the logits has its own target at the same place")
+def test_each_prediction_keeps_its_target(student: Student, fresh: Fresh) -> None:
+    """Each prediction should stand at the same place as the target that belongs to it."""
+    logits, targets = predictions(fresh)
+    found, order = flat_targets(student.flatten_for_cross_entropy(logits, targets), logits)
+    expect_close(found, targets.flatten()[order], "The targets beside the predictions")
+
+
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="logits and targets may be views with any memory layout")
+def test_views_are_flattened(student: Student, fresh: Fresh) -> None:
+    """It should not matter how logits and targets lie in memory: they may be transposed views."""
+    logits, targets = predictions(fresh)
+    # (B, T, V) -> (T, B, V) -> (B, T, V), and the like
+    views = logits.transpose(0, 1).contiguous().transpose(0, 1), targets.mT.contiguous().mT
+    for given in ((views[0], targets), (logits, views[1])):
+        flat_targets(student.flatten_for_cross_entropy(*given), logits)
+
+
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="gradients flow to the logits")
+def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow back to the logits."""
+    logits, targets = predictions(fresh)
+    result, found = expect_values(student.flatten_for_cross_entropy.gradients(logits, targets), 2)
+    _, order = flat_targets(result, logits)
+    expect_gradients(found, oracle_gradients(lambda given: given.flatten(0, 1)[order], [logits], {}))
+
+
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="logits and targets are left as they were")
+def test_flattening_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The flat ones should come back, with logits and targets the same after the call as before."""
+    logits, targets = predictions(fresh)
+    result, after = expect_values(student.flatten_for_cross_entropy.with_arguments(logits, targets), 2)
+    flat_targets(result, logits)
+    expect_same(after[0], logits, "The logits were changed.")
+    expect_same(after[1], targets, "The targets were changed.")
+
+
+# -- cross_entropy -----------------------------------------------------------------------------------------------
+
+LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
+
+
+def log_probabilities(student: Student, logits: torch.Tensor) -> torch.Tensor:
+    """(…, V) to the same: the logarithms of what softmax makes of the logits."""
+    for name in ("softmax_naive", "softmax_stable"):
+        if stand_in := student.part(name, None):
+            return stand_in(logits, -1).log()
+    return logits - logits.logsumexp(-1, keepdim=True)
+
+
+def mean_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """(N, V) and (N,) to one number."""
+    chosen = torch.nn.functional.one_hot(targets.long(), logits.shape[-1])
+    return -(chosen * log_probabilities(student, logits.double())).sum() / len(targets)
+
+
+def expect_loss(value: object, expected: torch.Tensor) -> None:
+    number = expected.item()
+    expect_number(value, number, within=1e-5 + 1e-4 * abs(number))
+
+
+def fresh_targets(fresh: Fresh, *shape: int) -> torch.Tensor:
+    """Ids below V of this shape."""
+    return fresh(*shape, V).argmax(-1)
+
+
+@pytest.mark.exercise(
+    "cross_entropy",
+    rule="the mean, over all rows, of minus the natural logarithm of the probability that softmax gives the target",
+)
+def test_the_mean_of_minus_the_logarithms(student: Student, fresh: Fresh) -> None:
+    """The loss should be one number: the mean over the rows of minus the logarithm of the target's probability."""
+    logits, targets = 2 * fresh(T, V), fresh_targets(fresh, T)
+    expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
+    remark_ready_made(LOSSES, student.cross_entropy, logits, targets)
+
+
+@pytest.mark.exercise("cross_entropy", rule="it stays right, and finite, for logits of ±1,000")
+def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
+    """For logits of a thousand and of minus a thousand, in any mixture, the loss should stay finite, and right."""
+    high_and_low = fresh(2, V) + torch.tensor([[1000.0], [-1000.0]])
+    mixed = fresh(1, V)
+    mixed[:, ::2] += 1000
+    mixed[:, 1::2] -= 1000
+    for logits, targets in ((high_and_low, fresh_targets(fresh, 2)), (mixed, torch.tensor([1]))):
+        expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
+
+
+@pytest.mark.exercise("cross_entropy", rule="any number of rows, one included")
+def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
+    """There may be any number of rows, a single one included."""
+    for count in (1, 11):
+        # The same prediction in all rows, so that its own loss is the mean.
+        logits, targets = fresh(1, V).expand(count, V).clone(), fresh_targets(fresh, 1).expand(count).clone()
+        expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
+
+
+@pytest.mark.exercise("cross_entropy", rule="float32 and float64 logits both work")
+def test_a_loss_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """The loss should come out whether the logits are float32 or float64."""
+    for dtype in DTYPES:
+        # One row, for a mean and a sum are the same then.
+        logits, targets = fresh(1, V, dtype=dtype), fresh_targets(fresh, 1)
+        expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
+
+
+@pytest.mark.exercise("cross_entropy", rule="gradients flow to the logits")
+def test_gradients_of_the_loss(student: Student, fresh: Fresh) -> None:
+    """Gradients of the loss should flow to the logits: to the target's, and to all others of its row."""
+    logits, targets = fresh(T, V), fresh_targets(fresh, T)
+    _, found = expect_values(student.cross_entropy.gradients(logits, targets), 2)
+    expect_gradients(found, oracle_gradients(lambda given: mean_loss(student, given, targets), [logits], {}))
+
+
+@pytest.mark.exercise("cross_entropy", rule="logits and targets are left as they were")
+def test_the_loss_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The loss should come out, with logits and targets the same after the call as before."""
+    logits, targets = fresh(1, V), fresh_targets(fresh, 1)
+    loss, after = expect_values(student.cross_entropy.with_arguments(logits, targets), 2)
+    expect_loss(loss, mean_loss(student, logits, targets))
+    expect_same(after[0], logits, "The logits were changed.")
+    expect_same(after[1], targets, "The targets were changed.")
+
+
+# -- running means -----------------------------------------------------------------------------------------------
+
+MEAN = "each token becomes the mean of itself and all tokens before it in its text, feature by feature"
+ANY_LENGTH = "any number of tokens, one included"
+EITHER_DTYPE = "float32 and float64 tokens both work"
+GRADIENTS = "gradients flow to x"
+LEFT_ALONE = "x is left as it was"
+
+
+def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
+    """(B, T, C) to the same."""
+    count = x.shape[1]
+    masked = student.part("mask_then_renormalize", Parts(student).renormalized)
+    weights = masked(torch.full((count, count), 1 / count, dtype=torch.float64))
+    return torch.einsum("ts,bsc->btc", weights, x.double())
+
+
+def expect_running_mean(student: Student, mean: Remote, x: torch.Tensor) -> None:
+    expect_close(mean(x), running_mean(student, x), "The means")
+
+
+def expect_last_mean(student: Student, value: object, x: torch.Tensor) -> None:
+    """The mean over a whole text, which is right for the last token whether the future is hidden or not."""
+    expect_close(expect_tensor(value, x.shape)[:, -1], running_mean(student, x)[:, -1], "The means of the last tokens")
+
+
+def expect_gradients_of_mean(student: Student, mean: Remote, x: torch.Tensor) -> None:
+    _, found = expect_values(mean.gradients(x), 2)
+    expect_gradients(found, oracle_gradients(functools.partial(running_mean, student), [x], {}))
+
+
+def expect_x_left_alone(student: Student, mean: Remote, x: torch.Tensor) -> None:
+    result, [after] = expect_values(mean.with_arguments(x), 2)
+    expect_last_mean(student, result, x)
+    expect_same(after, x, "x was changed.")
+
+
+@pytest.mark.exercise("running_mean_loop", rule=MEAN)
+def test_means_by_loop(student: Student, fresh: Fresh) -> None:
+    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
+    expect_running_mean(student, student.running_mean_loop, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_loop", rule=ANY_LENGTH)
+def test_any_length_by_loop(student: Student, fresh: Fresh) -> None:
+    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, student.running_mean_loop(x), x)
+
+
+@pytest.mark.exercise("running_mean_loop", rule=EITHER_DTYPE)
+def test_either_dtype_by_loop(student: Student, fresh: Fresh) -> None:
+    """The means should come out whether the tokens are float32 or float64."""
+    for dtype in DTYPES:
+        x = fresh(B, T, N_EMBD, dtype=dtype)
+        expect_last_mean(student, student.running_mean_loop(x), x)
+
+
+@pytest.mark.exercise("running_mean_loop", rule=GRADIENTS)
+def test_gradients_of_the_loop(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
+    expect_gradients_of_mean(student, student.running_mean_loop, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_loop", rule=LEFT_ALONE)
+def test_the_loop_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The means should come out, with x the same after the call as before."""
+    expect_x_left_alone(student, student.running_mean_loop, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_matmul", rule=MEAN)
+def test_means_by_matmul(student: Student, fresh: Fresh) -> None:
+    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
+    expect_running_mean(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_matmul", rule=ANY_LENGTH)
+def test_any_length_by_matmul(student: Student, fresh: Fresh) -> None:
+    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, student.running_mean_matmul(x), x)
+
+
+@pytest.mark.exercise("running_mean_matmul", rule=EITHER_DTYPE)
+def test_either_dtype_by_matmul(student: Student, fresh: Fresh) -> None:
+    """The means should come out whether the tokens are float32 or float64."""
+    for dtype in DTYPES:
+        x = fresh(B, T, N_EMBD, dtype=dtype)
+        expect_last_mean(student, student.running_mean_matmul(x), x)
+
+
+@pytest.mark.exercise("running_mean_matmul", rule=GRADIENTS)
+def test_gradients_of_the_product(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
+    expect_gradients_of_mean(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_matmul", rule=LEFT_ALONE)
+def test_the_product_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The means should come out, with x the same after the call as before."""
+    expect_x_left_alone(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_softmax", rule=MEAN)
+def test_means_by_softmax(student: Student, fresh: Fresh) -> None:
+    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
+    expect_running_mean(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_softmax", rule=ANY_LENGTH)
+def test_any_length_by_softmax(student: Student, fresh: Fresh) -> None:
+    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, student.running_mean_softmax(x), x)
+
+
+@pytest.mark.exercise("running_mean_softmax", rule=EITHER_DTYPE)
+def test_either_dtype_by_softmax(student: Student, fresh: Fresh) -> None:
+    """The means should come out whether the tokens are float32 or float64."""
+    for dtype in DTYPES:
+        x = fresh(B, T, N_EMBD, dtype=dtype)
+        expect_last_mean(student, student.running_mean_softmax(x), x)
+
+
+@pytest.mark.exercise("running_mean_softmax", rule=GRADIENTS)
+def test_gradients_of_the_softmax(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
+    expect_gradients_of_mean(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
+
+
+@pytest.mark.exercise("running_mean_softmax", rule=LEFT_ALONE)
+def test_the_softmax_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The means should come out, with x the same after the call as before."""
+    expect_x_left_alone(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
+
+
+# -- Head --------------------------------------------------------------------------------------------------------
+# Its layers by the names that unit 3 has for them.
+
+LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
+Matrices = dict[str, torch.Tensor]
+
+
+def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """(…, T, head_size) twice to (…, T, T)."""
+    return torch.einsum("...qd,...kd->...qk", queries, keys)
+
+
+def attended(
+    student: Student, inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
+) -> torch.Tensor:
+    """(B, T, n_embd) and three (n_embd, head_size) to (B, T, head_size)."""
+    queries, keys, values = (inputs.double() @ matrix.double() for matrix in (W_query, W_key, W_value))
+    if stand_in := student.part("CausalAttention", None):
+        return stand_in.attend(queries, keys, values)
+    # Unit 4's functions take (B, H, T, head_dim): here with one head.
+    scores = student.part("head_scores", dot_products)(queries[:, None], keys[:, None])
+    weights = student.part("head_weights", Parts(student).attention_weights)(scores, queries.shape[-1])
+    return (weights @ values[:, None])[:, 0]
+
+
+def head_with(student: Student, matrices: Matrices, block_size: int, dropout: float = 0.0) -> Object:
+    """A Head of the dtype of these matrices (n_embd, head_size), in eval mode."""
+    head = student.Head(*matrices["W_query"].shape, block_size, dropout)
+    head.to(matrices["W_query"].dtype)
+    parameters = head.parameters()
+    for name, layer in LAYERS.items():
+        weight = matrices[name].mT  # (n_embd, head_size) -> (head_size, n_embd), as linear layers keep it
+        # A layer that is a part of another module as well may be listed under that one's name.
+        owner, prefix = (head, f"{layer}.") if f"{layer}.weight" in parameters else (layer_of(head, layer), "")
+        # A bias that should not be there costs its own criterion; set to zero, it costs no other.
+        bias = {f"{layer}.bias": torch.zeros(len(weight))} if f"{layer}.bias" in parameters else {}
+        owner.set({f"{prefix}weight": weight, **bias})
+    head.eval()
+    return head
+
+
+def layer_of(head: Object, name: str) -> Object:
+    layer = head.get(name)
+    expect_true(isinstance(layer, Object), f"{name} is no layer.")
+    return layer
+
+
+def fresh_matrices(fresh: Fresh) -> Matrices:
+    """W_query, W_key and W_value, each (n_embd, head_size). Small, or softmax would be all but a maximum."""
+    return {name: fresh(N_EMBD, HEAD_SIZE) / N_EMBD**0.5 for name in LAYERS}
+
+
+@pytest.mark.exercise("Head", rule="key, query and value are nn.Linear from n_embd to head_size")
+def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
+    """key, query and value should each be an nn.Linear from n_embd to head_size."""
+    head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
+    for name in LAYERS.values():
+        parameters = layer_of(head, name).parameters()
+        expect_true("weight" in parameters, f"{name} is no linear layer.")
+        expect_tensor(parameters["weight"], (HEAD_SIZE, N_EMBD))
+
+
+@pytest.mark.exercise("Head", rule="key, query and value have no bias")
+def test_no_layer_has_a_bias(student: Student) -> None:
+    """key, query and value should have a weight, and no bias."""
+    head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
+    for name in LAYERS.values():
+        parameters = layer_of(head, name).parameters()
+        expect_true("weight" in parameters, f"{name} is no linear layer.")
+        expect_true("bias" not in parameters, f"{name} has a bias.")
+
+
+@pytest.mark.exercise(
+    "Head",
+    rule="scores are the dot products of the queries with the keys, divided by the square root of head_size",
+)
+def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fresh: Fresh) -> None:
+    """The last token, which sees all others, should weight them by dot products divided by the root of head_size."""
+    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
+    output = expect_tensor(head_with(student, matrices, BLOCK)(inputs), (B, T, HEAD_SIZE))
+    expect_close(output[:, -1], attended(student, inputs, **matrices)[:, -1], "The outputs of the last tokens")
+
+
+@pytest.mark.exercise("Head", rule="no output depends on a later token")
+def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
+    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    inputs = fresh(1, T, N_EMBD).repeat(3, 1, 1)
+    inputs[1, -1], inputs[2, 0] = fresh(N_EMBD), fresh(N_EMBD)
+    outputs = expect_tensor(head_with(student, fresh_matrices(fresh), T)(inputs), (3, T, HEAD_SIZE)).double()
+    changed = ~torch.isclose(outputs, outputs[0], rtol=1e-4, atol=1e-5).all(-1)  # (3, T)
+    expect_true(not bool(changed[1, :-1].any()), "An output changed with a token that comes later.")
+    expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
+    expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
+
+
+@pytest.mark.exercise(
+    "Head",
+    rule="the output is, for each token, the sum of the values of itself and all before it, weighted by the softmax of "
+    "their scores",
+)
+def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
+    """The output should be one tensor, (B, T, head_size): the values of each token's past, summed by their weights."""
+    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
+    output = head_with(student, matrices, BLOCK)(inputs)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("Head", rule="each text of the batch on its own")
+def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
+    """In a batch of several texts each should be attended on its own."""
+    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    output = head_with(student, matrices, T)(inputs)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("Head", rule="any number of tokens up to block_size, one included")
+def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -> None:
+    """A head should take texts as long as block_size and shorter ones, down to a single token."""
+    for count in (T, 3, 1):
+        inputs, matrices = tokens_beyond_doubt(fresh, 1, count)
+        output = head_with(student, matrices, T)(inputs)
+        expect_close(output, attended(student, inputs, **matrices), "The outputs")
+
+
+# Long texts: 136 pairs of tokens of which the one sees the other, in each of six texts.
+TEXTS, LONG_TEXT = 6, 16
+
+
+def dropped_in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The weights (TEXTS, T, T) of a head in eval mode, and its outputs (2, TEXTS, T, 2 T + 1) in two training calls.
+
+    Values are such that the outputs show the weights, twice: see unit 3.
+    """
+    texts = torch.arange(TEXTS * LONG_TEXT).view(TEXTS, LONG_TEXT)
+    batch = shown(fresh, texts, texts.numel() + 2)
+    inputs, shape = batch.inputs(texts), (TEXTS, LONG_TEXT, 2 * LONG_TEXT + 1)
+    # From a head without any dropout, so that a dropout that does not stop in eval mode costs its own criterion.
+    weights = expect_tensor(head_with(student, batch.matrices, LONG_TEXT)(inputs), shape)[..., :LONG_TEXT]
+    led = led_by_the_best(weights, batch.expected(student, texts))
+    expect_true(led, "A token's largest weight is not where its largest score is.")
+    head = head_with(student, batch.matrices, LONG_TEXT, dropout)
+    head.train()
+    outputs = torch.stack([expect_tensor(head(inputs), shape) for _ in range(2)])
+    expect_true(bool(outputs.isfinite().all()), "The outputs in training are not all finite numbers.")
+    changes = not torch.equal(*outputs)
+    expect_true(
+        bool((outputs[..., :LONG_TEXT][:, weights > 0] == 0).any()),
+        "In training no weight ever becomes zero" + (", though the outputs change." if changes else "."),
+    )
+    return weights, outputs
+
+
+@pytest.mark.exercise("Head", rule="in training each weight is dropped by itself, with probability `dropout`")
+def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> None:
+    """In training a share of about `dropout` of the weights should become zero, each by itself, in each call anew."""
+    p = 0.3
+    weights, outputs = dropped_in_training(student, fresh, p)
+    kept = (outputs[..., :LONG_TEXT] != 0).double()  # (2, TEXTS, T, T)
+    seen = (weights > 0).all(dim=0)  # (T, T)
+    expect_count(kept[..., seen], 1 - p, "The share of weights that are dropped is not near `dropout`.")
+    # Two independent weights are both kept or both dropped in this share of cases. The pairs have none in common.
+    both = p**2 + (1 - p) ** 2
+    expect_count(alike(*kept)[:, seen], both, "Several calls drop the same weights.")
+    expect_count(alike(kept[:, 0::2], kept[:, 1::2])[..., seen], both, "All texts of a batch drop the same weights.")
+    # Where both a row and the next see a token: where the first of them does, without the row's own place.
+    above, below = seen[0::2] & seen[1::2], seen[:, 0::2] & seen[:, 1::2]
+    expect_count(alike(kept[..., 0::2, :], kept[..., 1::2, :])[..., above], both, "Whole tokens are dropped for all.")
+    expect_count(alike(kept[..., 0::2], kept[..., 1::2])[..., below], both, "Whole rows of weights are dropped.")
+
+
+@pytest.mark.exercise(
+    "Head",
+    rule="dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout",
+)
+def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
+    """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
+    p = 0.2
+    weights, outputs = dropped_in_training(student, fresh, p)
+    first, second = outputs[..., :LONG_TEXT].double(), outputs[..., LONG_TEXT : 2 * LONG_TEXT].double()
+    expect_true(torch.allclose(first, second), "A weight is not the same for all features of a value.")
+    kept = first != 0
+    expect_true(bool(kept.any()), "In training every weight becomes zero.")
+    factors = (first / weights.double())[kept]
+    extremes = torch.stack([factors.min(), factors.max()])
+    expect_close(extremes, torch.full((2,), 1 / (1 - p)), "What weights that are kept were multiplied by")
+
+
+@pytest.mark.exercise("Head", rule="in eval mode nothing is dropped")
+def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
+    """In eval mode the output should be exact, whatever dropout the head was made with."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
+    output = head_with(student, matrices, T, dropout=0.5)(inputs)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("Head", rule="with dropout=0.0 nothing is dropped in training either")
+def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
+    """With a dropout of zero the output should be exact in training too."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
+    head = head_with(student, matrices, T)
+    head.train()
+    expect_close(head(inputs), attended(student, inputs, **matrices), "The outputs")
+
+
+@pytest.mark.exercise(
+    "Head", rule="gradients reach the inputs and the weights of the three layers, and the mask is no parameter"
+)
+def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach the inputs and all three layers, and the mask should be no parameter."""
+    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
+    head = head_with(student, matrices, T)
+    names: dict[str, str] = {}
+    for listed_name, value in head.parameters().items():
+        expect_true(value.shape[-2:] != (T, T), f"{listed_name} is a parameter of the shape of the mask.")
+        # Under whatever name a layer is listed, it has the weight that it was given.
+        names |= {name: listed_name for name, matrix in matrices.items() if torch.equal(value, matrix.mT)}
+    _, found = expect_values(head.gradients(inputs), 2)
+    expected = oracle_gradients(functools.partial(attended, student), [inputs], matrices)
+    gradients = {name: found.get(names.get(name, name)) for name in matrices}
+    by_matrix = {name: None if value is None else value.mT for name, value in gradients.items()}
+    expect_gradients({"0": found.get("0"), **by_matrix}, expected)
+
+
+@pytest.mark.exercise("Head", rule="works in float64 after .double()")
+def test_the_head_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the head should take float64 inputs and give the right output."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, torch.float64)
+    output = head_with(student, matrices, T)(inputs)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("Head", rule="the inputs are left as they were")
+def test_the_head_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with the inputs the same after the call as before."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
+    output, [after] = expect_values(head_with(student, matrices, T).with_arguments(inputs), 2)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+    expect_same(after, inputs, "The inputs were changed.")
+
+
+# -- BigramLanguageModel: forward --------------------------------------------------------------------------------
+
+TABLE = "token_embedding_table"
+
+
+def model_with(student: Student, table: torch.Tensor) -> Object:
+    """A BigramLanguageModel with this table (V, V), wherever it keeps it: that is a criterion of its own."""
+    model = student.BigramLanguageModel(len(table))
+    model.set({table_name(model): table})
+    return model
+
+
+def table_name(model: Object) -> str:
+    """What the one parameter of the shape (V, V) is called."""
+    name = f"{TABLE}.weight"
+    parameters = model.parameters()
+    square = [other for other, value in parameters.items() if value.dim() == 2 and len(set(value.shape)) == 1]
+    return name if name in parameters or len(square) != 1 else square[0]
+
+
+def flat_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """(B, T, V) and (B, T) to one number."""
+    flat = student.part("flatten_for_cross_entropy", flattened)(logits, targets)
+    return student.part("cross_entropy", functools.partial(mean_loss, student))(*flat)
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="token_embedding_table is nn.Embedding(vocab_size, vocab_size)")
+def test_the_table_is_an_embedding(student: Student) -> None:
+    """token_embedding_table should be an nn.Embedding with a row of vocab_size logits for each of as many tokens."""
+    table = student.BigramLanguageModel(V).get(TABLE)
+    expect_true(isinstance(table, Object), "It is no module.")
+    expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is no nn.Embedding.")
+    expect_tensor(table.parameters().get("weight"), (V, V))
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel", rule="without targets, the logits of each token are its row of the table: (B, T, V)"
+)
+def test_logits_are_rows_of_the_table(student: Student, fresh: Fresh) -> None:
+    """Without targets, the logits should be the row of the table that belongs to each token: (B, T, V)."""
+    table, idx = fresh(V, V), fresh_targets(fresh, B, T)
+    logits, _ = expect_values(model_with(student, table)(idx), 2)
+    expect_close(logits, table[idx], "The logits")
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="with targets, the logits are the same: (B, T, V)")
+def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> None:
+    """With targets, the logits should come out as without them, (B, T, V): what is flat is for the loss alone."""
+    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    logits, _ = expect_values(model_with(student, table)(idx, targets), 2)
+    expect_close(logits, table[idx], "The logits")
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel",
+    rule="with targets (B, T), the loss is one number, the mean cross-entropy of all B · T predictions",
+)
+def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fresh) -> None:
+    """With targets, the loss should be the mean cross-entropy of all B · T predictions, each with its own target."""
+    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    _, loss = expect_values(model_with(student, table)(idx, targets), 2)
+    expect_loss(loss, flat_loss(student, table.double()[idx], targets))
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="without targets, the loss is None")
+def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> None:
+    """Without targets there is nothing to compare with, and the loss should be None."""
+    logits, loss = expect_values(model_with(student, fresh(V, V))(fresh_targets(fresh, B, T)), 2)
+    expect_tensor(logits)
+    expect_true(loss is None, "There is a loss where there are no targets.")
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="gradients of the loss reach the table")
+def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
+    """Gradients of the logits and of the loss should reach the table."""
+    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    model = model_with(student, table)
+    name = table_name(model)
+
+    def forward(table: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return table[idx], flat_loss(student, table[idx], targets)
+
+    _, found = expect_values(model.gradients(idx, targets), 2)
+    expect_gradients({"table": found.get(name)}, oracle_gradients(forward, [], {"table": table}))
+
+
+# -- BigramLanguageModel: generate -------------------------------------------------------------------------------
+# Two kinds of tables. Where the rule is not about chance, one token follows each so surely that no other is drawn, once
+# in 1e20 times. Where it is, the shares of what follows are known. Softmax may be written without a maximum: exp(60) is
+# finite in float32.
+
+SURE, NEVER = 60.0, -60.0
+STEPS = 4
+
+
+def successors(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
+    """What follows each token (V,), by one way round through all of them, and the table (V, V) that says so."""
+    order = fresh_order(fresh, V)
+    following = torch.empty_like(order)
+    following[order] = order.roll(-1)
+    return following, SURE * torch.nn.functional.one_hot(following, V)
+
+
+def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tensor:
+    """The new tokens (B, count) after the prompt (B, T)."""
+    expect_true(isinstance(value, torch.Tensor), "generate should give one tensor.")
+    assert isinstance(value, torch.Tensor)
+    texts, length = idx.shape
+    expect_true(value.shape != (texts, count), "Only the new tokens come back, without the prompt.")
+    what = f"What comes back should not have the shape {tuple(value.shape)}."
+    expect_true(value.shape == (texts, length + count), what)
+    expect_true(torch.equal(value[:, :length].long(), idx), "The prompt is not what it was.")
+    return value[:, length:].long()
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel",
+    rule="gives the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)",
+)
+def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
+    """The prompt should come back with the new tokens behind it: (B, T + max_new_tokens)."""
+    following, table = successors(fresh)
+    # All texts and, in each, the first and the last token are the same: whichever is gone on from.
+    idx = fresh_targets(fresh, 1, T).expand(B, T).clone()
+    idx[:, -1] = idx[:, 0]
+    generate = model_with(student, table).method("generate")
+    new = expect_continued(generate(idx, 1), idx, 1)
+    expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), "What follows is not what the logits make all but sure.")
+    expect_continued(generate(idx, STEPS), idx, STEPS)
+
+
+# Of so many draws 3 √n are 5.5 in a hundred.
+DRAWS = 3000
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel", rule="each new token is drawn from the softmax of the logits of the text's last token"
+)
+def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> None:
+    """Over many texts, each token should be drawn as often as the softmax of the last token's logits says."""
+    last, first, *others = fresh_order(fresh, V).tolist()
+    table = torch.full((V, V), NEVER)
+    table[:, others[3:]] = 0.0
+    table[last] = NEVER
+    # Moved by a number that softmax takes out again.
+    table[last, others[:3]] = torch.tensor([0.8, 0.15, 0.05]).log() - 1.5
+    shares = Parts(student).softmax(table[last].double())
+    idx = torch.tensor([[first, last]]).expand(DRAWS, 2).clone()
+    new = expect_continued(model_with(student, table).method("generate")(idx, 1), idx, 1)[:, 0]
+    expect_true(bool(((new >= 0) & (new < V)).all()), "Tokens are drawn that do not exist.")
+    # Whoever draws by a running sum meets what rounding leaves at its ends, once in some millions of draws.
+    sensible = (shares[new] > 1e-6).double().mean() > 0.99
+    expect_true(bool(sensible), "Tokens are drawn that the softmax makes all but impossible.")
+    expect_true(len(new.unique()) > 1, "The same token is drawn every time.")
+    likeliest = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
+    expect_true(likeliest <= 3, "The likeliest token is drawn too often.")
+    expect_true(likeliest >= -3, "The likeliest token is drawn too rarely.")
+    for other in others[1:3]:
+        expect_count(
+            (new == other).double(), shares[other].item(), "A less likely token is not drawn as often as it should."
+        )
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel",
+    rule="the last token is the one just drawn, where there is one, and each text goes on from its own",
+)
+def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) -> None:
+    """Each new token should follow from the one drawn before it, and in each text from the text's own."""
+    following, table = successors(fresh)
+    idx = torch.stack([fresh_order(fresh, V)[:T] for _ in range(3)])
+    idx[:, -1] = fresh_order(fresh, V)[:3]
+    new = expect_continued(model_with(student, table).method("generate")(idx, V + 1), idx, V + 1)
+    expected = [idx[:, -1]]
+    for _ in range(V + 1):
+        expected.append(following[expected[-1]])
+    expect_close(new, torch.stack(expected[1:], dim=1), "The new tokens")
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel", rule="every token is drawn by itself: texts with the same prompt may go on differently"
+)
+def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
+    """What is drawn for one text, or at one step, should say nothing about what is drawn for the next."""
+    # A table that prefers none, so that nothing but chance decides, and two draws are alike once in V times.
+    idx = fresh_targets(fresh, 1, 1).expand(400, 1).clone()
+    generate = model_with(student, torch.zeros(V, V)).method("generate")
+    new = expect_continued(generate(idx, STEPS), idx, STEPS)
+    expect_count(alike(new[0::2], new[1::2]), 1 / V, "What is drawn for a text depends on the one before.")
+    expect_count(alike(new[:, 0::2], new[:, 1::2]), 1 / V, "What is drawn at a step depends on the one before.")
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 gives the prompt alone")
+def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
+    """Where no new token is asked for, the prompt alone should come back, and where one is, one more."""
+    idx = fresh_targets(fresh, B, T)
+    generate = model_with(student, fresh(V, V)).method("generate")
+    expect_continued(generate(idx, 1), idx, 1)
+    expect_continued(generate(idx, 0), idx, 0)
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="any number of texts and of tokens in the prompt, one included")
+def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
+    """A prompt may have any number of texts and of tokens, a single one of either included."""
+    following, table = successors(fresh)
+    generate = model_with(student, table).method("generate")
+    for texts, count in ((3, 1), (1, T), (1, 1)):
+        idx = fresh_targets(fresh, 1, 1).expand(texts, count).clone()
+        new = expect_continued(generate(idx, 1), idx, 1)
+        reason = "What follows is not what the logits make all but sure."
+        expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), reason)
+
+
+def token_draws(student: Student, fresh: Fresh) -> Draw:
+    # Every token is as likely as all others, so that 6 · 6 of them are alike by chance once in 7^36 times.
+    generate = model_with(student, torch.zeros(V, V)).method("generate")
+    idx = fresh_targets(fresh, 6, T)
+
+    def draw(**options: object) -> torch.Tensor:
+        return expect_continued(generate(idx, 6, **options), idx, 6)
+
+    return draw
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="with a generator, every random draw comes from it and advances it")
+def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
+    """With a generator, only its state should have moved on after the call, and another state gives other tokens."""
+    expect_draws_from_a_generator(student, token_draws(student, fresh))
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="with the same generator state the result is the same")
+def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
+    """With the same state of the generator the tokens should be the same, whatever torch's global state is."""
+    expect_draws_by_state(student, token_draws(student, fresh))
+
+
+@pytest.mark.exercise(
+    "BigramLanguageModel", rule="without a generator, torch's global one is used, and it advances too"
+)
+def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
+    """Without a generator, torch.manual_seed should decide about the tokens, and a second call gives others."""
+    expect_global_draws(student, token_draws(student, fresh))
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="idx is left as it was")
+def test_generating_leaves_idx_alone(student: Student, fresh: Fresh) -> None:
+    """The text should be continued in a tensor of its own, with idx the same after the call as before."""
+    idx = fresh_targets(fresh, B, T)
+    generate = model_with(student, fresh(V, V)).method("generate")
+    result, after = expect_values(generate.with_arguments(idx, STEPS), 2)
+    expect_continued(result, idx, STEPS)
+    expect_same(after[0], idx, "idx was changed.")

@@ -1,0 +1,741 @@
+"""Unit 8, attention between encoder and decoder: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
+an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+
+As in the earlier units, a slip should cost what it is about. Tests about other things than the values themselves have
+inputs on which most known slips still come out right: states of which only the signs are asked, scores of which only
+the order is, or one key that fits each query so well that it gets all the weight.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox.student import Object, Student
+from grader.suites.checks import (
+    expect_close,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another.
+B, T = 2, 5
+# The widths of a token, of a state, and of what additive attention adds up. The first two are no fewer than the tokens.
+D, HIDDEN, ADDED = 7, 9, 6
+# No d_out is 4, where half of it is its square root; a batch has no more tokens than features.
+T_Q, T_K, D_OUT, D_QUERY, D_CONTEXT = 4, 6, 7, 12, 13
+MATRICES = ("W_query", "W_key", "W_value")
+DTYPES = (torch.float32, torch.float64)
+Function = Callable[..., torch.Tensor]
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """(m, n), (n, k), (k,) to (m, k)."""
+    return torch.einsum("mn,nk->mk", x, weight) + bias
+
+
+def tanh(x: torch.Tensor) -> torch.Tensor:
+    return 2 * torch.sigmoid(2 * x) - 1
+
+
+def softmax(x: torch.Tensor, dim: int) -> torch.Tensor:
+    return (x - x.logsumexp(dim, keepdim=True)).exp()
+
+
+def softmax_of(student: Student) -> Function:
+    return student.part("softmax_naive", student.part("softmax_stable", softmax))
+
+
+def products_of(student: Student) -> Function:
+    """(d,), (T, d) to (T,): the dot product of the one with every row of the other."""
+    return student.part("attention_scores", functools.partial(torch.einsum, "d,td->t"))
+
+
+def context_of(student: Student) -> Function:
+    """(T,), (T, d) to (d,): the sum of the rows of the one, each times its weight."""
+    return student.part("context_vector", functools.partial(torch.einsum, "t,td->d"))
+
+
+def hidden_states_of(student: Student) -> Function:
+    """rnn_hidden_states. What the tokens bring to it needs no recurrence, and is projected all at once."""
+    project = student.part("linear_as_matmul", affine)
+
+    def rnn_hidden_states(
+        inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor, bias: torch.Tensor
+    ) -> torch.Tensor:
+        states = [torch.zeros_like(bias, dtype=torch.float64)]
+        for token in project(inputs.double(), W_x.double(), bias.double()):
+            states.append(tanh(token + torch.einsum("g,gh->h", states[-1], W_h.double())))
+        return torch.stack(states[1:])
+
+    return rnn_hidden_states
+
+
+def additive_scores_of(student: Student) -> Function:
+    """additive_scores. The decoder's part is the same for all encoder states, as a bias is."""
+    project, score = student.part("linear_as_matmul", affine), products_of(student)
+
+    def additive_scores(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Any:
+        W_decoder, W_encoder, v = (weight.double() for weight in weights)
+        query = torch.einsum("h,ha->a", decoder_state.double(), W_decoder)
+        return score(v, tanh(project(encoder_states.double(), W_encoder, query)))
+
+    return additive_scores
+
+
+def bahdanau_of(student: Student) -> Callable[..., Pair]:
+    """bahdanau_context: the context (h,) and the weights (T,)."""
+    score, share = student.part("additive_scores", additive_scores_of(student)), softmax_of(student)
+    mix = context_of(student)
+
+    def bahdanau_context(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Pair:
+        encoder_states = encoder_states.double()
+        scores = score(decoder_state.double(), encoder_states, *(weight.double() for weight in weights))
+        shares = share(scores, -1)
+        return mix(shares, encoder_states), shares
+
+    return bahdanau_context
+
+
+def attention_of(student: Student) -> Function:
+    """Queries (T_q, d), keys (T_k, d), values (T_k, d_out) and what is padding (T_k,) to (T_q, d_out)."""
+    ready_made = student.part("scaled_dot_product_attention", None)
+    if ready_made:
+        # It knows of no padding: who builds on it leaves that out before.
+        return lambda queries, keys, values, padding: ready_made(queries, keys[~padding], values[~padding])[0]
+    score, share, mix = products_of(student), softmax_of(student), context_of(student)
+
+    def attention(
+        queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
+    ) -> torch.Tensor:
+        scores = [torch.where(padding, -torch.inf, score(query, keys)) for query in queries]
+        return torch.stack([mix(share(row / math.sqrt(keys.shape[-1]), -1), values) for row in scores])
+
+    return attention
+
+
+def cross_attention(
+    student: Student,
+    x: torch.Tensor,
+    context: torch.Tensor,
+    W_query: torch.Tensor,
+    W_key: torch.Tensor,
+    W_value: torch.Tensor,
+    padding_mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """(B, T_q, d_query), (B, T_k, d_context), three (d_in, d_out) and (B, T_k) to (B, T_q, d_out)."""
+    if padding_mask is None:
+        padding_mask = torch.zeros(context.shape[:2], dtype=torch.bool)
+    queries = torch.einsum("bqi,io->bqo", x.double(), W_query.double())
+    keys, values = (torch.einsum("bki,io->bko", context.double(), matrix.double()) for matrix in (W_key, W_value))
+    return torch.stack(list(map(attention_of(student), queries, keys, values, padding_mask)))
+
+
+# -- inputs that forgive a slip ----------------------------------------------------------------------------------
+
+
+def rotation(fresh: Fresh, size: int) -> torch.Tensor:
+    """An orthogonal matrix, (size, size)."""
+    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q
+
+
+def cast(arguments: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    return [argument.to(dtype) for argument in arguments]
+
+
+def tokens_that_rule(
+    fresh: Fresh, count: int, width: int = D, hidden: int = HIDDEN, dtype: torch.dtype = torch.float32
+) -> list[torch.Tensor]:
+    """Arguments of rnn_hidden_states, where each token alone decides on the signs in its state.
+
+    It brings 4 or -4 to each number of the state, and what is added to that comes to less than 1. So the signs come out
+    right for who begins with another state, loses it on the way, or takes another function that keeps signs.
+    """
+    signs = fresh(count, hidden, dtype=torch.float64).sign()
+    inputs = rotation(fresh, width)[:count]
+    W_h, bias = 0.05 * fresh(hidden, hidden, dtype=torch.float64), 0.1 * fresh(hidden, dtype=torch.float64)
+    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (T, T), changes nothing.
+    return cast([inputs, inputs.mT @ (4 * signs), W_h, bias], dtype)
+
+
+def expect_signs(value: Any, right: torch.Tensor) -> None:
+    states = expect_tensor(value, right.shape)
+    expect_true(torch.equal(states > 0, right > 0), "The signs in the states are not those that the tokens bring.")
+
+
+def states_with(
+    fresh: Fresh,
+    targets: torch.Tensor,
+    decoder_target: torch.Tensor,
+    hidden: int = HIDDEN,
+    dtype: torch.dtype = torch.float32,
+) -> list[torch.Tensor]:
+    """States and matrices, such that encoder_states @ W_encoder are these targets (T, a), for T below h.
+
+    decoder_state @ W_decoder is 1.2 times decoder_target (a,). W_decoder is 1.2 times W_encoder, so that who exchanges
+    the two is off by a factor alone. The dot products of the states themselves run against the targets.
+    """
+    directions, count = rotation(fresh, hidden), len(targets)
+    encoder_states, means = directions[:count], targets.mean(-1)
+    decoder_state = directions[count] - means @ encoder_states  # (T,) @ (T, h) -> (h,)
+    # The directions are at right angles and of length one, so a matrix can give every state what it likes.
+    W_encoder = encoder_states.mT @ targets + torch.outer(directions[count], decoder_target + means @ targets)
+    return cast([decoder_state, encoder_states, 1.2 * W_encoder, W_encoder], dtype)
+
+
+def in_order(
+    fresh: Fresh, count: int, hidden: int = HIDDEN, added: int = ADDED, dtype: torch.dtype = torch.float32
+) -> list[torch.Tensor]:
+    """Arguments of additive_scores whose order survives most slips: all that is added up grows with it."""
+    places = (torch.arange(count, dtype=torch.float64) + count // 2) % count
+    features, others, v = fresh(3, added, dtype=torch.float64).abs().clamp(max=2) / 2 + 0.5
+    return [*states_with(fresh, torch.outer(places / count - 0.5, features), others / 2, hidden, dtype), v.to(dtype)]
+
+
+def expect_order(value: Any, right: torch.Tensor) -> None:
+    scores = expect_tensor(value, right.shape)
+    expect_true(torch.equal(scores.argsort(), right.argsort()), "The scores do not rank the encoder states rightly.")
+
+
+def state_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+    """Arguments of bahdanau_context where one encoder state gets all the weight.
+
+    Its sums are about 3 and those of all others about -1, in each feature, and v comes to 80: the best score is about
+    80 · (tanh(3) - tanh(-1)) = 140 ahead, and still 140 / 6 for who divides by the width. exp(80) is finite in float32
+    for who subtracts no maximum.
+    """
+    targets = torch.full((count, ADDED), -2.0, dtype=torch.float64)
+    targets[count // 2] = 2
+    features, v = fresh(2, ADDED, dtype=torch.float64).abs().clamp(max=2) + 1
+    return [*states_with(fresh, targets, 0.7 + features / 10, dtype=dtype), (80 * v / v.sum()).to(dtype)]
+
+
+def both(result: Any) -> Pair:
+    """Context and weights. Who gives them in the other order misses the criterion about that, and no other."""
+    context, weights = expect_values(result, 2)
+    is_swapped = isinstance(weights, torch.Tensor) and weights.shape == (HIDDEN,)
+    return (weights, context) if is_swapped else (context, weights)
+
+
+def expect_bahdanau(student: Student, result: Any, arguments: list[torch.Tensor]) -> None:
+    right_context, right_weights = bahdanau_of(student)(*arguments)
+    context, weights = both(result)
+    expect_close(weights, right_weights, "The weights")
+    expect_close(context, right_context, "The features of the context")
+
+
+# The dot products of a query with the key that fits it and with all others. As in units 2 and 3: the largest number
+# that learners are known to divide them by, and still attend, is twice the width, 14, which leaves the fitting key
+# 240 / 14 = 17 ahead. exp(80) is finite in float32 for who subtracts no maximum.
+FITTING, OTHER = 80.0, -160.0
+
+
+def dot_products(queries_count: int, keys_count: int, which: int) -> torch.Tensor:
+    """(T_q, T_k): each query fits the key at its own place or at the one before, in turn.
+
+    So a causal mask hides no key that fits. Some keys fit two queries and some none, so that softmax over the queries,
+    or with queries and keys exchanged, gives others.
+    """
+    places = torch.arange(queries_count)
+    products = torch.full((queries_count, keys_count), OTHER, dtype=torch.float64)
+    products[places, (places - (places + which) % 2).clamp(min=0, max=keys_count - 1)] = FITTING
+    return products
+
+
+def dot_products_with_padding(queries_count: int, padding: torch.Tensor, which: int) -> torch.Tensor:
+    """(T_q, T_k): the same for what is no padding (T_k,), but all negative; and padding fits every query best.
+
+    So whoever leaves padding its weight, or gives it the score 0, hears of nothing else. Nothing is lost where padding
+    is hidden only after the softmax: exp(-160) is zero in float32, but exp(-160 / √d_out) is not.
+    """
+    products = torch.full((queries_count, len(padding)), FITTING, dtype=torch.float64)
+    seen = dot_products(queries_count, int((~padding).sum()), which) - 2 * FITTING
+    products[:, ~padding] = seen
+    return products
+
+
+def queries_and_keys(fresh: Fresh, products: torch.Tensor) -> Pair:
+    """Queries (T_q, d_out) and keys (T_k, d_out) in float64 with these dot products; T_q or T_k is at most d_out."""
+    # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
+    # and both are written in the same r directions, at right angles among d_out dimensions.
+    left, sizes, right = torch.linalg.svd(products, full_matrices=False)
+    directions = rotation(fresh, D_OUT)[: len(sizes)]
+    return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
+
+
+Arguments = tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]
+
+
+def texts_with(fresh: Fresh, products: list[torch.Tensor], dtype: torch.dtype = torch.float32) -> Arguments:
+    """x (B, T_q, d_query), context (B, T_k, d_context), and matrices (d_in, d_out) that make such queries and keys."""
+    pairs = [queries_and_keys(fresh, one) for one in products]
+    queries, keys = (torch.cat(parts) for parts in zip(*pairs, strict=True))  # (B · T, d_out)
+    # At right angles and of length one, so that a matrix can give every token of the batch what it likes.
+    x, context = rotation(fresh, D_QUERY)[: len(queries)], rotation(fresh, D_CONTEXT)[: len(keys)]
+    matrices = {"W_query": x.mT @ queries, "W_key": context.mT @ keys, "W_value": fresh(D_CONTEXT, D_OUT)}
+    x, context = (tokens.unflatten(0, (len(products), -1)) for tokens in (x, context))  # (B · T, d) -> (B, T, d)
+    return x.to(dtype), context.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
+
+
+def texts_beyond_doubt(
+    fresh: Fresh, batch: int, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
+) -> Arguments:
+    """Such texts, where each query finds a key that gets all the weight."""
+    return texts_with(fresh, [dot_products(queries_count, keys_count, one) for one in range(batch)], dtype)
+
+
+def texts_with_padding(fresh: Fresh, queries_count: int, padding_mask: torch.Tensor) -> Arguments:
+    """Such texts, where each query finds that key among what is no padding."""
+    products = [dot_products_with_padding(queries_count, row, one) for one, row in enumerate(padding_mask)]
+    return texts_with(fresh, products)
+
+
+def texts(fresh: Fresh) -> Arguments:
+    """Such texts, with nothing special about them."""
+    widths = {"W_query": D_QUERY, "W_key": D_CONTEXT, "W_value": D_CONTEXT}
+    matrices = {name: fresh(width, D_OUT) / width**0.5 for name, width in widths.items()}
+    return fresh(B, T_Q, D_QUERY), fresh(B, T_K, D_CONTEXT), matrices
+
+
+def texts_that_show_the_weights(fresh: Fresh) -> Arguments:
+    """Texts whose outputs are the weights (B, T_q, T_k), followed by zeros for the features that are left."""
+    words = torch.arange(B * T_K).view(B, T_K)
+    context = torch.nn.functional.one_hot(words, D_CONTEXT).float()  # a feature for each word
+    W_value = torch.zeros(D_CONTEXT, D_OUT)
+    W_value[words.flatten(), torch.arange(T_K).repeat(B)] = 1  # the value of a word shows its place
+    # The fourth root makes dot products of a variance of one, so that all weights can be seen, scaled or not.
+    matrices = {"W_query": fresh(D_QUERY, D_OUT) / D_QUERY**0.5, "W_key": fresh(D_CONTEXT, D_OUT) / D_OUT**0.25}
+    return fresh(B, T_Q, D_QUERY), context, {**matrices, "W_value": W_value}
+
+
+# -- rnn_hidden_states -------------------------------------------------------------------------------------------
+
+
+def recurrence(fresh: Fresh) -> list[torch.Tensor]:
+    """Arguments of rnn_hidden_states in which every part can be seen: no state is near 1 or -1."""
+    return [fresh(T, D), fresh(D, HIDDEN) / D, fresh(HIDDEN, HIDDEN) / HIDDEN**0.5, fresh(HIDDEN) / 2]
+
+
+@pytest.mark.exercise(
+    "rnn_hidden_states",
+    rule="the state after token t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias)",
+)
+def test_each_state_is_made_from_its_token_and_the_state_before(student: Student, fresh: Fresh) -> None:
+    """Each state should be the tanh of its token times W_x, plus the state before it times W_h, plus the bias."""
+    arguments = recurrence(fresh)
+    expect_close(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments), "The states")
+
+
+@pytest.mark.exercise("rnn_hidden_states", rule="the state before the first token is all zeros")
+def test_the_state_before_the_first_is_zeros(student: Student, fresh: Fresh) -> None:
+    """The first state should owe nothing to W_h: before the first token the state is all zeros."""
+    inputs, W_x, W_h, bias = recurrence(fresh)
+    states = student.rnn_hidden_states(inputs, W_x, W_h, 0 * bias)
+    first = hidden_states_of(student)(inputs, W_x, W_h, 0 * bias)[0]
+    expect_close(expect_tensor(states, (T, HIDDEN))[0], first, "The numbers of the first state")
+
+
+@pytest.mark.exercise(
+    "rnn_hidden_states", rule="row t is the state after token t, for every token and in the tokens' order"
+)
+def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fresh) -> None:
+    """There should be a row for every token, (T, h), and it should be the state right after that token."""
+    arguments = tokens_that_rule(fresh, T)
+    expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
+
+
+@pytest.mark.exercise("rnn_hidden_states", rule="any number of tokens, one included")
+def test_states_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
+    """Any number of tokens should be read, a single one included, and give a state for each, (T, h)."""
+    for count in (1, 3, 7):
+        arguments = tokens_that_rule(fresh, count)
+        expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
+
+
+@pytest.mark.exercise("rnn_hidden_states", rule="float32 and float64 arguments both work")
+def test_states_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """The states should come out whether the arguments are float32 or float64."""
+    # Tokens and states of the same width, for once: a transposed matrix raises no error here, and the values tell.
+    for dtype in DTYPES:
+        arguments = tokens_that_rule(fresh, T, width=D, hidden=D, dtype=dtype)
+        expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
+
+
+@pytest.mark.exercise("rnn_hidden_states", rule="gradients flow to all four arguments, through every step")
+def test_gradients_through_every_step(student: Student, fresh: Fresh) -> None:
+    """Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps."""
+    arguments = recurrence(fresh)
+    _, found = expect_values(student.rnn_hidden_states.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(hidden_states_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("rnn_hidden_states", rule="the arguments are left as they were")
+def test_reading_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The states should come out, with the inputs, the matrices and the bias the same after the call as before."""
+    arguments = tokens_that_rule(fresh, T)
+    result, after = expect_values(student.rnn_hidden_states.with_arguments(*arguments), 2)
+    expect_signs(result, hidden_states_of(student)(*arguments))
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- additive_scores ---------------------------------------------------------------------------------------------
+
+
+def states(fresh: Fresh) -> list[torch.Tensor]:
+    """Arguments of additive attention, with nothing special about them."""
+    matrices = [fresh(HIDDEN, ADDED) / HIDDEN**0.5 for _ in range(2)]
+    return [fresh(HIDDEN), fresh(T, HIDDEN), *matrices, fresh(ADDED)]
+
+
+@pytest.mark.exercise(
+    "additive_scores",
+    rule="score t is the dot product of v with tanh(decoder_state @ W_decoder + encoder_states[t] @ W_encoder)",
+)
+def test_scores_are_additive(student: Student, fresh: Fresh) -> None:
+    """Each score should be the dot product of v with the tanh of the sum of both projected states: shape (T,)."""
+    arguments = states(fresh)
+    expect_close(student.additive_scores(*arguments), additive_scores_of(student)(*arguments), "The scores")
+
+
+@pytest.mark.exercise("additive_scores", rule="any number of encoder states, one included")
+def test_any_number_of_states_is_scored(student: Student, fresh: Fresh) -> None:
+    """Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too."""
+    for count in (1, 3, 7):
+        arguments = in_order(fresh, count)
+        expect_order(student.additive_scores(*arguments), additive_scores_of(student)(*arguments))
+
+
+@pytest.mark.exercise("additive_scores", rule="float32 and float64 arguments both work")
+def test_additive_scores_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Float32 and float64 arguments should both give scores that rank the encoder states rightly."""
+    # All widths alike, for once: a transposed matrix raises no error here, and the order tells.
+    for dtype in DTYPES:
+        arguments = in_order(fresh, T, hidden=HIDDEN, added=HIDDEN, dtype=dtype)
+        expect_order(student.additive_scores(*arguments), additive_scores_of(student)(*arguments))
+
+
+@pytest.mark.exercise("additive_scores", rule="gradients flow to all five arguments")
+def test_gradients_of_additive_scores(student: Student, fresh: Fresh) -> None:
+    """Gradients of the scores should flow to both sides' states, to both matrices and to v."""
+    arguments = states(fresh)
+    _, found = expect_values(student.additive_scores.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(additive_scores_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("additive_scores", rule="the arguments are left as they were")
+def test_additive_scores_leave_the_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The scores should rank the encoder states rightly, with all arguments the same after the call as before."""
+    arguments = in_order(fresh, T)
+    result, after = expect_values(student.additive_scores.with_arguments(*arguments), 2)
+    expect_order(result, additive_scores_of(student)(*arguments))
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- bahdanau_context --------------------------------------------------------------------------------------------
+
+
+def scores_behind(weights: torch.Tensor) -> torch.Tensor:
+    """The scores (T,) of which these weights were made, but for one number, that softmax divides away."""
+    logarithms = weights.double().log()
+    return logarithms - logarithms.mean()
+
+
+SOFTMAX = "the weights are the softmax of the additive scores, so they sum to one"
+
+
+@pytest.mark.exercise("bahdanau_context", rule=SOFTMAX)
+def test_additive_scores_are_behind_the_weights(student: Student, fresh: Fresh) -> None:
+    """Behind the weights should be the additive scores as they are, not scaled."""
+    arguments = states(fresh)
+    _, weights = both(student.bahdanau_context(*arguments))
+    _, right_weights = bahdanau_of(student)(*arguments)
+    expect_close(scores_behind(expect_tensor(weights, (T,))), scores_behind(right_weights), "The scores")
+
+
+@pytest.mark.exercise("bahdanau_context", rule=SOFTMAX)
+def test_the_encoder_states_share_the_attention(student: Student, fresh: Fresh) -> None:
+    """The weights should be positive, sum to one, and favour the encoder state with the best score."""
+    arguments = in_order(fresh, T)
+    _, weights = both(student.bahdanau_context(*arguments))
+    _, right_weights = bahdanau_of(student)(*arguments)
+    expect_true(bool((expect_tensor(weights, (T,)) > 0).all()), "Not every weight is positive.")
+    expect_close(weights.sum(), right_weights.sum(), "The sum of the weights")
+    expect_order(weights, right_weights)
+
+
+@pytest.mark.exercise("bahdanau_context", rule="the context is the sum of the encoder states, each times its weight")
+def test_the_context_is_a_sum_of_encoder_states(student: Student, fresh: Fresh) -> None:
+    """The context should be the sum of the encoder states themselves, each times its weight: shape (h,)."""
+    arguments = states(fresh)
+    context, _ = both(student.bahdanau_context(*arguments))
+    expect_close(context, bahdanau_of(student)(*arguments)[0], "The features of the context")
+
+
+@pytest.mark.exercise("bahdanau_context", rule="the result is the pair (context, weights)")
+def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) -> None:
+    """Two results should come back: first the context (h,), then the weights (T,)."""
+    arguments = state_beyond_doubt(fresh, T)
+    first, second = expect_values(student.bahdanau_context(*arguments), 2)
+    context, weights = bahdanau_of(student)(*arguments)
+    expect_close(first, context, "The features of the context")
+    expect_close(second, weights, "The weights")
+
+
+@pytest.mark.exercise("bahdanau_context", rule="any number of encoder states, one included")
+def test_a_context_of_any_number_of_states(student: Student, fresh: Fresh) -> None:
+    """Any number of encoder states should do; of a single one the weight is one, and it is the context itself."""
+    for count in (1, 3, 7):
+        arguments = state_beyond_doubt(fresh, count)
+        expect_bahdanau(student, student.bahdanau_context(*arguments), arguments)
+
+
+@pytest.mark.exercise("bahdanau_context", rule="float32 and float64 arguments both work")
+def test_bahdanau_context_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Context and weights should come out whether the arguments are float32 or float64."""
+    for dtype in DTYPES:
+        arguments = state_beyond_doubt(fresh, T, dtype)
+        expect_bahdanau(student, student.bahdanau_context(*arguments), arguments)
+
+
+@pytest.mark.exercise("bahdanau_context", rule="gradients flow to all five arguments")
+def test_gradients_of_bahdanau_context(student: Student, fresh: Fresh) -> None:
+    """Gradients of context and weights should flow to both sides' states, to both matrices and to v."""
+    arguments = states(fresh)
+    _, found = expect_values(student.bahdanau_context.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(bahdanau_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("bahdanau_context", rule="the arguments are left as they were")
+def test_bahdanau_context_leaves_the_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """Context and weights should come out right, with all arguments the same after the call as before."""
+    arguments = state_beyond_doubt(fresh, T)
+    result, after = expect_values(student.bahdanau_context.with_arguments(*arguments), 2)
+    expect_bahdanau(student, result, arguments)
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- CrossAttention ----------------------------------------------------------------------------------------------
+
+
+def layers_of(student: Student) -> dict[str, torch.Tensor]:
+    """The parameters of the three layers, by their names."""
+    parameters = student.CrossAttention(D_QUERY, D_CONTEXT, D_OUT).parameters()
+    for name in MATRICES:
+        expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+    return parameters
+
+
+def attention_with(student: Student, matrices: dict[str, torch.Tensor], dtype: torch.dtype = torch.float32) -> Object:
+    """A CrossAttention with these matrices (d_in, d_out)."""
+    attention = student.CrossAttention(len(matrices["W_query"]), len(matrices["W_key"]), D_OUT)
+    if dtype != torch.float32:
+        attention.to(dtype)
+    names = [f"{name}.bias" for name in MATRICES]
+    # A bias that should not be there costs its own criterion; set to zero, it costs no other.
+    biases = {name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in names}
+    # Linear layers keep their weights as (d_out, d_in).
+    attention.set({**{f"{name}.weight": matrix.mT for name, matrix in matrices.items()}, **biases})
+    return attention
+
+
+@pytest.mark.exercise(
+    "CrossAttention",
+    rule="W_query is nn.Linear from d_query to d_out; W_key and W_value are nn.Linear from d_context to d_out",
+)
+def test_three_layers_of_two_widths(student: Student) -> None:
+    """W_query should be an nn.Linear from d_query to d_out, and W_key and W_value from d_context to d_out."""
+    parameters = layers_of(student)
+    shapes = [tuple(parameters[f"{name}.weight"].shape) for name in MATRICES]
+    wanted = [(D_OUT, D_QUERY), (D_OUT, D_CONTEXT), (D_OUT, D_CONTEXT)]
+    expect_true(shapes == wanted, f"The weights of the three layers have the shapes {shapes}.")
+
+
+@pytest.mark.exercise("CrossAttention", rule="none of the three has a bias")
+def test_no_layer_has_a_bias(student: Student) -> None:
+    """W_query, W_key and W_value should have no bias."""
+    parameters = layers_of(student)
+    for name in MATRICES:
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+@pytest.mark.exercise("CrossAttention", rule="queries come from x, keys and values from context")
+def test_queries_come_from_x_and_the_rest_from_context(student: Student, fresh: Fresh) -> None:
+    """Queries should be made of x, and keys and values of context, also where no shape would tell them apart."""
+    x, context, matrices = texts_beyond_doubt(fresh, 1, T_K, T_K)
+    # x gets as many features as context has, all of them zero, and W_query as many rows.
+    more = D_CONTEXT - D_QUERY
+    x = torch.nn.functional.pad(x, (0, more))  # (B, T, d_query) -> (B, T, d_context)
+    matrices["W_query"] = torch.nn.functional.pad(matrices["W_query"], (0, 0, 0, more))
+    output = attention_with(student, matrices)(x, context)
+    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+
+
+def shown_weights(student: Student, fresh: Fresh) -> Pair:
+    """The weights (B, T_q, T_k) that a module's outputs show, and what they should be."""
+    x, context, matrices = texts_that_show_the_weights(fresh)
+    output = expect_tensor(attention_with(student, matrices)(x, context), (B, T_Q, D_OUT))
+    return output[..., :T_K], cross_attention(student, x, context, **matrices)[..., :T_K]
+
+
+@pytest.mark.exercise(
+    "CrossAttention",
+    rule="scores are the dot products of the queries with the keys, divided by the square root of d_out",
+)
+def test_cross_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh: Fresh) -> None:
+    """Behind the weights should be the dot products of queries and keys, divided by the square root of d_out."""
+    # The columns' means go as well as the rows', so that softmax along the wrong dimension shows the same scores.
+    weights, right = (part.double().log() for part in shown_weights(student, fresh))
+    scores, right_scores = (
+        part - part.mean(-1, keepdim=True) - part.mean(-2, keepdim=True) + part.mean((-2, -1), keepdim=True)
+        for part in (weights, right)
+    )
+    expect_close(scores, right_scores, "The scores")
+
+
+@pytest.mark.exercise(
+    "CrossAttention",
+    rule="softmax shares each query's attention among the whole context: there is no causal mask",
+)
+def test_each_query_shares_its_attention_among_the_whole_context(student: Student, fresh: Fresh) -> None:
+    """Each query's weights should be positive for the whole context, sum to one and favour the best key."""
+    weights, right = shown_weights(student, fresh)
+    expect_true(bool((weights > 0).all()), "Not every weight is positive.")
+    expect_close(weights.sum(-1), right.sum(-1), "The sums of the weights of each query")
+    expect_true(
+        torch.equal(weights.argmax(-1), right.argmax(-1)),
+        "A query's largest weight is not on the key with which it has the largest dot product.",
+    )
+
+
+@pytest.mark.exercise(
+    "CrossAttention", rule="the output is, for each query, the sum of the values, each times its weight"
+)
+def test_output_of_cross_attention(student: Student, fresh: Fresh) -> None:
+    """The output should be the weighted sums of the values alone: one for each query, (B, T_q, d_out)."""
+    x, context, matrices = texts(fresh)
+    output = attention_with(student, matrices)(x, context)
+    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+
+
+def marked(*rows: tuple[int, ...]) -> torch.Tensor:
+    """A mask (B, T_k), True at these places of each row."""
+    return torch.tensor([[place in row for place in range(T_K)] for row in rows])
+
+
+@pytest.mark.exercise(
+    "CrossAttention",
+    rule="where padding_mask (B, T_k) is True, the token of the context is padding and gets no weight",
+)
+def test_padding_gets_no_weight(student: Student, fresh: Fresh) -> None:
+    """The output should be as if padding were not there, wherever it stands: the others share all the weight."""
+    padding_mask = marked((3, 5))
+    x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
+    output = attention_with(student, matrices)(x, context, padding_mask)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+
+
+@pytest.mark.exercise(
+    "CrossAttention", rule="padding gets none however large it is, and however far its scores are above the others"
+)
+def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
+    """Padding should get no weight also where it is very large, and its scores are far above all others."""
+    padding_mask = marked((3, 5))
+    x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
+    # Its scores become 3200. Hidden only after a softmax, also one in float64, it leaves nothing for the others.
+    context[padding_mask] *= 40
+    output = attention_with(student, matrices)(x, context, padding_mask)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+
+
+@pytest.mark.exercise("CrossAttention", rule="each element of the batch on its own, with its own padding")
+def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: Fresh) -> None:
+    """In a batch of contexts that end at different places, each should be without its own padding."""
+    # As many queries as keys: a mask that is laid over the queries raises no error here, and the values tell.
+    padding_mask = marked((5,), (3, 4, 5))
+    x, context, matrices = texts_with_padding(fresh, T_K, padding_mask)
+    output = attention_with(student, matrices)(x, context, padding_mask)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+
+
+@pytest.mark.exercise("CrossAttention", rule="each element of the batch on its own, with its own padding")
+def test_each_element_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
+    """In a batch, the queries of each element should attend to its own context and to no other."""
+    x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
+    output = attention_with(student, matrices)(x, context)
+    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("CrossAttention", rule="without a mask, or with one that is all False, nothing is padding")
+def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> None:
+    """Without a mask, or with one that is all False, the whole context should be attended to."""
+    x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
+    attention = attention_with(student, matrices)
+    expected = cross_attention(student, x, context, **matrices)
+    expect_close(attention(x, context), expected, "The outputs without a mask")
+    expect_close(attention(x, context, marked((), ())), expected, "The outputs with a mask that is all False")
+
+
+@pytest.mark.exercise("CrossAttention", rule="any number of queries and of tokens in the context, one included")
+def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
+    """There may be fewer queries than tokens in the context, more of them, or a single one of either."""
+    for queries_count, keys_count in ((1, T_K), (T_Q, 1), (D_OUT, 3)):
+        x, context, matrices = texts_beyond_doubt(fresh, 1, queries_count, keys_count)
+        output = attention_with(student, matrices)(x, context)
+        expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("CrossAttention", rule="gradients reach x, context and the weights of the three layers")
+def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x, the weights of all three layers, and context where it is no padding."""
+    x, context, matrices = texts(fresh)
+    padding_mask = marked((1, 4), (1, 4))
+    _, found = expect_values(attention_with(student, matrices).gradients(x, context, padding_mask), 2)
+
+    def layered(x: torch.Tensor, context: torch.Tensor, **weights: torch.Tensor) -> torch.Tensor:
+        """With the weights as linear layers keep them, (d_out, d_in)."""
+        turned = {name: weights[f"{name}_weight"].mT for name in MATRICES}
+        return cross_attention(student, x, context, **turned, padding_mask=padding_mask)
+
+    # Ours, and not what the module says that it took of them.
+    weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
+    expect_gradients(found, oracle_gradients(layered, [x, context], weights))
+
+
+@pytest.mark.exercise("CrossAttention", rule="works in float64 after .double()")
+def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 texts and give the right output."""
+    x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K, torch.float64)
+    output = attention_with(student, matrices, torch.float64)(x, context)
+    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+
+
+@pytest.mark.exercise("CrossAttention", rule="x, context and padding_mask are left as they were")
+def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with x, context and padding_mask the same after the call as before."""
+    x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K)
+    padding_mask = marked((3, 5))  # the keys there fit nobody, hidden or not
+    attention = attention_with(student, matrices)
+    output, after = expect_values(attention.with_arguments(x, context, padding_mask), 2)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+    for name, argument, before in zip(("x", "context", "padding_mask"), after, (x, context, padding_mask), strict=True):
+        expect_same(argument, before, f"{name} was changed.")

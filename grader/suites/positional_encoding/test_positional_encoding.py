@@ -1,0 +1,266 @@
+"""Unit 5, positions: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
+an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+
+One slip should not cost every point. So tests about lengths, dtypes and arguments have inputs on which most slips come
+out right: a bias of zero, or the position 0, whose angles are zero at every frequency.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox.student import Student
+from grader.suites.checks import (
+    expect_any_error,
+    expect_close,
+    expect_dtype,
+    expect_error,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another. T and D are even: who looks for odd numbers in the wrong
+# place is found out where one is odd.
+M, N, K = 7, 5, 4
+B, T, D = 3, 6, 10
+DTYPES = (torch.float32, torch.float64)
+# So many positions are asked for, and each number of their encoding may be off by this much.
+LONGEST, WITHIN = 256, 1e-4
+Function = Callable[..., torch.Tensor]
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+def linear_of(student: Student) -> Function:
+    """linear_as_matmul: (m, n), (n, k), (k,) to (m, k), row by row: what unit 1 calls a context vector."""
+    product = student.part("dot_product", functools.partial(torch.einsum, "n,n->"))
+
+    def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+        return torch.stack([product(query, row) for row in inputs])
+
+    scores = student.part("attention_scores", attention_scores)
+    context = student.part("context_vector", lambda weights, inputs: scores(weights, inputs.mT))
+
+    def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.stack([context(row, weight.double()) for row in x.double()]) + bias.double()
+
+    return linear
+
+
+def encoding(num_positions: int, d_model: int) -> torch.Tensor:
+    """sinusoidal_encoding: (T, d_model), from hands (T, d_model / 2) in the complex plane."""
+    # 10000^(-2i / d_model) = 10^(-8i / d_model), from 0 to the last i, d_model / 2 - 1.
+    frequencies = torch.logspace(0, 8 / d_model - 4, d_model // 2, dtype=torch.float64)
+    angles = torch.outer(torch.arange(num_positions, dtype=torch.float64), frequencies)
+    parts = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))  # (T, d_model / 2, 2): cosine, sine
+    return parts.flip(-1).flatten(-2)  # (T, d_model / 2, 2) -> (T, d_model)
+
+
+def encoding_of(student: Student) -> Function:
+    return student.part("sinusoidal_encoding", encoding)
+
+
+# -- linear_as_matmul --------------------------------------------------------------------------------------------
+
+
+def without_bias(fresh: Fresh, m: int, n: int = N, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
+    """x (m, n) and weight (n, k), both positive, and a bias of zero.
+
+    So it does not matter where the bias goes, nor whether results below zero are cut off.
+    """
+    return fresh(m, n, dtype=dtype).abs(), fresh(n, K, dtype=dtype).abs(), torch.zeros(K, dtype=dtype)
+
+
+@pytest.mark.exercise("linear_as_matmul", rule="row i of the result is row i of x times the weight, plus the bias")
+def test_every_row_times_the_weight_plus_the_bias(student: Student, fresh: Fresh) -> None:
+    """Each row of the result (m, k) should be that row of x times the weight, plus the bias."""
+    arguments = fresh(M, N), fresh(N, K), fresh(K)
+    expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
+
+
+@pytest.mark.exercise("linear_as_matmul", rule="any number of rows, one included")
+def test_any_number_of_rows(student: Student, fresh: Fresh) -> None:
+    """Any number of rows should be taken through the layer, (m, k), a single one included."""
+    # First of all squares, which let every product through that the shapes forbid elsewhere.
+    for m, n in ((K, K), (1, N), (9, N)):
+        arguments = without_bias(fresh, m, n)
+        expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
+
+
+@pytest.mark.exercise("linear_as_matmul", rule="float32 and float64 arguments both work")
+def test_rows_of_either_dtype(student: Student, fresh: Fresh) -> None:
+    """Float32 arguments and float64 arguments should both come out right."""
+    for dtype in DTYPES:
+        arguments = without_bias(fresh, M, dtype=dtype)
+        expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
+
+
+@pytest.mark.exercise("linear_as_matmul", rule="gradients flow to x, to the weight and to the bias")
+def test_gradients_of_the_linear_layer(student: Student, fresh: Fresh) -> None:
+    """Gradients of the result should flow to x, to the weight and to the bias."""
+    arguments = fresh(M, N), fresh(N, K), fresh(K)
+    _, found = expect_values(student.linear_as_matmul.gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(linear_of(student), arguments, {}))
+
+
+@pytest.mark.exercise("linear_as_matmul", rule="the arguments are left as they were")
+def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The rows should come out right but for the bias, with all arguments the same after the call as before."""
+    x, weight, _ = without_bias(fresh, M)
+    # Who adds the bias to the weight adds it as many times as a row of x sums to, so this is the same in each row.
+    arguments = x / x.sum(dim=1, keepdim=True), weight, fresh(K).abs()
+    result, after = expect_values(student.linear_as_matmul.with_arguments(*arguments), 2)
+    expected = linear_of(student)(*arguments)
+    found = expect_tensor(result, expected.shape).double()
+    expect_close(found - found[0], expected - expected[0], "The differences between rows")
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, "An argument was changed.")
+
+
+# -- sinusoidal_encoding -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.exercise("sinusoidal_encoding", rule="entry [pos, 2i] is sin(pos / 10000^(2i / d_model))")
+def test_sines_of_the_right_frequencies(student: Student) -> None:
+    """Even columns should hold sines of pos over a power of ten thousand: the exponent is column over d_model."""
+    found = expect_tensor(student.sinusoidal_encoding(LONGEST, D), (LONGEST, D))
+    expect_close(found[:, 0::2], encoding(LONGEST, D)[:, 0::2], "The sines", WITHIN)
+
+
+@pytest.mark.exercise("sinusoidal_encoding", rule="entry [pos, 2i + 1] is the cosine of the same angle")
+def test_a_cosine_beside_each_sine(student: Student) -> None:
+    """Beside each sine should stand the cosine of the same angle, and all angles of a pair grow in equal steps."""
+    found = expect_tensor(student.sinusoidal_encoding(T, D), (T, D)).double()
+    # Each hand may be off by √2 times WITHIN, a turn from one position to the next by twice as much as a hand, and the
+    # difference of two turns by twice as much as a turn.
+    hands = torch.complex(found[:, 1::2], found[:, 0::2])  # (T, d_model) -> (T, d_model / 2)
+    expect_close(hands.abs(), torch.ones(T, D // 2), "The squares of sine and cosine, pair by pair,", 2 * WITHIN)
+    turns = torch.view_as_real(hands[1:] * hands[:-1].conj())
+    expect_close(turns, turns[:1].expand_as(turns), "The steps from position to position", 6 * WITHIN)
+    # Backwards turn sines in the cosines' places. The slowest right turn is 10000^(-4/5), six times WITHIN.
+    expect_true(bool((turns[0, :, 1] > 0).all()), "The sines and cosines do not go round as they should.")
+
+
+@pytest.mark.exercise("sinusoidal_encoding", rule="positions are counted from 0")
+def test_the_first_position_is_zero(student: Student) -> None:
+    """The first row should be that of position zero, sines and cosines of zero in turn, and no other should be."""
+    found = expect_tensor(student.sinusoidal_encoding(T, D), (T, D)).double()
+    expect_close(found[0], torch.tensor([0.0, 1.0]).repeat(D // 2), "The entries of the first row", WITHIN)
+    expect_true(bool((found[1:] - found[0]).abs().amax(1).gt(WITHIN).all()), "Another row is like the first.")
+
+
+@pytest.mark.exercise("sinusoidal_encoding", rule="any number of positions, one included")
+def test_any_number_of_positions(student: Student) -> None:
+    """Any number of positions should be encoded, a single one included, and each alike however many they are."""
+    longest = expect_tensor(student.sinusoidal_encoding(LONGEST, D), (LONGEST, D)).double()
+    expect_true(bool(longest.abs().max() <= 1 + WITHIN), "Some entries are no sines or cosines.")
+    swings = (longest.amin(0) < -0.9) & (longest.amax(0) > 0.9)
+    expect_true(bool(swings.any()), "No column goes up and down.")
+    for count in (1, T - 1):
+        found = student.sinusoidal_encoding(count, D)
+        expect_close(found, longest[:count], "The encodings of fewer positions", 2 * WITHIN)
+
+
+@pytest.mark.exercise("sinusoidal_encoding", rule="an odd d_model raises ValueError or AssertionError")
+def test_an_odd_width_is_refused(student: Student) -> None:
+    """An odd d_model should raise ValueError or AssertionError, and an even one should not."""
+    expect_tensor(student.sinusoidal_encoding(T, D))
+    for width in (D - 1, 3, 1):
+        expect_error(functools.partial(student.sinusoidal_encoding, T, width))
+
+
+# -- add_positions -----------------------------------------------------------------------------------------------
+
+
+def sequences(fresh: Fresh, batch: int, num_tokens: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Embeddings (B, T, d); the first sequence is all zeros, so what becomes of it is the encoding alone."""
+    x = fresh(batch, num_tokens, D, dtype=dtype)
+    x[0] = 0
+    return x
+
+
+def expect_positions(student: Student, result: Any, x: torch.Tensor) -> torch.Tensor:
+    """A tensor of the shape of x with something added to the first token that is as long as the first encoding.
+
+    So frequencies do not matter, nor where in a row the sines stand, nor by what the embeddings were multiplied.
+    """
+    found = expect_tensor(result, x.shape)
+    added, right = found[0, 0].double(), encoding_of(student)(1, D)[0].double()
+    expect_close(added.norm(), right.norm(), "The numbers added at the first position", D**0.5 * WITHIN)
+    return found
+
+
+@pytest.mark.exercise(
+    "add_positions",
+    rule="token t of every sequence is that of x, as it is, plus row t of the encoding from the last exercise",
+)
+def test_every_token_gets_its_position(student: Student, fresh: Fresh) -> None:
+    """To token t of every sequence, row t of the encoding should be added, and to x nothing else should happen."""
+    x = fresh(B, T, D)
+    expect_close(student.add_positions(x), x.double() + encoding_of(student)(T, D), "The sums", WITHIN)
+
+
+@pytest.mark.exercise("add_positions", rule="any number of sequences and of tokens, one included")
+def test_any_number_of_sequences_and_tokens(student: Student, fresh: Fresh) -> None:
+    """Any number of sequences and of tokens should get positions, and keep their shape, a single one included."""
+    for batch, num_tokens in ((1, 1), (1, 9), (5, 1)):
+        x = sequences(fresh, batch, num_tokens)
+        expect_positions(student, student.add_positions(x), x)
+
+
+@pytest.mark.exercise("add_positions", rule="an odd d raises an error")
+def test_embeddings_of_odd_width_are_refused(student: Student, fresh: Fresh) -> None:
+    """An odd d should raise an error, and an even one should not."""
+    encoding_of(student)  # which refuses for whoever calls it
+    expect_tensor(student.add_positions(fresh(B, T, D)))
+    # Not of one feature: torch itself refuses to fill four columns from five, but not none from one.
+    for width in (D - 1, 3):
+        expect_any_error(functools.partial(student.add_positions, fresh(B, T, width)))
+
+
+@pytest.mark.exercise("add_positions", rule="the result keeps the dtype of x, float32 or float64")
+def test_positions_keep_the_dtype(student: Student, fresh: Fresh) -> None:
+    """The result should have positions in it and the dtype of x, for float32 and for float64."""
+    for dtype in DTYPES:
+        x = sequences(fresh, B, T, dtype)
+        expect_dtype(expect_positions(student, student.add_positions(x), x), dtype)
+
+
+@pytest.mark.exercise("add_positions", rule="x may be a view with any memory layout")
+def test_positions_for_a_view(student: Student, fresh: Fresh) -> None:
+    """It should not matter how x lies in memory: it may be a transposed view."""
+    x = sequences(fresh, B, T).mT.contiguous().mT
+    expect_positions(student, student.add_positions(x), x)
+
+
+@pytest.mark.exercise("add_positions", rule="gradients flow to x")
+def test_gradients_of_adding_positions(student: Student, fresh: Fresh) -> None:
+    """The result should have positions in it, and gradients of it should flow to x."""
+    x = sequences(fresh, B, T)
+    # Before the call, for a sum written into x has no gradients at all, whoever made the encoding.
+    expected = oracle_gradients(lambda given: given + encoding_of(student)(T, D), [x], {})
+    result, found = expect_values(student.add_positions.gradients(x), 2)
+    expect_positions(student, result, x)
+    expect_gradients(found, expected)
+
+
+@pytest.mark.exercise("add_positions", rule="x is left as it was")
+def test_adding_positions_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The result should have positions in it, with x the same after the call as before."""
+    x = sequences(fresh, B, T)
+    result, [after] = expect_values(student.add_positions.with_arguments(x), 2)
+    expect_positions(student, result, x)
+    expect_same(after, x, "x was changed.")

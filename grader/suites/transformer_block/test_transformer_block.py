@@ -1,0 +1,1035 @@
+"""Unit 7, the transformer block: one test, one criterion; its docstring is what a student reads.
+
+Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
+an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+
+One slip should not cost every point. So a test asks about one thing in a way that other slips do not show in: about
+the variance whatever mean was subtracted, about ReLU whatever the width. And where none of this is the question, the
+inputs leave no doubt: vectors that layer norm leaves as they are, and modules that make such vectors of them, so that
+it does not matter where a norm stands.
+
+What is random is judged by numbers of entries. Let n independent entries each be kept (or two of them be alike) with
+one and the same probability q. By Hoeffding's inequality the number is further than t from q n with a chance of
+2 exp(-2 t² / n) at most: for t = 3 √n that is 2 exp(-18) < 4e-8. Each test makes at most six such comparisons, so a
+right answer fails it less than once in a million.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox import door
+from grader.sandbox.student import Object, Student
+from grader.suites.checks import (
+    expect_close,
+    expect_dtype,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.suites.criteria import Fresh
+
+# All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
+B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
+EPS = 1e-5
+Function = Callable[[torch.Tensor], torch.Tensor]
+Weights = dict[str, torch.Tensor]
+
+
+# -- what is right -----------------------------------------------------------------------------------------------
+
+
+class Norm:
+    """What LayerNorm should compute."""
+
+    @staticmethod
+    def normalize(x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+        """(…, C), (C,), (C,) to (…, C), with the default eps."""
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], scale, shift)
+
+
+class Skip:
+    """What Residual should compute."""
+
+    @staticmethod
+    def join(x: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+        return x + given
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """(…, n), (m, n), (m,) to (…, m)."""
+    product = torch.einsum("...i,oi->...o", x.double(), weight.double())
+    return product if bias is None else product + bias.double()
+
+
+# -- inputs that leave no doubt ----------------------------------------------------------------------------------
+
+
+def centred(x: torch.Tensor) -> torch.Tensor:
+    return x.double() - x.double().mean(-1, keepdim=True)
+
+
+def variance(x: torch.Tensor) -> torch.Tensor:
+    """(…, C) to (…): the mean of the squared differences from the mean."""
+    return centred(x).square().mean(-1)
+
+
+def plain_vectors(fresh: Fresh, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Vectors of mean zero whose variance and the default eps make one: layer norm leaves them as they are."""
+    vectors = centred(fresh(*shape, dtype=torch.float64))
+    return (vectors * ((1 - EPS) / variance(vectors).unsqueeze(-1)).sqrt()).to(dtype)
+
+
+def turning(fresh: Fresh) -> torch.Tensor:
+    """A matrix (C, C): what a linear layer gives with it, added to its input, is the input turned about.
+
+    About the direction in which all features are alike, so that mean and variance stay as they are.
+    """
+    ones = torch.ones(C, 1, dtype=torch.float64)
+    basis = torch.linalg.qr(torch.cat([ones, fresh(C, C - 1, dtype=torch.float64)], dim=1)).Q
+    turn = torch.block_diag(torch.ones(1, 1), torch.linalg.qr(fresh(C - 1, C - 1, dtype=torch.float64)).Q)
+    return basis @ turn @ basis.mT - torch.eye(C)
+
+
+def linear_module(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Object:
+    """One of torch's linear layers, to hand in."""
+    module = student.make("Linear", *weight.mT.shape, bias=bias is not None)
+    if weight.dtype == torch.float64:
+        module.to(torch.float64)
+    module.set({"weight": weight, **({} if bias is None else {"bias": bias})})
+    return module
+
+
+def name_of(value: torch.Tensor, parameters: Weights) -> str | None:
+    """Under which name a module has a parameter with these values."""
+    return next((name for name, found in parameters.items() if torch.equal(found, value)), None)
+
+
+def expect_registered(values: Weights, parameters: Weights, owner: str) -> None:
+    """A module has parameters with these values, which are those of a module that it was given, `owner`."""
+    for value in values.values():
+        expect_true(name_of(value, parameters) is not None, f"A parameter of {owner} is none of the module's own.")
+
+
+def expect_gradients_of_what_is_found(module: Object, x: torch.Tensor, values: Weights, expected: Weights) -> None:
+    """The gradients of x, and of those parameters that are found; whether they are is asked elsewhere."""
+    there = module.parameters()
+    _, found = expect_values(module.gradients(x), 2)
+    names = {ours: name_of(value, there) for ours, value in values.items()}
+    by_our_names = {ours: found.get(name) for ours, name in names.items() if name is not None}
+    wanted = {ours: gradient for ours, gradient in expected.items() if ours == "0" or ours in by_our_names}
+    expect_gradients({"0": found.get("0"), **by_our_names}, wanted)
+
+
+# -- LayerNorm ---------------------------------------------------------------------------------------------------
+
+
+def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> Object:
+    """A LayerNorm that only normalises: what its parameters begin as is another criterion's question."""
+    norm = student.LayerNorm(C, *arguments)
+    if dtype == torch.float64:
+        norm.to(dtype)
+    values = {"scale": torch.ones, "shift": torch.zeros}
+    there = norm.parameters()
+    norm.set({name: make(there[name].shape) for name, make in values.items() if name in there})
+    return norm
+
+
+def direction(x: torch.Tensor) -> torch.Tensor:
+    """Each vector, divided by its length."""
+    return x.double() / x.double().norm(dim=-1, keepdim=True)
+
+
+def expect_normalized(result: object, x: torch.Tensor) -> None:
+    """Vectors in the directions of those of x, whose means are zero, and with a variance of about one.
+
+    What it is exactly is asked elsewhere. Biased and unbiased, it differs by a seventh.
+    """
+    found = expect_tensor(result, x.shape)
+    expect_close(direction(found), direction(x), "The outputs, each divided by its length,")
+    expect_variances_near_one(found)
+
+
+def expect_variances_near_one(found: torch.Tensor) -> None:
+    spread = variance(found)
+    expect_true(bool(((spread > 0.6) & (spread < 1.6)).all()), "The variances of the outputs are not near one.")
+
+
+@pytest.mark.exercise("LayerNorm", rule="scale and shift are nn.Parameter, each of shape (emb_dim,)")
+def test_scale_and_shift_are_parameters(student: Student) -> None:
+    """scale and shift should each be an nn.Parameter with a number for each of the emb_dim features."""
+    norm = student.LayerNorm(C)
+    parameters = norm.parameters()
+    for name in ("scale", "shift"):
+        if name not in parameters:
+            with contextlib.suppress(door.Failure):
+                is_tensor = isinstance(norm.get(name), torch.Tensor)
+                expect_true(not is_tensor, f"{name} is a tensor that is no nn.Parameter.")
+        expect_true(name in parameters, f"There is no parameter {name}.")
+        expect_true(parameters[name].shape == (C,), f"{name} does not have the shape (emb_dim,).")
+
+
+@pytest.mark.exercise("LayerNorm", rule="scale begins as ones, and shift as zeros")
+def test_scale_begins_as_ones_and_shift_as_zeros(student: Student) -> None:
+    """At first nothing should be scaled or shifted: scale should be ones, and shift zeros."""
+    parameters = student.LayerNorm(C).parameters()
+    for name, value in (("scale", 1), ("shift", 0)):
+        expect_true(name in parameters, f"There is no parameter {name}.")
+        numbers = parameters[name].unique().tolist()
+        what = f"{numbers[0]:g} everywhere" if len(numbers) == 1 else "numbers that differ"
+        expect_true(numbers == [value], f"{name} begins as {what}.")
+
+
+@pytest.mark.exercise(
+    "LayerNorm", rule="each vector of emb_dim features on its own: no other token and no other text has a part in it"
+)
+def test_each_token_is_normalized_on_its_own(student: Student, fresh: Fresh) -> None:
+    """Each token's features should be normalised among themselves, whatever other tokens and texts there are."""
+    x = plain_vectors(fresh, B, T, C) * torch.arange(2, 2 + T)[:, None]
+    expect_normalized(plain_norm(student)(x), x)
+
+
+@pytest.mark.exercise("LayerNorm", rule="its mean is subtracted")
+def test_the_mean_is_subtracted(student: Student, fresh: Fresh) -> None:
+    """Each output vector should point where the differences of the features from their mean point."""
+    x = fresh(B, T, C) + 2
+    found = expect_tensor(plain_norm(student)(x), x.shape)
+    expect_close(direction(found), direction(centred(x)), "The outputs, each divided by its length,")
+
+
+VARIANCE = (
+    "what is left is divided by the square root of variance + eps, where the variance is the biased one: the mean of "
+    "the squared differences from the mean"
+)
+
+
+@pytest.mark.exercise("LayerNorm", rule=VARIANCE)
+def test_the_variance_of_the_outputs_is_one(student: Student, fresh: Fresh) -> None:
+    """The biased variance of each vector of outputs should be one, where eps is far too small to matter."""
+    x = 3 * fresh(B, T, C) + 2
+    found = expect_tensor(plain_norm(student)(x), x.shape)
+    expect_close(variance(found), torch.ones(B, T), "The variances of the outputs")
+
+
+def expect_eps(norm: Object, vectors: torch.Tensor, eps: float) -> None:
+    """What was added to the variances is eps, whether they are biased or not. vectors: of a variance of about one.
+
+    Divided by √(a · v + eps), vectors of variance v come out with a variance of v / (a · v + eps). The ratio of
+    variances, before and after, is a straight line in v, and for v = 0 it is eps: two points on it tell.
+    """
+    points = []
+    for times in (0.5, 2):  # a variance below eps, and one above
+        x = vectors * (times * eps) ** 0.5
+        found = expect_tensor(norm(x), x.shape)
+        points.append((variance(x), variance(x) / variance(found)))
+    (near, low), (far, high) = points
+    added = (low * far - high * near) / (far - near)
+    expect_close(added / eps, torch.ones_like(added), "The numbers added to the variances, each divided by eps,")
+
+
+@pytest.mark.exercise("LayerNorm", rule=VARIANCE)
+def test_eps_is_added_to_the_variance(student: Student, fresh: Fresh) -> None:
+    """The eps that is given should be added to the variance, inside the root."""
+    expect_eps(plain_norm(student, 0.7), plain_vectors(fresh, B, T, C), 0.7)
+
+
+@pytest.mark.exercise("LayerNorm", rule="eps is 1e-5 unless another is given")
+def test_the_default_eps(student: Student, fresh: Fresh) -> None:
+    """Where no eps is given, the one of the rule should be added to the variance: it shows where that is tiny."""
+    expect_eps(plain_norm(student), plain_vectors(fresh, B, T, C), EPS)
+
+
+@pytest.mark.exercise("LayerNorm", rule="at last it is multiplied by scale, and then shift is added")
+def test_outputs_are_scaled_and_shifted(student: Student, fresh: Fresh) -> None:
+    """Each normalised feature should be multiplied by its own scale, and then its own shift be added."""
+    x, parameters = fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
+    norm = plain_norm(student)
+    plain = expect_tensor(norm(x), x.shape).double()
+    expect_true(bool((variance(plain) > 0.01).all()), "Without scale and shift all features of an output are alike.")
+    norm.set(parameters)
+    expect_close(norm(x), torch.addcmul(parameters["shift"].double(), plain, parameters["scale"].double()))
+
+
+@pytest.mark.exercise("LayerNorm", rule="any number of leading dimensions, none included, in any memory layout")
+def test_layer_norm_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
+    """A single vector, a text, a batch, and more dimensions in front of emb_dim should all be normalised."""
+    norm = plain_norm(student)
+    for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
+        x = 3 * plain_vectors(fresh, *shape)
+        expect_normalized(norm(x), x)
+    view = 3 * plain_vectors(fresh, T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
+    expect_normalized(norm(view), view)
+
+
+@pytest.mark.exercise("LayerNorm", rule="gradients reach x, scale and shift")
+def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x, also through its mean and its variance, and scale and shift."""
+    # Spread so far that eps has no part in it.
+    x, parameters = 5 * fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
+    norm = student.LayerNorm(C)
+    norm.set(parameters)
+    _, found = expect_values(norm.gradients(x), 2)
+    expect_gradients(found, oracle_gradients(Norm.normalize, [x], parameters))
+
+
+@pytest.mark.exercise(
+    "LayerNorm", rule="the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64"
+)
+def test_layer_norm_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
+    """The output should be float32 where x is and, after .double(), float64."""
+    for dtype in (torch.float32, torch.float64):
+        x = 3 * plain_vectors(fresh, B, T, C, dtype=dtype)
+        output = plain_norm(student, dtype=dtype)(x)
+        expect_normalized(output, x)
+        expect_dtype(output, dtype)
+
+
+@pytest.mark.exercise("LayerNorm", rule="x is left as it was")
+def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The output should be normalised, with x the same after the call as before."""
+    # With a mean, for who takes it away from x itself.
+    x = 3 * plain_vectors(fresh, B, T, C) + 1
+    output, [after] = expect_values(plain_norm(student).with_arguments(x), 2)
+    expect_variances_near_one(expect_tensor(output, x.shape))
+    expect_same(after, x, "x was changed.")
+
+
+# -- FeedForward -------------------------------------------------------------------------------------------------
+
+
+def layers_of(module: Object) -> list[Weights]:
+    """The parameters of the two layers by their names, the first layer first and its weight before its bias.
+
+    They are told by what they take and give. How wide the hidden layer is, and whether there are biases, is asked
+    elsewhere.
+    """
+    parameters = module.parameters()
+    matrices = {name: value for name, value in parameters.items() if value.dim() == 2}
+    expect_true(len(matrices) == 2, f"It has the weights of {len(matrices)} layers.")
+    pair = sorted(matrices, key=lambda name: matrices[name].shape[1] != C)
+    first, second = (matrices[name] for name in pair)
+    expect_true(
+        first.shape[1] == C and second.shape == first.mT.shape,
+        "The weights are not those of a layer from emb_dim features and of one back to them.",
+    )
+    layers = []
+    biases = {name: value for name, value in parameters.items() if value.dim() == 1}
+    for name in pair:
+        bias = next((one for one, value in biases.items() if len(value) == len(matrices[name])), None)
+        layers.append({name: matrices[name], **({} if bias is None else {bias: biases.pop(bias)})})
+    return layers
+
+
+def hidden_width(module: Object) -> int:
+    first, _ = layers_of(module)
+    return len(next(iter(first.values())))
+
+
+def transformed(x: torch.Tensor, layers: list[Weights]) -> torch.Tensor:
+    """(…, C) to the same: one layer, ReLU, the other layer."""
+    first, second = layers
+    return linear(linear(x, *first.values()).clamp(min=0), *second.values())
+
+
+def feed_forward_beyond_doubt(
+    student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
+) -> tuple[Object, list[Weights]]:
+    """A FeedForward in eval mode, and its parameters: all hidden numbers, and all outputs, are far above zero.
+
+    So it makes no difference whether ReLU or one of its relatives stands between the layers, or nothing, or whether
+    one more stands after them.
+    """
+    module = student.FeedForward(C)
+    if dtype == torch.float64:
+        module.to(dtype)
+    layers = layers_of(module)
+    # About 12 in the hidden layer; weighted by some 1 / hidden width, about 12 at the end.
+    for layer, size in zip(layers, (C**0.5, hidden_width(module)), strict=True):
+        for name, value in layer.items():
+            layer[name] = (fresh(*value.shape) / size if value.dim() == 2 else 12 + fresh(*value.shape)).to(dtype)
+        module.set(layer)
+    module.eval()
+    return module, layers
+
+
+@pytest.mark.exercise(
+    "FeedForward",
+    rule="there are two nn.Linear under any names: one from emb_dim to expansion · emb_dim, one from there back to "
+    "emb_dim",
+)
+def test_two_layers_of_the_expanded_width(student: Student) -> None:
+    """One layer should go from emb_dim to expansion · emb_dim, for the expansion that is given, and one back."""
+    hidden = hidden_width(student.FeedForward(C, EXPANSION))
+    expect_true(hidden == EXPANSION * C, f"The hidden width is {hidden}, which is not expansion · emb_dim.")
+
+
+@pytest.mark.exercise("FeedForward", rule="expansion is 4 unless another is given")
+def test_the_default_expansion(student: Student) -> None:
+    """Where no expansion is given, the hidden width should be that of the rule."""
+    hidden = hidden_width(student.FeedForward(C))
+    expect_true(hidden == 4 * C, f"The hidden width is {hidden}, which is not 4 · emb_dim.")
+
+
+@pytest.mark.exercise("FeedForward", rule="both have a bias")
+def test_both_layers_have_a_bias(student: Student) -> None:
+    """Each of the two layers should have a bias, with a number for each of its outputs."""
+    first, second = layers_of(student.FeedForward(C))
+    expect_true(len(first) == 2, "The first layer has no bias.")
+    expect_true(len(second) == 2, "The second layer has no bias.")
+
+
+@pytest.mark.exercise("FeedForward", rule="ReLU stands between them, and nothing else is done")
+def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
+    """The output should be what the second layer makes of the first one's output after ReLU, and nothing else."""
+    module = student.FeedForward(C)
+    layers = [{name: fresh(*value.shape) for name, value in layer.items()} for layer in layers_of(module)]
+    for layer in layers:
+        module.set(layer)
+    module.eval()
+    x = fresh(B, T, C)
+    expect_close(module(x), transformed(x, layers), "The outputs")
+
+
+@pytest.mark.exercise("FeedForward", rule="the same in training as after .eval(): nothing is dropped in here")
+def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> None:
+    """In training, too, the output should be exact: what is dropped is up to the block."""
+    module, layers = feed_forward_beyond_doubt(student, fresh)
+    module.train()
+    # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
+    x = fresh(H, 12, C)
+    expect_close(module(x), transformed(x, layers), "The outputs in training")
+
+
+@pytest.mark.exercise(
+    "FeedForward",
+    rule="position by position: any number of leading dimensions, none included, in any memory layout",
+)
+def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
+    """A single vector, a text, a batch, and more dimensions in front of emb_dim should be transformed one by one."""
+    module, layers = feed_forward_beyond_doubt(student, fresh)
+    view = fresh(T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
+    for x in (fresh(C), fresh(1, C), fresh(T, C), fresh(B, H, T, C), view):
+        expect_close(module(x), transformed(x, layers), "The outputs")
+
+
+@pytest.mark.exercise("FeedForward", rule="gradients reach x and the parameters of both layers")
+def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x, and the weights and biases of both layers."""
+    module, layers = feed_forward_beyond_doubt(student, fresh)
+    x = fresh(B, T, C)
+
+    def function(x: torch.Tensor, **parameters: torch.Tensor) -> torch.Tensor:
+        return transformed(x, [{name: parameters[name.replace(".", "_")] for name in layer} for layer in layers])
+
+    _, found = expect_values(module.gradients(x), 2)
+    expect_gradients(found, oracle_gradients(function, [x], {**layers[0], **layers[1]}))
+
+
+@pytest.mark.exercise("FeedForward", rule="works in float64 after .double()")
+def test_feed_forward_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 inputs and give the right output."""
+    module, layers = feed_forward_beyond_doubt(student, fresh, torch.float64)
+    x = fresh(B, T, C, dtype=torch.float64)
+    expect_close(module(x), transformed(x, layers), "The outputs")
+
+
+@pytest.mark.exercise("FeedForward", rule="x is left as it was")
+def test_feed_forward_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with x the same after the call as before."""
+    module, layers = feed_forward_beyond_doubt(student, fresh)
+    x = fresh(B, T, C)
+    output, [after] = expect_values(module.with_arguments(x), 2)
+    expect_close(output, transformed(x, layers), "The outputs")
+    expect_same(after, x, "x was changed.")
+
+
+# -- Residual ----------------------------------------------------------------------------------------------------
+
+
+def around(student: Student, sublayer: Object) -> Object:
+    """A Residual in eval mode: whether something is dropped is one criterion's question."""
+    residual = student.Residual(sublayer)
+    residual.eval()
+    return residual
+
+
+@pytest.mark.exercise(
+    "Residual",
+    rule="the output is x plus what sublayer gives for x, and nothing else is done to either of them",
+)
+def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
+    """The output should be x itself plus what sublayer gives for x itself."""
+    # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
+    x, weights = fresh(H, 12, C), {"weight": fresh(C, C), "bias": fresh(C)}
+    residual = around(student, linear_module(student, **weights))
+    residual.train()
+    expect_close(residual(x), x.double() + linear(x, **weights), "The outputs")
+
+
+@pytest.mark.exercise("Residual", rule="the parameters of sublayer are parameters of this module")
+def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) -> None:
+    """The weight and the bias of a linear layer that is handed in should be found among the module's parameters."""
+    weights = {"weight": fresh(C, C), "bias": fresh(C)}
+    residual = around(student, linear_module(student, **weights))
+    expect_registered(weights, residual.parameters(), "sublayer")
+
+
+@pytest.mark.exercise("Residual", rule="x may have any shape that sublayer keeps")
+def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
+    """A single vector, a text, a batch, and tensors of more dimensions should all come out in their shape."""
+    weight = turning(fresh).float()
+    residual = around(student, linear_module(student, weight))
+    for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
+        x = plain_vectors(fresh, *shape)
+        expect_close(residual(x), x.double() + linear(x, weight), "The outputs")
+
+
+@pytest.mark.exercise(
+    "Residual", rule="gradients reach x on both ways, around sublayer and through it, and the parameters of sublayer"
+)
+def test_gradients_of_residual(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x on both ways, and the weight and the bias of sublayer."""
+    x, weights = fresh(B, T, C), {"weight": fresh(C, C), "bias": fresh(C)}
+    residual = around(student, linear_module(student, **weights))
+    expected = oracle_gradients(lambda x, weight, bias: x + linear(x, weight, bias), [x], weights)
+    expect_gradients_of_what_is_found(residual, x, weights, expected)
+
+
+@pytest.mark.exercise("Residual", rule="works in float64 after .double()")
+def test_residual_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the module should take float64 inputs and give the right output."""
+    weight, x = turning(fresh), plain_vectors(fresh, B, T, C, dtype=torch.float64)
+    residual = around(student, linear_module(student, weight))
+    residual.to(torch.float64)
+    expect_close(residual(x), x + linear(x, weight), "The outputs")
+
+
+@pytest.mark.exercise("Residual", rule="x is left as it was, also where sublayer gives x itself")
+def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with x the same after the call as before, even if sublayer changes nothing."""
+    weight, x = turning(fresh).float(), plain_vectors(fresh, B, T, C)
+    residual = around(student, linear_module(student, weight))
+    output, [after] = expect_values(residual.with_arguments(x), 2)
+    expect_close(output, x.double() + linear(x, weight), "The outputs")
+    expect_same(after, x, "x was changed.")
+    _, [after] = expect_values(around(student, student.make("Identity")).with_arguments(x), 2)
+    expect_same(after, x, "x was changed where sublayer gives x itself.")
+
+
+# -- TransformerBlock --------------------------------------------------------------------------------------------
+
+
+def joining(student: Student) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """How x and what a module gives should come together."""
+    return student.part("Residual", Skip).join
+
+
+# Scale and shift of a norm.
+Affine = tuple[torch.Tensor, torch.Tensor]
+PLAIN: Affine = (torch.ones(C), torch.zeros(C))
+
+
+def transformer_block(
+    student: Student,
+    x: torch.Tensor,
+    attention: Function,
+    feed_forward: Function,
+    norm1: Affine = PLAIN,
+    norm2: Affine = PLAIN,
+) -> torch.Tensor:
+    """(B, T, C) to the same."""
+    normalize, join = student.part("LayerNorm", Norm).normalize, joining(student)
+    x = join(x.double(), attention(normalize(x.double(), *(value.double() for value in norm1))))
+    return join(x, feed_forward(normalize(x, *(value.double() for value in norm2))))
+
+
+def made_block(
+    student: Student, attention: Object, feed_forward: Object, dropout: float = 0.0, emb_dim: int = C
+) -> Object:
+    """A TransformerBlock in eval mode: a test that is not about dropout is not about training."""
+    for exercise in ("LayerNorm", "Residual"):
+        student.part(exercise, None)  # each can serve, if the block makes use of it
+    block = student.TransformerBlock(attention, feed_forward, emb_dim, dropout)
+    block.eval()
+    return block
+
+
+def mixed(x: torch.Tensor) -> torch.Tensor:
+    """What a TokenMixer gives for (B, T, C)."""
+    return x + x.mean(dim=1, keepdim=True)
+
+
+def squared(x: torch.Tensor) -> torch.Tensor:
+    """What a PositionWise gives."""
+    return x.square() + 1
+
+
+def nothing(x: torch.Tensor) -> torch.Tensor:
+    """What a linear layer gives whose weight is zero."""
+    return torch.zeros_like(x)
+
+
+def silent(student: Student, emb_dim: int = C) -> Object:
+    return linear_module(student, torch.zeros(emb_dim, emb_dim))
+
+
+@pytest.mark.exercise("TransformerBlock", rule="attention gets norm1(x), and what it gives is added to x")
+def test_what_attention_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
+    """Where feed_forward gives zeros, the output should be x plus what attention gives for x after its norm."""
+    block, x = made_block(student, student.make("TokenMixer"), silent(student)), 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, mixed, nothing), "The outputs")
+
+
+SECOND_STEP = "then feed_forward gets norm2 of that sum, and what it gives is added to the sum"
+
+
+@pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
+def test_what_feed_forward_gives_is_added(student: Student, fresh: Fresh) -> None:
+    """Where attention gives zeros, the output should be x plus what feed_forward gives for x after its norm."""
+    block, x = made_block(student, silent(student), student.make("PositionWise")), 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, nothing, squared), "The outputs")
+
+
+@pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
+def test_feed_forward_comes_second(student: Student, fresh: Fresh) -> None:
+    """feed_forward should work on x after attention has had its part in it, and be added to that."""
+    block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
+    x = 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, mixed, squared), "The outputs")
+
+
+NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with parameters of its own"
+
+
+def set_norm(block: Object, name: str, affine: Affine) -> Object:
+    """Gives a norm of the block this scale and shift, which nn.LayerNorm calls weight and bias."""
+    norm = block.get(name)
+    expect_true(isinstance(norm, Object), f"{name} is not a module.")
+    there = norm.parameters()
+    names = next((pair for pair in (("scale", "shift"), ("weight", "bias")) if there.keys() == set(pair)), ())
+    expect_true(bool(names), f"{name} does not have the parameters of a layer norm.")
+    expect_true(all(value.shape == (C,) for value in there.values()), f"{name} is not for emb_dim features.")
+    norm.set(dict(zip(names, affine, strict=True)))
+    return norm
+
+
+@pytest.mark.exercise("TransformerBlock", rule=NORMS)
+def test_norm1_and_norm2_are_layer_norms(student: Student, fresh: Fresh) -> None:
+    """norm1 and norm2 should be two modules, with a scale and a shift for each feature, and share none of them."""
+    block = made_block(student, silent(student), silent(student))
+    first, second = ((fresh(C), fresh(C)) for _ in range(2))
+    norm1, norm2 = set_norm(block, "norm1", first), set_norm(block, "norm2", second)
+    for norm, affine in ((norm1, first), (norm2, second)):
+        kept = all(name_of(value, norm.parameters()) is not None for value in affine)
+        expect_true(kept, "norm1 and norm2 share their parameters.")
+
+
+@pytest.mark.exercise("TransformerBlock", rule=NORMS)
+def test_each_norm_in_its_place(student: Student, fresh: Fresh) -> None:
+    """norm1 should stand in front of attention and norm2 in front of feed_forward, each with its scale and shift."""
+    block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
+    first, second = ((fresh(C), fresh(C)) for _ in range(2))
+    set_norm(block, "norm1", first)
+    set_norm(block, "norm2", second)
+    x = 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, mixed, squared, first, second), "The outputs")
+
+
+@pytest.mark.exercise(
+    "TransformerBlock", rule="the parameters of attention and feed_forward are parameters of the block"
+)
+def test_the_parameters_of_both_modules_are_found(student: Student, fresh: Fresh) -> None:
+    """The weights of two linear layers that are handed in should be found among the block's parameters."""
+    attention, feed_forward = {"weight": fresh(C, C)}, {"weight": fresh(C, C)}
+    block = made_block(student, linear_module(student, **attention), linear_module(student, **feed_forward))
+    parameters = block.parameters()
+    expect_registered(attention, parameters, "attention")
+    expect_registered(feed_forward, parameters, "feed_forward")
+
+
+# -- dropout: what is left of the numbers that a module gives
+
+TEXTS, TOKENS, FEATURES = 4, 14, 16
+P = 0.3
+
+
+def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor) -> tuple[torch.Tensor, str]:
+    """For two calls in training, (2, B, T, C): what is added to x in the place of each number that `which` gives.
+
+    As a multiple of that number: 0 where it was dropped, 1 / (1 - P) where it was kept. The other module gives zeros.
+    Also what to say where none is dropped, or nothing. weight: small, for it is added to numbers far from zero.
+    """
+    x = fresh(TEXTS, TOKENS, FEATURES)
+    loud = linear_module(student, weight, 5 * fresh(FEATURES).sign())
+    pair = (loud, silent(student, FEATURES)) if which == "attention" else (silent(student, FEATURES), loud)
+    # What is added is seen without any dropout, so that norms cost their own criteria.
+    exact = expect_tensor(made_block(student, *pair, emb_dim=FEATURES)(x), x.shape).double()
+    block = made_block(student, *pair, dropout=P, emb_dim=FEATURES)
+    block.train()
+    outputs = torch.stack([expect_tensor(block(x), x.shape).double() for _ in range(2)])
+    join, nought = joining(student), torch.zeros_like(exact)
+    alone = join(join(x.double(), nought), nought)
+    expect_true(bool(((exact - alone).abs() > 0.5).all()), f"What {which} gives is not added to x.")
+    shares = (outputs - alone) / (exact - alone)
+    if (shares.abs() < 1e-4).any():
+        return shares, ""
+    reason = f"In training nothing that {which} gives is dropped"
+    if (zeros := int((outputs == 0).sum())) > 0:
+        more = "more often than" if zeros > (P + 0.1) * outputs.numel() else "as often as"
+        return shares, f"{reason}; outputs become zero, x and all, {more} `dropout` says."
+    return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", though the outputs change.")
+
+
+def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
+    """About that share of the marks are true; see the head of this file."""
+    count = marks.numel()
+    expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
+
+
+def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) -> None:
+    """About a share P of the numbers that `which` gives is dropped, and one says nothing of another."""
+    shares, complaint = shares_left(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
+    expect_true(not complaint, complaint)
+    kept = shares.abs() >= 1e-4
+    expect_count(kept, 1 - P, f"The share of the numbers of {which} that are dropped is not near `dropout`.")
+    # Two independent numbers are both kept or both dropped in this share of cases. The pairs have none in common.
+    both = P**2 + (1 - P) ** 2
+    for dim, alike in enumerate(("Two calls", "All texts", "All tokens", "All features of a token")):
+        first, second = kept.unflatten(dim, (-1, 2)).unbind(dim + 1)
+        expect_count(first == second, both, f"{alike} are dropped alike in what {which} gives.")
+
+
+@pytest.mark.exercise(
+    "TransformerBlock",
+    rule="in training each number that attention gives becomes 0 by itself, with probability `dropout`",
+)
+def test_numbers_of_attention_are_dropped(student: Student, fresh: Fresh) -> None:
+    """In training a share of about `dropout` of the numbers that attention gives should be dropped, each by itself."""
+    expect_dropped_each_by_itself(student, fresh, "attention")
+
+
+@pytest.mark.exercise("TransformerBlock", rule="so does each number that feed_forward gives")
+def test_numbers_of_feed_forward_are_dropped(student: Student, fresh: Fresh) -> None:
+    """In training a share of about `dropout` of the numbers that feed_forward gives should be dropped, each alone."""
+    expect_dropped_each_by_itself(student, fresh, "feed_forward")
+
+
+@pytest.mark.exercise(
+    "TransformerBlock",
+    rule="a number that is kept is divided by 1 - dropout, and what it is added to is never dropped or scaled",
+)
+def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
+    """In training each output should be x alone, or x plus what a module gives divided by one minus dropout."""
+    complaints = []
+    for which in ("attention", "feed_forward"):
+        shares, complaint = shares_left(student, fresh, which, torch.zeros(FEATURES, FEATURES))
+        if complaint:  # which costs another criterion, and this one if nothing is dropped anywhere
+            complaints.append(complaint)
+            continue
+        is_right = (shares.abs() < 1e-4) | ((shares - 1 / (1 - P)).abs() < 1e-4)
+        expect_true(
+            bool(is_right.all()),
+            f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout.",
+        )
+    expect_true(len(complaints) < 2, " ".join(complaints))
+
+
+def block_beyond_doubt(
+    student: Student, fresh: Fresh, dropout: float = 0.0, dtype: torch.dtype = torch.float32
+) -> tuple[Object, Function]:
+    """A TransformerBlock in eval mode, and what it should compute.
+
+    Both modules are alike and turn a plain vector about, so the order of norms and modules makes no difference.
+    """
+    weight = turning(fresh).to(dtype)
+    attention, feed_forward = (linear_module(student, weight) for _ in range(2))
+    block = made_block(student, attention, feed_forward, dropout)
+    if dtype == torch.float64:
+        block.to(dtype)
+    turned = functools.partial(linear, weight=weight)
+    return block, lambda x: transformer_block(student, x, turned, turned)
+
+
+@pytest.mark.exercise("TransformerBlock", rule="in eval mode nothing is dropped")
+def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
+    """In eval mode the output should be exact, whatever dropout the block was made with."""
+    block, expected = block_beyond_doubt(student, fresh, dropout=0.5)
+    x = plain_vectors(fresh, B, T, C)
+    expect_close(block(x), expected(x), "The outputs")
+
+
+@pytest.mark.exercise("TransformerBlock", rule="with dropout=0.0 nothing is dropped in training either")
+def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
+    """With a dropout of zero the output should be exact in training too."""
+    block, expected = block_beyond_doubt(student, fresh)
+    block.train()
+    # 672 numbers that are added: where a twentieth of them is dropped, none of them is in 0.95^672 = 1e-15 of all runs.
+    x = plain_vectors(fresh, H, 12, C)
+    expect_close(block(x), expected(x), "The outputs")
+
+
+@pytest.mark.exercise("TransformerBlock", rule="any number of texts and tokens, one included")
+def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
+    """Batches of several texts and of one, and texts of several tokens and of one, should come out in their shape."""
+    block, expected = block_beyond_doubt(student, fresh)
+    for texts, tokens in ((B, T), (1, T), (B, 1), (1, 1), (T, B)):
+        x = plain_vectors(fresh, texts, tokens, C)
+        expect_close(block(x), expected(x), "The outputs")
+
+
+@pytest.mark.exercise("TransformerBlock", rule="gradients reach x and all parameters")
+def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x, both norms, and the parameters of attention and of feed_forward."""
+    x = fresh(B, T, C)
+    attention, feed_forward = ((fresh(C, C) / C**0.5, fresh(C)) for _ in range(2))
+    norm1, norm2 = ((fresh(C), fresh(C)) for _ in range(2))
+    block = made_block(student, linear_module(student, *attention), linear_module(student, *feed_forward))
+    set_norm(block, "norm1", norm1)
+    set_norm(block, "norm2", norm2)
+    parameters = {
+        **dict(zip(("attention.weight", "attention.bias"), attention, strict=True)),
+        **dict(zip(("feed_forward.weight", "feed_forward.bias"), feed_forward, strict=True)),
+        **dict(zip(("norm1.scale", "norm1.shift", "norm2.scale", "norm2.shift"), (*norm1, *norm2), strict=True)),
+    }
+
+    def function(x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
+        values = list(named.values())
+        attention, feed_forward, norm1, norm2 = zip(values[::2], values[1::2], strict=True)
+        attend, think = (lambda x: linear(x, *attention)), (lambda x: linear(x, *feed_forward))
+        return transformer_block(student, x, attend, think, norm1, norm2)
+
+    expect_gradients_of_what_is_found(block, x, parameters, oracle_gradients(function, [x], parameters))
+
+
+@pytest.mark.exercise("TransformerBlock", rule="works in float64 after .double()")
+def test_the_block_in_float64(student: Student, fresh: Fresh) -> None:
+    """After .double() the block should take float64 inputs and give the right output."""
+    block, expected = block_beyond_doubt(student, fresh, dtype=torch.float64)
+    x = plain_vectors(fresh, B, T, C, dtype=torch.float64)
+    expect_close(block(x), expected(x), "The outputs")
+
+
+@pytest.mark.exercise("TransformerBlock", rule="x is left as it was")
+def test_the_block_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with x the same after the call as before."""
+    block, expected = block_beyond_doubt(student, fresh)
+    x = plain_vectors(fresh, B, T, C)
+    output, [after] = expect_values(block.with_arguments(x), 2)
+    expect_close(output, expected(x), "The outputs")
+    expect_same(after, x, "x was changed.")
+
+
+# -- stack_blocks ------------------------------------------------------------------------------------------------
+
+
+def fresh_blocks(fresh: Fresh, count: int) -> list[Weights]:
+    """Weights and biases of linear layers, to stand for blocks: it matters which comes first."""
+    return [{"weight": fresh(C, C) / C**0.5, "bias": fresh(C)} for _ in range(count)]
+
+
+def stacked(student: Student, blocks: list[Weights]) -> tuple[Object, Object]:
+    """The stack of these blocks, and what it was given to make them with."""
+    make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
+    stack = student.stack_blocks(make_block, len(blocks))
+    expect_true(isinstance(stack, Object), "What it gives is not a module.")
+    # A class of one's own may be made of it, and call them.
+    expect_true(
+        stack.kinds[0] != "torch.nn.modules.container.ModuleList",
+        "What it gives is an nn.ModuleList, which holds the blocks but calls none of them.",
+    )
+    return stack, make_block
+
+
+def in_sequence(x: torch.Tensor, blocks: list[Weights]) -> torch.Tensor:
+    return functools.reduce(lambda x, block: linear(x, **block), blocks, x)
+
+
+@pytest.mark.exercise(
+    "stack_blocks", rule="make_block is called num_blocks times in all, and each call makes one of the blocks"
+)
+def test_make_block_is_called_once_for_each_block(student: Student, fresh: Fresh) -> None:
+    """make_block should have been called num_blocks times, and no more when the stack is at work."""
+    stack, make_block = stacked(student, fresh_blocks(fresh, 3))
+    for _ in range(2):
+        expect_tensor(stack(fresh(B, T, C)), (B, T, C))
+    calls = make_block.get("calls")
+    expect_true(calls == 3, f"For three blocks, make_block was called {calls} times.")
+
+
+@pytest.mark.exercise(
+    "stack_blocks",
+    rule="the block that was made first gets x, and each later one gets what the one before it gives",
+)
+def test_blocks_work_one_after_the_other(student: Student, fresh: Fresh) -> None:
+    """The output should be that of the last block, each block having worked on what the one before it gives."""
+    blocks, x = fresh_blocks(fresh, 3), fresh(B, T, C)
+    expect_close(stacked(student, blocks)[0](x), in_sequence(x, blocks), "The outputs")
+
+
+@pytest.mark.exercise("stack_blocks", rule="any number of blocks, one included")
+def test_any_number_of_blocks(student: Student, fresh: Fresh) -> None:
+    """One block, two, or more: x should go through as many as were asked for."""
+    [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
+    for count in (1, 2, 5):
+        blocks = [block] * count  # so that it matters how many there are, and nothing else
+        expect_close(stacked(student, blocks)[0](x), in_sequence(x, blocks), "The outputs")
+
+
+@pytest.mark.exercise("stack_blocks", rule="it is an nn.Module, and the parameters of all blocks are its parameters")
+def test_the_parameters_of_all_blocks_are_found(student: Student, fresh: Fresh) -> None:
+    """What comes back should be an nn.Module, with the parameters of every single block among its own."""
+    blocks = fresh_blocks(fresh, 3)
+    parameters = stacked(student, blocks)[0].parameters()
+    count, expected = len(parameters), sum(map(len, blocks))
+    expect_true(count >= expected, f"It has {count} parameters where all blocks together have {expected}.")
+    for block in blocks:
+        expect_registered(block, parameters, "a block")
+
+
+@pytest.mark.exercise("stack_blocks", rule="gradients reach x and every block")
+def test_gradients_of_the_stack(student: Student, fresh: Fresh) -> None:
+    """Gradients of the output should reach x and the parameters of each block."""
+    blocks, x = fresh_blocks(fresh, 2), fresh(B, T, C)
+    stack, _ = stacked(student, blocks)
+    parameters = {f"{place}_{name}": value for place, block in enumerate(blocks) for name, value in block.items()}
+
+    def function(x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
+        names = [[f"{place}_{name}" for name in ("weight", "bias")] for place in range(len(blocks))]
+        return in_sequence(x, [{"weight": named[weight], "bias": named[bias]} for weight, bias in names])
+
+    expect_gradients_of_what_is_found(stack, x, parameters, oracle_gradients(function, [x], parameters))
+
+
+@pytest.mark.exercise("stack_blocks", rule="x is left as it was")
+def test_the_stack_leaves_x_alone(student: Student, fresh: Fresh) -> None:
+    """The output should come out right, with x the same after the call as before."""
+    [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
+    output, [after] = expect_values(stacked(student, [block, block])[0].with_arguments(x), 2)
+    expect_close(output, in_sequence(x, [block, block]), "The outputs")
+    expect_same(after, x, "x was changed.")
+
+
+# -- gpt2_parameter_count ----------------------------------------------------------------------------------------
+# A count is the sum of parts, and differences between counts tell them: a layer more, or a token more, shows what one
+# costs, whatever was forgotten elsewhere.
+
+# Multiples of 64, which is the width of a head in GPT-2: whoever makes the model to count it may share them out so.
+WIDTH = 64
+VOCABULARY, CONTEXT = 11, 9
+
+
+def result_for(student: Student, *sizes: int) -> object:
+    """What the student gives. Who makes a model to count it may use the parts of this unit, and unit 4's attention."""
+    for exercise in ("MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"):
+        student.part(exercise, None)  # each can serve, for it has as many parameters as the right one
+    return student.gpt2_parameter_count(*sizes)
+
+
+def count_of(student: Student, *sizes: int) -> Fraction:
+    value: Any = result_for(student, *sizes)
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.item()
+    expect_true(type(value) in (int, float) and math.isfinite(value), "What it gives is not a number.")
+    return Fraction(value)
+
+
+def named_number(number: Fraction) -> str:
+    return f"{float(number):g}"
+
+
+def block_polynomial(student: Student) -> tuple[Fraction, Fraction]:
+    """a and b, where a block has a · emb_dim² + b · emb_dim parameters; each from counts for three widths."""
+    widths = (WIDTH, 2 * WIDTH, 3 * WIDTH)
+    counts = [[count_of(student, layers, width, VOCABULARY, CONTEXT) for layers in (1, 3)] for width in widths]
+    # Two layers, divided by 2 · emb_dim: a straight line in emb_dim, with the slope a.
+    near, middle, far = ((more - less) / (2 * width) for (less, more), width in zip(counts, widths, strict=True))
+    expect_true(far - middle == middle - near, "What a block adds to the count is no sum of layers and norms.")
+    slope = (middle - near) / WIDTH
+    return slope, near - slope * WIDTH
+
+
+def growth(student: Student, vocabulary: int, context: int) -> Fraction:
+    """How much larger the count becomes with so many more tokens and positions."""
+    more = count_of(student, 2, WIDTH, VOCABULARY + vocabulary, CONTEXT + context)
+    return more - count_of(student, 2, WIDTH, VOCABULARY, CONTEXT)
+
+
+@pytest.mark.exercise(
+    "gpt2_parameter_count",
+    rule="each of vocab_size tokens has an embedding of emb_dim numbers, which the output layer shares: it adds none",
+)
+def test_a_token_adds_its_embedding(student: Student) -> None:
+    """With one more token in the vocabulary, the count should grow by emb_dim: the output layer adds nothing."""
+    grown = growth(student, 1, 0)
+    expect_true(grown == WIDTH, f"A token more adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+
+
+@pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim numbers, learned")
+def test_a_position_adds_its_embedding(student: Student) -> None:
+    """With one more position in the context, the count should grow by emb_dim."""
+    grown = growth(student, 0, 1)
+    expect_true(grown == WIDTH, f"A position more adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+
+
+@pytest.mark.exercise(
+    "gpt2_parameter_count",
+    rule="each block has six linear layers: four in attention from emb_dim to emb_dim (queries, keys, values and "
+    "output), and two in the feed-forward, from emb_dim to 4 · emb_dim and back",
+)
+def test_the_matrices_of_a_block(student: Student) -> None:
+    """In each block there should be the matrices of six layers: four in attention, two larger ones after it."""
+    squares, _ = block_polynomial(student)
+    expect_true(squares == 12, f"By your count a block has {named_number(squares)} · emb_dim² weights in its matrices.")
+
+
+@pytest.mark.exercise(
+    "gpt2_parameter_count",
+    rule="each of these layers has a bias, and each block two norms, with a scale and a shift for each feature",
+)
+def test_the_biases_and_norms_of_a_block(student: Student) -> None:
+    """In each block there should be the biases of six layers, and the scales and shifts of two norms."""
+    _, rest = block_polynomial(student)
+    expect_true(rest == 13, f"By your count a block has {named_number(rest)} · emb_dim parameters in biases and norms.")
+
+
+@pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of that kind comes after the last block")
+def test_the_norm_after_the_last_block(student: Student) -> None:
+    """Besides the embeddings and the blocks, the count should hold one more norm, its scale and its shift."""
+    embeddings = VOCABULARY * growth(student, 1, 0) + CONTEXT * growth(student, 0, 1)
+    one, two = (count_of(student, layers, WIDTH, VOCABULARY, CONTEXT) for layers in (1, 2))
+    rest = one - (two - one) - embeddings
+    expect_true(
+        rest == 2 * WIDTH,
+        f"Besides embeddings and blocks, your count holds {named_number(rest / WIDTH)} · emb_dim parameters.",
+    )
+
+
+@pytest.mark.exercise(
+    "gpt2_parameter_count", rule="vocab_size is 50257 and context_length is 1024 unless others are given"
+)
+def test_the_default_vocabulary_and_context(student: Student) -> None:
+    """Where no vocabulary and no context are given, those of the rule should be counted, and else what is given."""
+    count = functools.partial(count_of, student, 1, WIDTH)
+    more = (count() - count(50257, 1024)) / WIDTH
+    expect_true(more == 0, f"Without vocab_size and context_length there are {named_number(more)} · emb_dim more.")
+    expect_true(count() != count(VOCABULARY, CONTEXT), "The count is the same for any vocab_size and context_length.")
+
+
+@pytest.mark.exercise("gpt2_parameter_count", rule="the result is an int")
+def test_the_count_is_an_int(student: Student) -> None:
+    """The result should be an int, and in the order of magnitude of the model."""
+    count = result_for(student, 2, 3 * WIDTH, VOCABULARY, CONTEXT)
+    expect_true(type(count) is int, "The result is not an int.")
+    share = count_of(student, 2, 3 * WIDTH, VOCABULARY, CONTEXT) / (2 * 12 * (3 * WIDTH) ** 2)
+    expect_true(0.1 < share < 30, "The result is not in the order of magnitude of the model.")

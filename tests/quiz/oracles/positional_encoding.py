@@ -1,0 +1,30 @@
+"""The quiz of unit 5: each answer, worked out by the layers and the tensor operations that its question speaks of."""
+
+from __future__ import annotations
+
+import cmath
+
+import torch
+from torch import nn
+
+
+def score_with_positions(
+    first_word: list[int], second_word: list[int], first_place: list[int], second_place: list[int]
+) -> float:
+    inputs = torch.tensor([first_word, second_word]) + torch.tensor([first_place, second_place])  # (2, d)
+    return (inputs @ inputs.T)[0, 1].item()
+
+
+def shape_of_the_sum(B: int, T: int, V: int, L: int, d: int) -> tuple[int, ...]:
+    ids = torch.zeros(B, T, dtype=torch.long)
+    return tuple((nn.Embedding(V, d)(ids) + nn.Embedding(L, d)(torch.arange(T))).shape)
+
+
+def two_tables(V: int, L: int, d: int) -> int:
+    embeddings = nn.ModuleList([nn.Embedding(V, d), nn.Embedding(L, d)])
+    return sum(parameter.numel() for parameter in embeddings.parameters())
+
+
+def one_entry(d: int, pos: int, feature: int) -> float:
+    hand = cmath.exp(1j * pos * 1e4 ** -(feature // 2 / (d // 2)))  # the pair as a clock's hand: cosine + i · sine
+    return hand.real if feature % 2 else hand.imag

@@ -1,0 +1,211 @@
+"""What is special to the suite of unit 8: junk earns next to nothing, a slip costs what it is about, and no other's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from units import SUITES
+
+from grader.suites.encoder_decoder_attention import misconceptions as mistakes
+
+SUITE = SUITES["encoder_decoder_attention"]
+DECLARED = {"three_layers_of_two_widths", "no_layer_has_a_bias"}
+
+
+# -- junk --------------------------------------------------------------------------------------------------------
+
+
+def zero_of(*arguments: Tensor) -> Tensor:
+    """Zero, to which every argument has contributed: gradients flow, and are zero."""
+    return torch.stack([0 * argument.sum() for argument in arguments]).sum()
+
+
+def evenly(state: Tensor, states: Tensor, *weights: Tensor) -> Tensor:
+    """(T,): the same weight for every encoder state."""
+    return zero_of(state, states, *weights) + states.new_full((len(states),), 1 / len(states))
+
+
+JUNK: list[tuple[str, Callable[..., Any]]] = [
+    ("rnn_hidden_states", lambda inputs, *_: inputs),
+    ("rnn_hidden_states", lambda inputs, *others: zero_of(*others) + inputs.new_zeros(len(inputs), len(others[-1]))),
+    ("rnn_hidden_states", lambda inputs, *others: zero_of(*others) + inputs.new_ones(len(inputs), len(others[-1]))),
+    ("rnn_hidden_states", lambda inputs, *others: others[-1].expand(len(inputs), -1)),
+    ("additive_scores", lambda *arguments: zero_of(*arguments) + torch.zeros_like(arguments[1][:, 0])),
+    ("additive_scores", lambda *arguments: zero_of(*arguments) + torch.arange(len(arguments[1]))),
+    ("additive_scores", lambda _, states, *__: states.sum(-1)),
+    ("bahdanau_context", lambda state, *_: state),
+    ("bahdanau_context", lambda state, states, *weights: (state, evenly(state, states, *weights))),
+    ("bahdanau_context", lambda state, states, *weights: (states.mean(0), evenly(state, states, *weights))),
+    ("bahdanau_context", lambda *arguments: (arguments[1][-1], torch.eye(len(arguments[1]))[-1] + zero_of(*arguments))),
+]
+
+
+@pytest.mark.parametrize(("exercise", "junk"), JUNK)
+def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
+    assert SUITE.passed({exercise: junk}, exercise) == set()
+
+
+class Nothing(mistakes.Cross):
+    def forward(self, x: Tensor, context: Tensor, padding_mask: mistakes.Mask = None) -> Tensor:
+        return 0 * super().forward(x, context, padding_mask)
+
+
+class QueriesReturned(mistakes.Cross):
+    def forward(self, x: Tensor, context: Tensor, padding_mask: mistakes.Mask = None) -> Tensor:
+        return self.W_query(x) + 0 * super().forward(x, context, padding_mask)
+
+
+class FirstOfTheContext(mistakes.Cross):
+    def share(self, scores: Tensor) -> Tensor:
+        return 0 * super().share(scores) + torch.eye(scores.shape[-1], dtype=scores.dtype)[0]
+
+
+class QueriesIgnored(mistakes.Cross):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: mistakes.Mask) -> Tensor:
+        return super().attend(torch.ones_like(queries), keys, values, padding_mask)
+
+
+class KeysIgnored(mistakes.Cross):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: mistakes.Mask) -> Tensor:
+        return super().attend(queries, torch.ones_like(keys), values, padding_mask)
+
+
+@pytest.mark.parametrize("junk", [Nothing, QueriesReturned, FirstOfTheContext, QueriesIgnored, KeysIgnored])
+def test_a_module_that_compares_no_query_with_a_key_earns_only_what_is_declared(junk: type) -> None:
+    assert SUITE.passed({"CrossAttention": junk}, "CrossAttention") == DECLARED
+
+
+# -- slips -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bias_forgotten", "W_h_transposed", "state_before_not_used", "bias_after_tanh"])
+def test_a_wrong_step_costs_the_states_and_their_gradients_alone(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "each_state_is_made_from_its_token_and_the_state_before",
+        "gradients_through_every_step",
+    }
+
+
+@pytest.mark.parametrize("name", ["starts_from_ones", "tanh_forgotten", "relu_for_tanh", "read_from_right_to_left"])
+def test_a_wrong_beginning_or_function_keeps_the_points_that_are_not_about_it(name: str) -> None:
+    assert SUITE.kept_by(name) == {
+        "a_row_for_every_state_in_the_tokens_order",
+        "states_of_any_number_of_tokens",
+        "states_of_either_dtype",
+        "reading_leaves_its_arguments_alone",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "additive_without_tanh",
+        "tanh_of_each_side",
+        "product_instead_of_sum",
+        "matrices_exchanged",
+        "decoder_state_ignored",
+        "softmax_already_applied",
+        "scaled_by_the_root_of_a",
+    ],
+)
+def test_a_slip_in_the_scores_keeps_the_points_that_are_not_about_their_values(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {"scores_are_additive", "gradients_of_additive_scores"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "additive_scores_scaled_by_a",
+        "additive_scores_scaled_by_h",
+        "context_without_tanh",
+        "matrices_exchanged_in_context",
+        "decoder_state_ignored_in_context",
+    ],
+)
+def test_a_slip_in_the_scores_behind_a_context_costs_what_shows_them(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "additive_scores_are_behind_the_weights",
+        "the_context_is_a_sum_of_encoder_states",
+        "gradients_of_bahdanau_context",
+    }
+
+
+SCALES = (
+    "scaling_forgotten",
+    "half_instead_of_root",
+    "twentieth_root",
+    "divided_by_the_width_itself",
+    "scaled_by_d_query",
+    "scaled_by_d_context",
+    "scaled_by_the_length_of_the_context",
+)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_a_wrong_scale_costs_the_scores_the_output_and_the_gradients_alone(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "cross_scores_are_divided_by_the_square_root_of_d_out",
+        "output_of_cross_attention",
+        "gradients_of_cross_attention",
+    }
+
+
+@pytest.mark.parametrize("name", ["mask_without_effect", "padding_takes_its_share", "zeros_instead_of_minus_infinity"])
+def test_padding_that_is_heard_costs_the_points_about_padding_and_the_gradients(name: str) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == {
+        "padding_gets_no_weight",
+        "padding_far_above_the_rest",
+        "each_element_of_the_batch_has_its_own_padding",
+        "gradients_of_cross_attention",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "missed"),
+    [
+        ("weights_first", {"the_context_comes_before_the_weights"}),
+        ("zeros_of_another_dtype", {"states_of_either_dtype"}),
+        ("gradients_stop_between_steps", {"gradients_through_every_step"}),
+        ("renormalized_after_softmax", {"padding_far_above_the_rest"}),
+        ("padding_of_the_first_element", {"each_element_of_the_batch_has_its_own_padding"}),
+        ("layers_with_bias", {"no_layer_has_a_bias"}),
+    ],
+)
+def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+    assert SUITE.missed_by(SUITE.mistake(name)) == missed
+
+
+def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
+    assert SUITE.kept_by("mask_required") == {
+        *DECLARED,
+        "padding_gets_no_weight",
+        "padding_far_above_the_rest",
+        "each_element_of_the_batch_has_its_own_padding",
+        "gradients_of_cross_attention",
+        "cross_attention_leaves_its_arguments_alone",
+    }
+
+
+# -- answers that build on others --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "wrong"),
+    [
+        ("building_on", ("additive_scores",)),
+        ("building_on", ("linear_as_matmul",)),
+        ("building_on", ("attention_scores",)),
+        ("building_on", ("softmax_stable", "context_vector")),
+        ("building_on", ("scaled_dot_product_attention",)),
+        ("query_by_query", ("softmax_naive",)),
+        ("query_by_query", ("attention_scores", "softmax_stable", "context_vector")),
+    ],
+)
+def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(style: str, wrong: tuple[str, ...]) -> None:
+    outcomes = SUITE.on_stand_ins(style, *wrong)
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
+    assert {exercise for found in outcomes.values() for exercise in found.stand_ins} == set(wrong)
