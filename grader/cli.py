@@ -253,12 +253,11 @@ def doctor() -> None:
 
 
 def _one_of(name: str, allowed: list[str]) -> str:
-    from difflib import get_close_matches
+    from grader.documents import nearest
 
     if name in allowed:
         return name
-    nearest = get_close_matches(name, allowed, n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    hint = nearest(name, allowed)
     raise stop(BAD_INPUT, f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
 
 

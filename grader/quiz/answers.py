@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
 _BRACKETS = re.compile(r"torch\.Size\((.*)\)|\((.*)\)|\[(.*)\]")
 _SIZES_APART = re.compile(r" *[,x×] *| +")
-_LETTERS_APART = re.compile(r"[\s,;.)>→-]+")
+_LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
 
 
 class AnswerError(ValueError):
@@ -26,7 +26,7 @@ class AnswerError(ValueError):
 
 
 def is_blank(raw: str) -> bool:
-    return not raw.strip("_ \t\n")
+    return not _trimmed(raw)
 
 
 def parse(question: Question, raw: str) -> Answer:
@@ -44,7 +44,7 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
     """The letters chosen, or all of them in their order. Raises AnswerError."""
     allowed = question.letters
     text = _text(raw)
-    letters = tuple(_LETTERS_APART.sub("", text.strip("`").casefold()))
+    letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold()))
     if not letters or not set(letters) <= set(allowed):
         raise AnswerError(f"{text!r} should be letters from {allowed[0]} to {allowed[-1]}: write no other.")
     if question.kind == "several_choices":
@@ -99,8 +99,13 @@ def _is(letters: Sequence[str]) -> str:
     return "is" if len(letters) == 1 else "are"
 
 
+def _trimmed(raw: str) -> str:
+    """Without the place it was written in; a space that does not break a line is a space like any other."""
+    return " ".join(raw.split()).strip("_ ")
+
+
 def _text(raw: str) -> str:
-    text = raw.strip("_ \t\n")
+    text = _trimmed(raw)
     if len(text) > LONGEST:
         raise AnswerError(f"{text[:20]!r}… has {len(text)} characters: write nothing but the answer.")
     return text

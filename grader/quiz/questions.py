@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
+from grader.submission import SHEET_SUFFIX
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]
@@ -18,6 +19,8 @@ Value = int | float | str | list[int]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILENAME = "quizzes.json"
 SCHEMA = "attention-from-scratch/quizzes/v1"
+VARIANTS = 100
+"""The variant of a sheet is drawn from so many."""
 
 _PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
 
@@ -68,7 +71,7 @@ class Questions(Model):
 
     @property
     def filename(self) -> str:
-        return f"{self.unit}_quiz.md"
+        return f"{self.unit}{SHEET_SUFFIX}"
 
 
 def to_json(quizzes: Iterable[Questions]) -> str:

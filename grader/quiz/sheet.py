@@ -11,7 +11,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 
 from grader.quiz.answers import AnswerError, in_words, is_blank, parse
-from grader.quiz.questions import Question, Questions
+from grader.quiz.questions import VARIANTS, Question, Questions
 from grader.submission import SHEET_LIMIT
 
 LINE_LIMIT = 5000
@@ -34,9 +34,13 @@ are rounded down. A blank answer earns nothing. A number is right within one uni
 for, so 0.25 will do for 0.250.
 """
 
-_BOX = re.compile(r"\\?\[(.{0,3}?)\\?\][ \t]*([a-zA-Z])\)")
+_BOX = re.compile(r"\\?\[(.{0,3}?)\\?\]\s*([a-zA-Z])\)")
 _ANSWER = re.compile(r"[*_]{0,3}answer[*_]{0,3}[ \t]*:[*_]{0,3}", re.IGNORECASE)
 _NUMBERED = re.compile(r"[0-9]{1,4}[.)][ \t]*")
+# Also where a formatter that knows no front matter has made `## quiz: … variant: …` of it.
+_FRONT = re.compile(r"\b(quiz|variant)[ \t]*:[ \t]*(\S*)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_EMPHASIS = str.maketrans("", "", "\\*_")
 _LINE_END = re.compile("(\r\n|\r|\n)")
 _TICKS = {"x", "✓", "✔", "☑"}
 
@@ -118,7 +122,8 @@ def kind_line(question: Question) -> str:
 
 
 def _words(text: str) -> str:
-    return " ".join(text.split())
+    """Without what a formatter changes: the ends of lines, escapes, and how emphasis is written."""
+    return " ".join(text.translate(_EMPHASIS).split())
 
 
 def _lines(text: str) -> list[str]:
@@ -166,6 +171,11 @@ class _Reader:
         variant = self._variant(*front["variant"]) if "variant" in front else 0
         if not self.sections:
             return Sheet(variant, remarks=(*self.remarks, self._fresh("has none of the quiz's headings")))
+        if not self._fits(variant) and (other := next(filter(self._fits, range(VARIANTS)), None)) is not None:
+            self.remarks.append(
+                f"{self.filename} asks the questions of variant {other}, and is read as variant {variant}: begin it "
+                f"with the lines `---`, `quiz: {self.questions.unit}`, `variant: {other}` and `---`."
+            )
         for name, question in self.questions.items.items():
             try:
                 self._read_item(name, question, *self._place(name))
@@ -200,15 +210,16 @@ class _Reader:
         return SheetError(f"{self.filename}:{line}: {sentence}")
 
     def _front_matter(self) -> dict[str, tuple[str, int]]:
-        """What the lines between the first two `---` say, each with its line's number."""
+        """What the lines above the title say, each with its line's number."""
         front: dict[str, tuple[str, int]] = {}
-        if self.lines[0].strip() == "---":
-            for number, line in enumerate(self.lines[1:20], start=2):
-                if line.strip() == "---":
-                    return front
-                key, _, value = line[:LONGEST_LINE].partition(":")
-                front[key.strip().casefold()] = (value.strip(" \t\"'"), number)
-        return {}
+        for number, line in enumerate(self.lines[:20], start=1):
+            if line.startswith("# ") or self._heading(line) in self.questions.items:
+                break
+            text = line[:LONGEST_LINE].lstrip("# \t")
+            if _FRONT.match(text):
+                for key, value in _FRONT.findall(text):
+                    front.setdefault(key.casefold(), (value.strip("\"'"), number))
+        return front
 
     def _variant(self, text: str, line: int) -> int:
         if re.fullmatch("[0-9]{1,9}", text):
@@ -257,9 +268,26 @@ class _Reader:
             raise self._error(found[1][0], f"this heading is there more than once (lines {numbers}): keep one.")
         return found[0]
 
+    def _fits(self, variant: int) -> bool:
+        """Whether every question that varies stands there as this variant asks it."""
+        return all(_words(question.text(variant)) in there for question, there in self._varying)
+
+    @cached_property
+    def _varying(self) -> list[tuple[Question, str]]:
+        """The questions that are not the same in all variants, each with what its section says."""
+        return [
+            (question, self._words_of(start, end))
+            for name, question in self.questions.items.items()
+            if question.variants
+            for start, end in self.sections.get(name, [])
+        ]
+
+    def _words_of(self, start: int, end: int) -> str:
+        return _words("\n".join(self.lines[start : end - 1]))
+
     def _require_asked(self, question: Question, variant: int, start: int, end: int) -> None:
         """Raises SheetError where a section asks something else, as it would in a sheet of another release."""
-        there = _words("\n".join(self.lines[start : end - 1]))
+        there = self._words_of(start, end)
         options = (f"{letter}) {text}" for letter, text in question.options(variant).items())
         if any(_words(text) not in there for text in (question.text(variant), question.code, *options)):
             raise self._error(
@@ -307,9 +335,10 @@ class _Reader:
     def _answer(self, start: int, end: int) -> tuple[str, int]:
         """What follows `Answer:`, and its line."""
         line, raw, _, is_followed = self._written(start, end)
+        raw = _ESCAPED.sub(r"\1", raw).strip("_ \t")
         if is_blank(raw) and is_followed:
             raise self._error(line, "this answer is blank, and text follows below: write the answer on this line.")
-        return raw.strip("_ \t"), line
+        return raw, line
 
     def _written(self, start: int, end: int) -> tuple[int, str, bool, bool]:
         """The line of `Answer:`, what is written there, and whether that goes on below, or other text follows."""

@@ -23,14 +23,11 @@ from rich.theme import Theme
 from grader.documents import nearest
 from grader.files import write_atomically
 from grader.quiz.answers import AnswerError, parse
-from grader.quiz.questions import FILENAME, Question, Questions, read_questions
+from grader.quiz.questions import FILENAME, VARIANTS, Question, Questions, read_questions
 from grader.quiz.sheet import Sheet, SheetError, fill_in, heading, kind_line, read_sheet, write_sheet
 
 with contextlib.suppress(ImportError):  # Windows has none
     import readline  # noqa: F401 - with it, `input` lets a line be edited
-
-VARIANTS = 100
-"""The variant of a sheet is drawn from so many."""
 
 TAKE_BACK = "-"
 

@@ -40,6 +40,7 @@ def refusal(question: Question, raw: str) -> str:
         ("**3.125**", Fraction(25, 8)),
         ("__3.125__", Fraction(25, 8)),
         ("3.125______", Fraction(25, 8)),
+        ("\N{NO-BREAK SPACE}3.125\N{NO-BREAK SPACE}", Fraction(25, 8)),
         ("1e999", 10**999),
     ],
 )
@@ -108,7 +109,25 @@ def test_what_is_no_shape_is_refused(raw: str) -> None:
     assert told == f"{raw!r} is no shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
 
 
-@pytest.mark.parametrize("raw", ["b c a d", "bcad", "b, c, a, d", "B C A D", "b) c) a) d)", "b → c → a → d", "b>c>a>d"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "b c a d",
+        "bcad",
+        "b, c, a, d",
+        "B C A D",
+        "b) c) a) d)",
+        "b → c → a → d",
+        "b>c>a>d",
+        "(b, c, a, d)",
+        "[b, c, a, d]",
+        "**b c a d**",
+        "`b c a d`",
+        "$b c a d$",
+        "b - c - a - d",
+        "b\N{NO-BREAK SPACE}c a d",
+    ],
+)
 def test_an_order_is_read_in_any_of_the_usual_ways(quiz: Quiz, raw: str) -> None:
     assert parse(quiz.questions.items["long_addition"], raw) == ("b", "c", "a", "d")
 
@@ -139,7 +158,7 @@ def test_of_several_choices_the_letters_stand_in_any_order(quiz: Quiz) -> None:
     assert parse(quiz.questions.items["even_sums"], "c, a, c") == ("a", "c")
 
 
-@pytest.mark.parametrize("raw", ["", " ", "______", "_", " \t__ __ "])
+@pytest.mark.parametrize("raw", ["", " ", "______", "_", " \t__ __ ", "\N{NO-BREAK SPACE}______"])
 def test_the_place_for_an_answer_is_blank_until_something_is_written(raw: str) -> None:
     assert is_blank(raw)
     assert not is_blank(f"{raw}0")

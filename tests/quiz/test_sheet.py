@@ -218,6 +218,29 @@ def test_what_editors_and_students_do_to_a_sheet_does_no_harm(
     assert read(changed) == Sheet(0, ANSWERS)
 
 
+@pytest.mark.parametrize("answers", [ANSWERS, {}])
+def test_a_formatter_that_escapes_and_knows_no_front_matter_does_no_harm(quiz: Quiz, answers: dict[str, str]) -> None:
+    formatted = (
+        write_sheet(quiz.questions, 7, answers)
+        .replace("---\nquiz: sums\nvariant: 7\n---\n", f"{'_' * 70}\n\n## quiz: sums variant: 7\n")
+        .replace("______\n\n## ", r"\_\_\_\_\_\_" + "\n\n## ")
+        .replace("Answer: (3,)", r"Answer: \(3,\)")
+        .replace("[ ]", r"\[ \]")
+        .replace("*", "_")
+    )
+    assert read_sheet(formatted, quiz.questions) == Sheet(7, answers)
+    assert read_sheet(fill_in(formatted, quiz.questions, "mean_of_two", "-1"), quiz.questions) == Sheet(
+        7, {**answers, "mean_of_two": "-1"}
+    )
+
+
+def test_a_question_with_emphasis_is_known_again_however_that_is_written(quiz: Quiz) -> None:
+    question = quiz.questions.items["is_larger"].model_copy(update={"question": "A sum is *larger* than\n__all__."})
+    questions = quiz.questions.model_copy(update={"items": {"is_larger": question}})
+    formatted = write_sheet(questions, None, {}).replace("*larger* than\n__all__", "_larger_\nthan **all**")
+    assert read_sheet(fill_in(formatted, questions, "is_larger", "a"), questions) == Sheet(0, {"is_larger": "a"})
+
+
 def test_items_may_stand_in_any_order(read: Callable[[str], Sheet], filled: str) -> None:
     head, *items = filled.split("\n## ")
     assert read("\n## ".join([head, *reversed(items)]) + "\n").answers == ANSWERS
@@ -355,6 +378,23 @@ def test_a_variant_that_is_no_number_is_taken_for_none_and_remarked_on(
     sheet = read(filled.replace("quiz: sums\n", f"quiz: sums\nvariant: {variant}\n"))
     assert (sheet.variant, sheet.answers) == (0, ANSWERS)
     assert sheet.remarks[0].startswith("sums_quiz.md:3: the variant is no whole number")
+
+
+@pytest.mark.parametrize("line", ["", "variant: 8\n"])
+def test_questions_of_another_variant_than_the_file_says_are_remarked_on(quiz: Quiz, line: str) -> None:
+    """A lost or a wrong line would otherwise cost every number without a word."""
+    text = write_sheet(quiz.questions, 7, ANSWERS).replace("variant: 7\n", line)
+    sheet = read_sheet(text, quiz.questions)
+    assert sheet == Sheet(
+        8 if line else 0,
+        ANSWERS,
+        remarks=(
+            f"sums_quiz.md asks the questions of variant 2, and is read as variant {8 if line else 0}: "
+            "begin it with the lines `---`, `quiz: sums`, `variant: 2` and `---`.",
+        ),
+    )
+    mended = read_sheet("---\nquiz: sums\nvariant: 2\n---\n" + text, quiz.questions)
+    assert mended == Sheet(2, ANSWERS)
 
 
 @pytest.mark.parametrize("text", ["x" * (SHEET_LIMIT + 1), "\n" * LINE_LIMIT])
