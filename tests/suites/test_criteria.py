@@ -130,3 +130,8 @@ def test_a_module_that_is_looked_for_while_a_call_runs_is_waited_for_too() -> No
 def test_a_check_that_failed_is_not_explained_away() -> None:
     wrong = Outcome(False, "wrong", Wrong("The sums are wrong.").reason)
     assert wrong.explained([lost("attend", "name 'softmax_stable' is not defined")], OTHERS) == wrong
+
+
+def test_the_rows_of_a_rotation_are_at_right_angles_and_of_length_one() -> None:
+    rotation = Fresh(1).rotation(5)
+    assert torch.allclose(rotation @ rotation.mT, torch.eye(5, dtype=torch.float64))

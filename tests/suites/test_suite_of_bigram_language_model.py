@@ -62,27 +62,27 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-class Nothing(mistakes.Causal):
+class Nothing(mistakes.CausalHead):
     def forward(self, x: Tensor) -> Tensor:
         return 0 * self.query(x) * self.key(x) * self.value(x)
 
 
-class InputsReturned(mistakes.Causal):
+class InputsReturned(mistakes.CausalHead):
     def forward(self, x: Tensor) -> Tensor:
         return x
 
 
-class OwnValues(mistakes.Causal):
+class OwnValues(mistakes.CausalHead):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(self.value(x))
 
 
-class PastAveraged(mistakes.Causal):
+class PastAveraged(mistakes.CausalHead):
     def weigh(self, scores: Tensor, head_size: int) -> Tensor:
         return super().weigh(0 * scores, head_size)
 
 
-class KeysIgnored(mistakes.Causal):
+class KeysIgnored(mistakes.CausalHead):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         return super().attend(queries, torch.ones_like(keys), values)
 
@@ -215,7 +215,7 @@ def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) 
     right: dict[str, Any] = {
         "sample_batch": mistakes.sampled,
         "BigramLanguageModel": mistakes.Bigram,
-        "Head": mistakes.Causal,
+        "Head": mistakes.CausalHead,
     }
     [criterion] = [criterion for criterion in SUITE.of(exercise) if criterion.name == name]
     beside = Beside(SUITE.unit, {exercise: right[exercise]})

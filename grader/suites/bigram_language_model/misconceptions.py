@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.suites.causal_attention import misconceptions as causal
 from grader.suites.criteria import misconception
 
 Pair = tuple[Tensor, Tensor]
@@ -1540,45 +1541,21 @@ def one_long_text_by_softmax(x: Tensor) -> Tensor:
 LECTURE_SIZES = (32, 16)
 
 
-def future(num_tokens: int) -> Tensor:
-    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
+class CausalHead(causal.Causal):
+    """The right answer: as in unit 3, with layers of other names, and no bias."""
 
-
-class Causal(nn.Module):
-    """The right answer, of which each wrong one changes a part."""
-
-    mask: Tensor
-
-    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
-        super().__init__()
-        self.key = nn.Linear(n_embd, head_size, bias=False)
-        self.query = nn.Linear(n_embd, head_size, bias=False)
-        self.value = nn.Linear(n_embd, head_size, bias=False)
-        self.dropout = nn.Dropout(dropout)
-        self.register_buffer("mask", future(block_size))
+    def make_layers(self, n_embd: int, head_size: int, qkv_bias: bool) -> None:
+        self.key = nn.Linear(n_embd, head_size, bias=qkv_bias)
+        self.query = nn.Linear(n_embd, head_size, bias=qkv_bias)
+        self.value = nn.Linear(n_embd, head_size, bias=qkv_bias)
 
     def project(self, x: Tensor) -> Triple:
         return self.query(x), self.key(x), self.value(x)
 
-    def hide(self, scores: Tensor) -> Tensor:
-        count = scores.shape[-1]
-        return scores.masked_fill(self.mask[:count, :count], -torch.inf)
 
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:
-        return scores / head_size**0.5
-
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return torch.softmax(self.hide(self.scale(scores, head_size)), dim=-1)
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return self.dropout(weights)
-
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        scores = queries @ keys.mT  # (B, T, head_size) @ (B, head_size, T) -> (B, T, T)
-        return self.drop(self.weigh(scores, queries.shape[-1])) @ values
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.attend(*self.project(x))
+def as_in_unit_3(wrong: Any) -> Any:
+    """A misconception of Head in the same words as the one of CausalAttention that it inherits."""
+    return misconception("Head", wrong.misconception.sentence)(wrong)
 
 
 # Scores
@@ -1589,7 +1566,7 @@ class Causal(nn.Module):
     "The scores are divided by the root of n_embd. Queries and keys are head_size wide, and it is over these that a "
     "dot product sums: divide by √head_size.",
 )
-class scaled_by_n_embd(Causal):
+class scaled_by_n_embd(CausalHead):
     def scale(self, scores: Tensor, head_size: int) -> Tensor:  # noqa: ARG002
         return scores / self.key.in_features**0.5
 
@@ -1599,9 +1576,7 @@ class scaled_by_n_embd(Causal):
     "`/` and `*` bind alike, from left to right: `/ head_size * 0.5` divides by head_size and then takes the half. A "
     "square root is a power, `head_size**0.5`.",
 )
-class half_instead_of_root(Causal):
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:
-        return scores / head_size * 0.5
+class half_instead_of_root(causal.half_instead_of_root_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1609,9 +1584,7 @@ class half_instead_of_root(Causal):
     "The scores are not scaled. The wider queries and keys are, the wilder are their dot products; divided by "
     "√head_size they keep a variance near 1, and softmax stays gentle.",
 )
-class scaling_forgotten(Causal):
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:  # noqa: ARG002
-        return scores
+class scaling_forgotten(causal.scaling_forgotten_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1619,9 +1592,7 @@ class scaling_forgotten(Causal):
     "The scores are divided by head_size itself. A sum of that many random terms is about as large as the root of "
     "their number: divide by √head_size.",
 )
-class divided_by_head_size_itself(Causal):
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:
-        return scores / head_size
+class divided_by_head_size_itself(causal.divided_by_width_itself_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1629,7 +1600,7 @@ class divided_by_head_size_itself(Causal):
     "The scores are multiplied by the root of head_size. The wider the head, the larger its dot products, so they are "
     "to be made smaller: `* head_size**-0.5`, with a minus, or a division.",
 )
-class multiplied_by_the_root(Causal):
+class multiplied_by_the_root(CausalHead):
     def scale(self, scores: Tensor, head_size: int) -> Tensor:
         return scores * head_size**0.5
 
@@ -1639,9 +1610,7 @@ class multiplied_by_the_root(Causal):
     "The scores are divided by the root of the number of tokens. A dot product sums over features, so it is the width "
     "of queries and keys, head_size, that makes it grow.",
 )
-class scaled_by_number_of_tokens(Causal):
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:  # noqa: ARG002
-        return scores / scores.shape[-1] ** 0.5
+class scaled_by_number_of_tokens(causal.scaled_by_number_of_tokens_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1649,9 +1618,7 @@ class scaled_by_number_of_tokens(Causal):
     "The scores are divided by the root of block_size. How long a text may be has no part in a dot product: it sums "
     "over features, so divide by the root of their number, head_size.",
 )
-class scaled_by_block_size(Causal):
-    def scale(self, scores: Tensor, head_size: int) -> Tensor:  # noqa: ARG002
-        return scores / len(self.mask) ** 0.5
+class scaled_by_block_size(causal.scaled_by_context_length, CausalHead): ...
 
 
 @misconception(
@@ -1659,7 +1626,7 @@ class scaled_by_block_size(Causal):
     "The divisor is a number of the notebook, the root of one head_size. A class should use its own arguments, or the "
     "width of its keys.",
 )
-class scaled_for_the_notebook(Causal):
+class scaled_for_the_notebook(CausalHead):
     def scale(self, scores: Tensor, head_size: int) -> Tensor:  # noqa: ARG002
         return scores / LECTURE_SIZES[1] ** 0.5
 
@@ -1669,20 +1636,11 @@ class scaled_for_the_notebook(Causal):
     "The weights are divided, after the softmax. Then they do not sum to one any more, and are as sharp as before: "
     "scale the scores, before it.",
 )
-class scaled_after_softmax(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return self.scale(torch.softmax(self.hide(scores), dim=-1), head_size)
+class scaled_after_softmax(causal.scaled_after_softmax_in_module, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "`view` and `reshape` keep the order of the numbers and only break the rows elsewhere, so the keys are torn apart. "
-    "`transpose` is what swaps two dimensions.",
-)
-class keys_reshaped(Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        torn = keys.reshape(len(keys), keys.shape[2], keys.shape[1])  # (B, T, head_size) -> (B, head_size, T)
-        return self.drop(self.weigh(queries @ torn, queries.shape[-1])) @ values
+@as_in_unit_3
+class keys_reshaped(causal.keys_reshaped, CausalHead): ...
 
 
 @misconception(
@@ -1690,24 +1648,14 @@ class keys_reshaped(Causal):
     "Every call ends in an error. If that is in `q @ k.T`: `.T` turns all dimensions round, the batch too, and "
     "`k.transpose(-2, -1)` leaves it in front. If it is in `masked_fill`: the mask has to be bool.",
 )
-class batch_turned_round_or_float_mask(Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        scores = queries @ keys.permute(2, 1, 0)  # what `.T` does: (B, T, head_size) -> (head_size, T, B)
-        return self.drop(self.weigh(scores, queries.shape[-1])) @ values
+class batch_turned_round_or_float_mask(causal.batch_turned_round_or_float_mask, CausalHead): ...
 
 
 # The mask
 
 
-@misconception(
-    "Head",
-    "The future is still seen: what was masked was thrown away. `masked_fill` without an underscore gives a new "
-    "tensor; use what it gives.",
-)
-class masked_scores_thrown_away(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        super().hide(scores)
-        return scores
+@as_in_unit_3
+class masked_scores_thrown_away(causal.masked_scores_thrown_away_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1715,9 +1663,7 @@ class masked_scores_thrown_away(Causal):
     "The scores of the future are zero. A zero is a score like any other, exp of zero is one, so the future is still "
     "seen: fill it with minus infinity.",
 )
-class zeros_instead_of_minus_infinity(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores.tril()
+class zeros_instead_of_minus_infinity(causal.zeros_instead_of_minus_infinity_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1725,9 +1671,7 @@ class zeros_instead_of_minus_infinity(Causal):
     "The mask is upside down: the past is hidden and the future seen. What comes later stands to the right of the "
     "diagonal.",
 )
-class past_hidden(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores.masked_fill(future(scores.shape[-1]).T, -torch.inf)
+class past_hidden(causal.past_hidden_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1735,9 +1679,7 @@ class past_hidden(Causal):
     "The diagonal is hidden too. A token hears itself, and the first one hears nothing else: its row would be all "
     "minus infinity, and its weights not numbers.",
 )
-class diagonal_hidden_too(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(0), -torch.inf)
+class diagonal_hidden_too(causal.diagonal_hidden_too_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1745,9 +1687,7 @@ class diagonal_hidden_too(Causal):
     "Each token still sees the next one: the mask begins one place too late. The next token is just what is to be "
     "predicted.",
 )
-class next_token_seen(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(2), -torch.inf)
+class next_token_seen(causal.next_token_seen_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1755,19 +1695,11 @@ class next_token_seen(Causal):
     "The future is set to zero after the softmax, so it still had its part in the division, and the weights of the "
     "past no longer sum to one. Hide it before.",
 )
-class masked_after_softmax(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return torch.softmax(self.scale(scores, head_size), dim=-1).tril()
+class masked_after_softmax(causal.masked_after_softmax_in_module, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
-    "instead: `masked_fill`, or `torch.where`.",
-)
-class zero_times_infinity_in_head(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores + future(scores.shape[-1]) * -torch.inf
+@as_in_unit_3
+class zero_times_infinity_in_head(causal.zero_times_infinity_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1775,20 +1707,11 @@ class zero_times_infinity_in_head(Causal):
     "Only texts of exactly block_size tokens work. That is the longest allowed: take T, the number of tokens, from the "
     "inputs, and of a mask made for the longest the upper left corner, `self.mask[:T, :T]`.",
 )
-class mask_not_cut(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        return scores.masked_fill(self.mask, -torch.inf)
+class mask_not_cut(causal.mask_not_cut, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "The wrong corner of the mask is cut out for shorter texts: the last rows or columns hold other tokens' view. A "
-    "text starts at the first token, so the upper left corner is its own.",
-)
-class wrong_corner_of_the_mask(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        count = scores.shape[-1]
-        return scores.masked_fill(self.mask[-count:, :count], -torch.inf)
+@as_in_unit_3
+class wrong_corner_of_the_mask(causal.wrong_corner_of_the_mask, CausalHead): ...
 
 
 @misconception(
@@ -1796,24 +1719,13 @@ class wrong_corner_of_the_mask(Causal):
     "The mask is made for a block_size of the notebook, not for the argument of that name. A class should use its own "
     "arguments.",
 )
-class mask_of_the_notebook(Causal):
+class mask_of_the_notebook(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:  # noqa: ARG002
         super().__init__(n_embd, head_size, WORKED_EXAMPLE_TOKENS, dropout)
 
 
-@misconception(
-    "Head",
-    "The mask is an nn.Parameter, so an optimiser would change it. It is nothing to learn: keep it with "
-    "`register_buffer`, or make it on the way.",
-)
-class mask_as_a_parameter(Causal):
-    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
-        super().__init__(n_embd, head_size, block_size, dropout)
-        self.future = nn.Parameter(future(block_size).float())
-
-    def hide(self, scores: Tensor) -> Tensor:
-        count = scores.shape[-1]
-        return scores.masked_fill(self.future[:count, :count].bool(), -torch.inf)
+@as_in_unit_3
+class mask_as_a_parameter(causal.mask_as_a_parameter, CausalHead): ...
 
 
 @misconception(
@@ -1821,9 +1733,7 @@ class mask_as_a_parameter(Causal):
     "The past is averaged: all that is seen has the same weight, whatever queries and keys are. That was the running "
     "mean; here the dot products decide.",
 )
-class past_averaged(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return super().weigh(scores * 0, head_size)
+class past_averaged(causal.past_averaged_in_module, CausalHead): ...
 
 
 @misconception(
@@ -1831,10 +1741,7 @@ class past_averaged(Causal):
     "Each token sees at most the one before it. That is a bigram; with attention the whole past is open, as far back "
     "as the text begins.",
 )
-class one_token_back_in_head(Causal):
-    def hide(self, scores: Tensor) -> Tensor:
-        too_far = torch.ones_like(scores, dtype=torch.bool).tril(-2)
-        return super().hide(scores).masked_fill(too_far, -torch.inf)
+class one_token_back_in_head(causal.only_one_token_back, CausalHead): ...
 
 
 # Softmax
@@ -1845,19 +1752,11 @@ class one_token_back_in_head(Causal):
     "Softmax runs over the queries. Each query shares out its attention among the keys, so a row of the weights sums "
     "to one: dim=-1.",
 )
-class softmax_over_the_queries(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return torch.softmax(self.hide(self.scale(scores, head_size)), dim=1)
+class softmax_over_the_queries(causal.softmax_over_queries_in_module, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Softmax runs over the batch (dim=0), whose texts should not know of each other. The tokens to share among lie "
-    "along the last dim, -1.",
-)
-class softmax_over_the_batch(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return torch.softmax(self.hide(self.scale(scores, head_size)), dim=0)
+@as_in_unit_3
+class softmax_over_the_batch(causal.softmax_over_the_batch, CausalHead): ...
 
 
 @misconception(
@@ -1865,20 +1764,11 @@ class softmax_over_the_batch(Causal):
     "Softmax runs over everything at once, so that all weights of all texts together sum to one. Each query has an "
     "attention of its own to share out: dim=-1.",
 )
-class softmax_over_everything(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        flat_scores = self.hide(self.scale(scores, head_size)).flatten()  # (B, T, T) -> (B · T · T,)
-        return torch.softmax(flat_scores, dim=0).view_as(scores)
+class softmax_over_everything(causal.softmax_over_everything_in_module, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "The masked scores are used as weights as they are, and minus infinity spoils every sum. Softmax makes shares of "
-    "them: positive, and zero for the future.",
-)
-class softmax_forgotten_in_head(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return self.hide(self.scale(scores, head_size))
+@as_in_unit_3
+class softmax_forgotten_in_head(causal.softmax_forgotten_in_module, CausalHead): ...
 
 
 # The batch and the tokens
@@ -1889,19 +1779,11 @@ class softmax_forgotten_in_head(Causal):
     "The head takes a single text (T, C). The inputs have a batch in front: (B, T, C), of which the number of tokens "
     "is the second size.",
 )
-class one_text_without_a_batch(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        _count, _n_embd = x.shape
-        return super().forward(x)
+class one_text_without_a_batch(causal.one_text_without_a_batch, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Every text of the batch is given the weights of the first one. Each has scores of its own.",
-)
-class weights_of_the_first_text(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return super().weigh(scores, head_size)[:1].expand_as(scores)
+@as_in_unit_3
+class weights_of_the_first_text(causal.weights_of_the_first_text, CausalHead): ...
 
 
 @misconception(
@@ -1909,64 +1791,33 @@ class weights_of_the_first_text(Causal):
     "The texts of a batch are put one behind the other as one long text, so later ones see the earlier ones. Texts of "
     "a batch never talk to each other.",
 )
-class batch_as_one_long_text(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        self.mask = future(x.shape[0] * x.shape[1])
-        return super().forward(x.flatten(0, 1)[None]).view(*x.shape[:2], -1)  # (B, T, C) <-> (1, B · T, C)
+class batch_as_one_long_text(causal.batch_as_one_long_text, CausalHead): ...
 
 
 @misconception(
     "Head",
     "A single token is no text here, but it should be: it hears itself, and its output is its own value.",
 )
-class single_token_refused(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        if x.shape[1] < 2:
-            raise ValueError("there is no past")
-        return super().forward(x)
+class single_token_refused(causal.single_token_refused, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "`squeeze()` drops every dimension of length one: a batch of one text is no batch any more, and a text of one "
-    "token no text.",
-)
-class lonely_text_squeezed(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x).squeeze()
+@as_in_unit_3
+class lonely_text_squeezed(causal.lonely_text_squeezed, CausalHead): ...
 
 
 # Dropout
 
 
-@misconception(
-    "Head",
-    "Dropout is never applied, in training either: it is made and not used, or its result thrown away. Pass the "
-    "weights through it before they meet the values.",
-)
-class dropout_never_applied(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
+@as_in_unit_3
+class dropout_never_applied(causal.dropout_never_applied, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Weights are dropped in eval mode too. `F.dropout` does not know the mode unless told (`training=self.training`), "
-    "and an nn.Dropout made in `forward` is always in training; make it in `__init__`.",
-)
-class dropout_in_eval_mode_too(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return nn.functional.dropout(weights, self.dropout.p)
+@as_in_unit_3
+class dropout_in_eval_mode_too(causal.dropout_in_eval_mode_too, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Weights are dropped in eval mode and not in training: the mode is asked the wrong way round. Dropout makes "
-    "training harder, and is gone where the model is used.",
-)
-class dropout_in_eval_mode_only(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return nn.functional.dropout(weights, self.dropout.p, training=not self.training)
+@as_in_unit_3
+class dropout_in_eval_mode_only(causal.dropout_in_eval_mode_only, CausalHead): ...
 
 
 @misconception(
@@ -1974,58 +1825,23 @@ class dropout_in_eval_mode_only(Causal):
     "A fixed share of the weights is dropped, whatever `dropout` says: that of torch where no probability is given, or "
     "a number of the notebook. Pass the argument on.",
 )
-class always_half_dropped(Causal):
-    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:  # noqa: ARG002
-        super().__init__(n_embd, head_size, block_size, 0.5)
+class always_half_dropped(causal.always_half_dropped, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "`dropout` is taken for the probability of keeping a weight. nn.Dropout, and this course, mean that of dropping "
-    "one.",
-)
-class dropout_taken_for_keeping(Causal):
-    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
-        super().__init__(n_embd, head_size, block_size, 1 - dropout)
+@as_in_unit_3
+class dropout_taken_for_keeping(causal.dropout_taken_for_keeping, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Dropout acts on the scores, before softmax. A score of zero is no weight of zero, and minus infinity times zero "
-    "is NaN. Drop the weights, after softmax.",
-)
-class dropout_before_softmax(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return torch.softmax(self.dropout(self.hide(self.scale(scores, head_size))), dim=-1)
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
+@as_in_unit_3
+class dropout_before_softmax(causal.dropout_before_softmax, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Dropout acts on the scores, before the mask and the softmax. A score of zero is no weight of zero: softmax gives "
-    "it its share. Drop the weights, after softmax.",
-)
-class dropout_before_the_mask(Causal):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return super().weigh(self.dropout(scores), head_size)
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
+@as_in_unit_3
+class dropout_before_the_mask(causal.dropout_before_the_mask, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Dropout acts on the values. A dropped feature is then missing for every token that looks there; it is the single "
-    "look, the weight, that is dropped.",
-)
-class dropout_on_the_values(Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        return super().attend(queries, keys, self.dropout(values))
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
+@as_in_unit_3
+class dropout_on_the_values(causal.dropout_on_the_values, CausalHead): ...
 
 
 @misconception(
@@ -2033,62 +1849,33 @@ class dropout_on_the_values(Causal):
     "Dropout acts on the outputs. That comes later in a transformer, too, but in a head it is the weights that are "
     "dropped, before they meet the values.",
 )
-class dropout_on_the_outputs(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(super().forward(x))
+class dropout_on_the_outputs(causal.dropout_on_the_outputs, CausalHead): ...
 
 
 @misconception(
     "Head",
     "Dropout acts twice, on the weights and once more on the outputs. In a head it is for the weights alone.",
 )
-class dropout_on_weights_and_outputs(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(super().forward(x))
+class dropout_on_weights_and_outputs(causal.dropout_on_weights_and_outputs, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Dropout acts on the inputs. Their projections then lose parts of everything; here it is the attention weights "
-    "that are dropped.",
-)
-class dropout_on_the_inputs(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(self.dropout(x))
+@as_in_unit_3
+class dropout_on_the_inputs(causal.dropout_on_the_inputs, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "After dropout the rows are made to sum to one again. They do so on average only: what is kept is divided by "
-    "1 - dropout, and nothing else.",
-)
-class rows_renormalized_after_dropout(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        left = self.dropout(weights)
-        return left / left.sum(-1, keepdim=True).clamp(min=1e-9)
+@as_in_unit_3
+class rows_renormalized_after_dropout(causal.rows_renormalized_after_dropout, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Weights are dropped, but those that are kept stay as they were. Divided by 1 - dropout they make up for those "
-    "that are gone.",
-)
-class survivors_not_scaled(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return self.dropout(weights) * (1 - self.dropout.p) if self.training else weights
+@as_in_unit_3
+class survivors_not_scaled(causal.survivors_not_scaled_in_module, CausalHead): ...
 
 
 @misconception(
     "Head",
     "What to drop is drawn once, when the head is made. Draw in each call anew, so that no token can be relied on.",
 )
-class dropped_once_and_for_all(Causal):
+class dropped_once_and_for_all(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
         super().__init__(n_embd, head_size, block_size, dropout)
         self.kept = self.dropout(torch.ones(8, block_size, block_size))
@@ -2097,33 +1884,16 @@ class dropped_once_and_for_all(Causal):
         return weights * self.kept[: len(weights), : weights.shape[1], : weights.shape[2]] if self.training else weights
 
 
-@misconception(
-    "Head",
-    "All texts of a batch lose the same weights: what to drop is drawn for (T, T). Draw for (B, T, T).",
-)
-class texts_dropped_alike(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights * self.dropout(torch.ones_like(weights[:1]))
+@as_in_unit_3
+class texts_dropped_alike(causal.texts_dropped_alike, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Whole tokens are dropped: what is drawn is one number for each, and all others see it or none does. Draw for each "
-    "weight.",
-)
-class whole_tokens_dropped(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights * self.dropout(torch.ones_like(weights[:, :1]))
+@as_in_unit_3
+class whole_tokens_dropped(causal.whole_tokens_dropped, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "Whole rows of weights are dropped: a token sees all of its past or nothing. Draw for each weight; nn.Dropout "
-    "does, while nn.Dropout1d and its like drop whole rows.",
-)
-class whole_rows_dropped(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights * self.dropout(torch.ones_like(weights[..., :1]))
+@as_in_unit_3
+class whole_rows_dropped(causal.whole_rows_dropped, CausalHead): ...
 
 
 # Layers
@@ -2133,7 +1903,7 @@ class whole_rows_dropped(Causal):
     "Head",
     "The layers have a bias, for that is what nn.Linear makes by itself. A head does without: `bias=False`.",
 )
-class bias_in_every_layer(Causal):
+class bias_in_every_layer(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
         super().__init__(n_embd, head_size, block_size, dropout)
         self.key, self.query, self.value = (nn.Linear(n_embd, head_size) for _ in range(3))
@@ -2143,7 +1913,7 @@ class bias_in_every_layer(Causal):
     "Head",
     "value has a bias, and the other two have none. `bias=False` belongs to all three layers.",
 )
-class bias_in_value_alone(Causal):
+class bias_in_value_alone(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
         super().__init__(n_embd, head_size, block_size, dropout)
         self.value = nn.Linear(n_embd, head_size)
@@ -2153,7 +1923,7 @@ class bias_in_value_alone(Causal):
     "Head",
     "The three are matrices made by hand. Here each is an nn.Linear, which brings its own weight.",
 )
-class matrices_instead_of_layers(Causal):
+class matrices_instead_of_layers(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
         super().__init__(n_embd, head_size, block_size, dropout)
         for name in ("key", "query", "value"):
@@ -2169,9 +1939,7 @@ class matrices_instead_of_layers(Causal):
     "Head",
     "nn.Linear takes what comes in first and what goes out second: nn.Linear(n_embd, head_size).",
 )
-class layers_the_other_way_round(Causal):
-    def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
-        super().__init__(head_size, n_embd, block_size, dropout)
+class layers_the_other_way_round(causal.layers_the_other_way_round, CausalHead): ...
 
 
 @misconception(
@@ -2179,7 +1947,7 @@ class layers_the_other_way_round(Causal):
     "The layers keep the width n_embd, and head_size is not used. A head is narrower than the model, so that several "
     "of them fit side by side.",
 )
-class head_size_not_used(Causal):
+class head_size_not_used(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:  # noqa: ARG002
         super().__init__(n_embd, n_embd, block_size, dropout)
 
@@ -2189,7 +1957,7 @@ class head_size_not_used(Causal):
     "The layers have the sizes of the notebook. A class should use its own arguments, n_embd and head_size, or it "
     "works for one notebook only.",
 )
-class layers_of_the_notebook(Causal):
+class layers_of_the_notebook(CausalHead):
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:  # noqa: ARG002
         super().__init__(*LECTURE_SIZES, block_size, dropout)
 
@@ -2199,7 +1967,7 @@ class layers_of_the_notebook(Causal):
     "One layer serves in all three roles, and the other two are made but never used. What a token looks for, what it "
     "has and what it hands over are learnt on their own.",
 )
-class one_layer_in_use(Causal):
+class one_layer_in_use(CausalHead):
     def project(self, x: Tensor) -> Triple:
         return self.query(x), self.query(x), self.query(x)
 
@@ -2209,7 +1977,7 @@ class one_layer_in_use(Causal):
     "Queries and keys have changed places: row i of the scores belongs to query i and holds its dot products with "
     "every key.",
 )
-class keys_ask_the_queries(Causal):
+class keys_ask_the_queries(CausalHead):
     def project(self, x: Tensor) -> Triple:
         return self.key(x), self.query(x), self.value(x)
 
@@ -2219,7 +1987,7 @@ class keys_ask_the_queries(Causal):
     "key is made but never used: queries are compared with queries. What a token looks for and what it can be found by "
     "are different things.",
 )
-class key_layer_unused(Causal):
+class key_layer_unused(CausalHead):
     def project(self, x: Tensor) -> Triple:
         return self.query(x), self.query(x), self.value(x)
 
@@ -2228,7 +1996,7 @@ class key_layer_unused(Causal):
     "Head",
     "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the values.",
 )
-class keys_handed_over(Causal):
+class keys_handed_over(CausalHead):
     def project(self, x: Tensor) -> Triple:
         return self.query(x), self.key(x), self.key(x)
 
@@ -2237,7 +2005,7 @@ class keys_handed_over(Causal):
     "Head",
     "value is made but never used: the weights mix the inputs themselves. What is mixed are the values, value(x).",
 )
-class value_layer_unused(Causal):
+class value_layer_unused(CausalHead):
     def project(self, x: Tensor) -> Triple:
         return self.query(x), self.key(x), x
 
@@ -2246,11 +2014,7 @@ class value_layer_unused(Causal):
     "Head",
     "The head gives outputs and weights. What comes after it wants one tensor: give the outputs alone.",
 )
-class both_results(Causal):
-    def forward(self, x: Tensor) -> Pair:  # type: ignore[override]
-        queries, keys, values = self.project(x)
-        weights = self.drop(self.weigh(queries @ keys.mT, queries.shape[-1]))
-        return weights @ values, weights
+class both_results(causal.both_results, CausalHead): ...
 
 
 @misconception(
@@ -2258,54 +2022,26 @@ class both_results(Causal):
     "The head gives the attention weights. They say how much each token matters; the output is what they make of the "
     "values.",
 )
-class weights_instead_of_outputs(Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:  # noqa: ARG002
-        return self.drop(self.weigh(queries @ keys.mT, queries.shape[-1]))
+class weights_instead_of_outputs(causal.weights_instead_of_contexts, CausalHead): ...
 
 
 # Gradients, dtypes, arguments
 
 
-@misconception(
-    "Head",
-    "The outputs of the layers are cut off from the gradients by `.detach()` or `.data`, so nothing below them can "
-    "learn.",
-)
-class gradients_switched_off(Causal):
-    def project(self, x: Tensor) -> Triple:
-        queries, keys, values = super().project(x)
-        return queries.detach(), keys.detach(), values.detach()
+@as_in_unit_3
+class gradients_switched_off(causal.gradients_switched_off, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "The weights are cut off from the gradients before they meet the values, so that only the values learn. What to "
-    "look for is to be learnt as well.",
-)
-class only_values_learn(Causal):
-    def drop(self, weights: Tensor) -> Tensor:
-        return self.dropout(weights.detach())
+@as_in_unit_3
+class only_values_learn(causal.only_values_learn, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "The inputs are made float32, which then do not fit layers that are float64. Let the inputs keep their dtype.",
-)
-class inputs_made_float32(Causal):
-    def project(self, x: Tensor) -> Triple:
-        return super().project(x.float())
+@as_in_unit_3
+class inputs_made_float32(causal.inputs_made_float32, CausalHead): ...
 
 
-@misconception(
-    "Head",
-    "The caller's inputs were changed. What comes in may be needed elsewhere, so work on a copy, and write `x = x - …` "
-    "rather than `x -= …`.",
-)
-class inputs_changed_in_place(Causal):
-    def forward(self, x: Tensor) -> Tensor:
-        output = super().forward(x)
-        x -= x.mean(dim=-1, keepdim=True)
-        return output
+@as_in_unit_3
+class inputs_changed_in_place(causal.inputs_changed_in_place, CausalHead): ...
 
 
 # -- BigramLanguageModel -----------------------------------------------------------------------------------------

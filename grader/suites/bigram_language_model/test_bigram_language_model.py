@@ -4,28 +4,25 @@ Expected values are computed here, in float64 and by other means than the course
 an exercise may build on: where a stand-in took the place of a student's own part, it does so here. What unit 3 asks
 of causal attention serves for the head too.
 
-What is random is judged by numbers of draws, as in unit 3: of n independent draws that each meet something with one
-and the same probability, the number that meet it is further than 3 √n from what is to be expected less than once in
-twenty million, by Hoeffding's inequality. Each test makes at most eight such comparisons. Nothing that depends on the
-draws is noted, for they are each answer's own.
+What is random is judged by numbers of draws, at most eight of them in a test: see draws.py.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import pytest
 import torch
 
 from grader.sandbox.student import Object, Remote, Student
-from grader.suites.causal_attention.test_causal_attention import (
+from grader.suites.causal import (
+    Matrices,
     Parts,
-    alike,
-    expect_count,
-    global_draw,
-    led_by_the_best,
-    shown,
+    dropped_in_training,
+    expect_dropping_after_softmax,
+    expect_each_weight_dropped_by_itself,
+    expect_no_look_ahead,
+    texts_with_other_ends,
     tokens_beyond_doubt,
 )
 from grader.suites.checks import (
@@ -42,10 +39,19 @@ from grader.suites.checks import (
     remark_ready_made,
 )
 from grader.suites.criteria import Fresh
+from grader.suites.draws import (
+    Draw,
+    expect_count,
+    expect_draws_by_state,
+    expect_draws_from_a_generator,
+    expect_global_draws,
+)
 
 # All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
 B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
 DTYPES = (torch.float32, torch.float64)
+SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
+SECOND_CALL = "A second call gives the same draws as the first."
 
 
 def fresh_order(fresh: Fresh, count: int) -> torch.Tensor:
@@ -216,50 +222,6 @@ def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
         expect_error(functools.partial(student.decode, wrong, [*"acdt"]))
 
 
-# -- generators --------------------------------------------------------------------------------------------------
-# `draw` asks for draws that are the same by chance less than once in a million million.
-
-Draw = Callable[..., torch.Tensor]
-STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Torch's global state has moved as well."
-SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
-
-
-def expect_draws_from_a_generator(student: Student, draw: Draw) -> None:
-    """Its state moves on, torch's global one does not, and another state gives other draws."""
-    results = []
-    student.seed(3)
-    untouched = global_draw(student)
-    for seed in (1, 2):
-        generator = student.generator(seed)
-        before = generator.state()
-        student.seed(3)
-        results.append(draw(generator=generator))
-        expect_true(not torch.equal(generator.state(), before), STATE_STAYS)
-        expect_true(torch.equal(global_draw(student), untouched), GLOBAL_MOVES)
-    expect_true(not torch.equal(*results), OTHER_STATE)
-
-
-def expect_draws_by_state(student: Student, draw: Draw) -> None:
-    """The state of the generator decides about the draws, and torch's global one does not."""
-    results = []
-    for seed, state in ((1, 3), (2, 3), (2, 4)):
-        student.seed(seed)
-        results.append(draw(generator=student.generator(state)))
-    expect_true(torch.equal(*results[:2]), SAME_STATE)
-    expect_true(not torch.equal(*results[1:]), OTHER_STATE)
-
-
-def expect_global_draws(student: Student, draw: Draw) -> None:
-    """Without a generator torch's global state decides about the draws, and moves on."""
-    results = []
-    for seed in (1, 1, 2):
-        student.seed(seed)
-        results.append(draw())
-    expect_true(torch.equal(*results[:2]), SAME_STATE)
-    expect_true(not torch.equal(*results[1:]), OTHER_STATE)
-    expect_true(not torch.equal(results[-1], draw()), "A second call gives the same draws as the first.")
-
-
 # -- sample_batch ------------------------------------------------------------------------------------------------
 
 # Long enough that two rows seldom begin at one place.
@@ -351,7 +313,7 @@ def test_starts_are_equally_likely(student: Student, fresh: Fresh) -> None:
     expect_true(len(found) > 1, "Only one start ever comes up.")
     for start in found:
         # Of those that come up: whether all do is another criterion.
-        expect_count((starts == start).double(), 1 / len(found), "Some starts come up far more often than others.")
+        expect_count(starts == start, 1 / len(found), "Some starts come up far more often than others.")
 
 
 @pytest.mark.exercise(
@@ -362,7 +324,7 @@ def test_each_row_has_a_draw_of_its_own(student: Student, fresh: Fresh) -> None:
     """Where a row begins should say nothing about the next, and there may be more rows than starts."""
     starts = starts_of(student, fresh, 3, 3, 400)
     # In pairs that have none in common: two independent draws from three starts are alike in a third of them.
-    expect_count(alike(starts[0::2], starts[1::2]), 1 / 3, "Where a row begins depends on the row before.")
+    expect_count(starts[0::2] == starts[1::2], 1 / 3, "Where a row begins depends on the row before.")
 
 
 @pytest.mark.exercise("sample_batch", rule="data of T + 1 tokens is enough")
@@ -397,19 +359,19 @@ def batch_draws(student: Student, fresh: Fresh) -> Draw:
 @pytest.mark.exercise("sample_batch", rule="with a generator, every random draw comes from it and advances it")
 def test_a_batch_comes_from_the_generator(student: Student, fresh: Fresh) -> None:
     """With a generator, only its state should have moved on after the call, and another state gives another batch."""
-    expect_draws_from_a_generator(student, batch_draws(student, fresh))
+    expect_draws_from_a_generator(student, batch_draws(student, fresh), OTHER_STATE)
 
 
 @pytest.mark.exercise("sample_batch", rule="with the same generator state the result is the same")
 def test_the_same_state_gives_the_same_batch(student: Student, fresh: Fresh) -> None:
     """With the same state of the generator the batch should be the same, whatever torch's global state is."""
-    expect_draws_by_state(student, batch_draws(student, fresh))
+    expect_draws_by_state(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE)
 
 
 @pytest.mark.exercise("sample_batch", rule="without a generator, torch's global one is used, and it advances too")
 def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide about the batch, and a second call gives another one."""
-    expect_global_draws(student, batch_draws(student, fresh))
+    expect_global_draws(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
 # -- flatten_for_cross_entropy -----------------------------------------------------------------------------------
@@ -719,7 +681,6 @@ def test_the_softmax_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 # Its layers by the names that unit 3 has for them.
 
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
-Matrices = dict[str, torch.Tensor]
 
 
 def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -801,13 +762,9 @@ def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fr
 @pytest.mark.exercise("Head", rule="no output depends on a later token")
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
     """Where the last token changes, only its own output should change; where the first one does, also the next's."""
-    inputs = fresh(1, T, N_EMBD).repeat(3, 1, 1)
-    inputs[1, -1], inputs[2, 0] = fresh(N_EMBD), fresh(N_EMBD)
-    outputs = expect_tensor(head_with(student, fresh_matrices(fresh), T)(inputs), (3, T, HEAD_SIZE)).double()
-    changed = ~torch.isclose(outputs, outputs[0], rtol=1e-4, atol=1e-5).all(-1)  # (3, T)
-    expect_true(not bool(changed[1, :-1].any()), "An output changed with a token that comes later.")
-    expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
-    expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
+    inputs = texts_with_other_ends(fresh, T, N_EMBD)
+    outputs = head_with(student, fresh_matrices(fresh), T)(inputs)
+    expect_no_look_ahead(expect_tensor(outputs, (3, T, HEAD_SIZE)))
 
 
 @pytest.mark.exercise(
@@ -839,50 +796,16 @@ def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -
         expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
-# Long texts: 136 pairs of tokens of which the one sees the other, in each of six texts.
-TEXTS, LONG_TEXT = 6, 16
-
-
-def dropped_in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The weights (TEXTS, T, T) of a head in eval mode, and its outputs (2, TEXTS, T, 2 T + 1) in two training calls.
-
-    Values are such that the outputs show the weights, twice: see unit 3.
-    """
-    texts = torch.arange(TEXTS * LONG_TEXT).view(TEXTS, LONG_TEXT)
-    batch = shown(fresh, texts, texts.numel() + 2)
-    inputs, shape = batch.inputs(texts), (TEXTS, LONG_TEXT, 2 * LONG_TEXT + 1)
-    # From a head without any dropout, so that a dropout that does not stop in eval mode costs its own criterion.
-    weights = expect_tensor(head_with(student, batch.matrices, LONG_TEXT)(inputs), shape)[..., :LONG_TEXT]
-    led = led_by_the_best(weights, batch.expected(student, texts))
-    expect_true(led, "A token's largest weight is not where its largest score is.")
-    head = head_with(student, batch.matrices, LONG_TEXT, dropout)
-    head.train()
-    outputs = torch.stack([expect_tensor(head(inputs), shape) for _ in range(2)])
-    expect_true(bool(outputs.isfinite().all()), "The outputs in training are not all finite numbers.")
-    changes = not torch.equal(*outputs)
-    expect_true(
-        bool((outputs[..., :LONG_TEXT][:, weights > 0] == 0).any()),
-        "In training no weight ever becomes zero" + (", though the outputs change." if changes else "."),
-    )
-    return weights, outputs
+def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
+    return dropped_in_training(student, fresh, functools.partial(head_with, student), dropout, texts=6, calls=2)
 
 
 @pytest.mark.exercise("Head", rule="in training each weight is dropped by itself, with probability `dropout`")
 def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> None:
     """In training a share of about `dropout` of the weights should become zero, each by itself, in each call anew."""
     p = 0.3
-    weights, outputs = dropped_in_training(student, fresh, p)
-    kept = (outputs[..., :LONG_TEXT] != 0).double()  # (2, TEXTS, T, T)
-    seen = (weights > 0).all(dim=0)  # (T, T)
-    expect_count(kept[..., seen], 1 - p, "The share of weights that are dropped is not near `dropout`.")
-    # Two independent weights are both kept or both dropped in this share of cases. The pairs have none in common.
-    both = p**2 + (1 - p) ** 2
-    expect_count(alike(*kept)[:, seen], both, "Several calls drop the same weights.")
-    expect_count(alike(kept[:, 0::2], kept[:, 1::2])[..., seen], both, "All texts of a batch drop the same weights.")
-    # Where both a row and the next see a token: where the first of them does, without the row's own place.
-    above, below = seen[0::2] & seen[1::2], seen[:, 0::2] & seen[:, 1::2]
-    expect_count(alike(kept[..., 0::2, :], kept[..., 1::2, :])[..., above], both, "Whole tokens are dropped for all.")
-    expect_count(alike(kept[..., 0::2], kept[..., 1::2])[..., below], both, "Whole rows of weights are dropped.")
+    weights, outputs = in_training(student, fresh, p)
+    expect_each_weight_dropped_by_itself(outputs, (weights > 0).all(dim=0), p)
 
 
 @pytest.mark.exercise(
@@ -892,14 +815,8 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
 def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
     p = 0.2
-    weights, outputs = dropped_in_training(student, fresh, p)
-    first, second = outputs[..., :LONG_TEXT].double(), outputs[..., LONG_TEXT : 2 * LONG_TEXT].double()
-    expect_true(torch.allclose(first, second), "A weight is not the same for all features of a value.")
-    kept = first != 0
-    expect_true(bool(kept.any()), "In training every weight becomes zero.")
-    factors = (first / weights.double())[kept]
-    extremes = torch.stack([factors.min(), factors.max()])
-    expect_close(extremes, torch.full((2,), 1 / (1 - p)), "What weights that are kept were multiplied by")
+    weights, outputs = in_training(student, fresh, p)
+    expect_dropping_after_softmax(weights, outputs, p)
 
 
 @pytest.mark.exercise("Head", rule="in eval mode nothing is dropped")
@@ -1113,9 +1030,8 @@ def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> No
     expect_true(likeliest <= 3, "The likeliest token is drawn too often.")
     expect_true(likeliest >= -3, "The likeliest token is drawn too rarely.")
     for other in others[1:3]:
-        expect_count(
-            (new == other).double(), shares[other].item(), "A less likely token is not drawn as often as it should."
-        )
+        reason = "A less likely token is not drawn as often as it should."
+        expect_count(new == other, shares[other].item(), reason)
 
 
 @pytest.mark.exercise(
@@ -1143,8 +1059,8 @@ def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
     idx = fresh_targets(fresh, 1, 1).expand(400, 1).clone()
     generate = model_with(student, torch.zeros(V, V)).method("generate")
     new = expect_continued(generate(idx, STEPS), idx, STEPS)
-    expect_count(alike(new[0::2], new[1::2]), 1 / V, "What is drawn for a text depends on the one before.")
-    expect_count(alike(new[:, 0::2], new[:, 1::2]), 1 / V, "What is drawn at a step depends on the one before.")
+    expect_count(new[0::2] == new[1::2], 1 / V, "What is drawn for a text depends on the one before.")
+    expect_count(new[:, 0::2] == new[:, 1::2], 1 / V, "What is drawn at a step depends on the one before.")
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 gives the prompt alone")
@@ -1182,13 +1098,13 @@ def token_draws(student: Student, fresh: Fresh) -> Draw:
 @pytest.mark.exercise("BigramLanguageModel", rule="with a generator, every random draw comes from it and advances it")
 def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
     """With a generator, only its state should have moved on after the call, and another state gives other tokens."""
-    expect_draws_from_a_generator(student, token_draws(student, fresh))
+    expect_draws_from_a_generator(student, token_draws(student, fresh), OTHER_STATE)
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with the same generator state the result is the same")
 def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
     """With the same state of the generator the tokens should be the same, whatever torch's global state is."""
-    expect_draws_by_state(student, token_draws(student, fresh))
+    expect_draws_by_state(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE)
 
 
 @pytest.mark.exercise(
@@ -1196,7 +1112,7 @@ def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) ->
 )
 def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide about the tokens, and a second call gives others."""
-    expect_global_draws(student, token_draws(student, fresh))
+    expect_global_draws(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="idx is left as it was")

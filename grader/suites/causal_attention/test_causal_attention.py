@@ -7,23 +7,38 @@ As in unit 2, a slip should cost what it is about. Tests about other things than
 doubt: to each token one token fits so well, itself or the one before, that it gets all the weight, whatever the scores
 are divided by and whether the future is hidden or not.
 
-What is random is judged by numbers of entries. Let n independent entries each be kept (or two of them be alike) with
-one and the same probability q. By Hoeffding's inequality the number is further than t from q n with a chance of
-2 exp(-2 t² / n) at most: for t = 3 √n that is 2 exp(-18) < 4e-8. Each test makes at most eight such comparisons, so a
-right answer fails it less than once in a million.
+What is random is judged by numbers of entries, at most eight of them in a test: see draws.py.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 import torch
 
 from grader.sandbox.student import Object, Student
+from grader.suites.causal import (
+    D_OUT,
+    D_WIDE,
+    FITTING,
+    LONG,
+    OTHER,
+    Matrices,
+    Parts,
+    causal_scores,
+    dropped_in_training,
+    expect_dropping_after_softmax,
+    expect_each_weight_dropped_by_itself,
+    expect_survivors,
+    fitting_tokens,
+    future,
+    led_by_the_best,
+    shown,
+    softmax,
+    tokens_beyond_doubt,
+)
 from grader.suites.checks import (
     expect_close,
     expect_dtype,
@@ -36,67 +51,20 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
+from grader.suites.draws import (
+    Draw,
+    expect_count,
+    expect_draws_by_state,
+    expect_draws_from_a_generator,
+    expect_global_draws,
+)
+from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
-B, H, T, D_K, D_OUT, D_IN, LONGER = 2, 3, 5, 6, 7, 8, 9
-# For inputs that leave no doubt: at least as many features as there are tokens in a batch.
-D_WIDE = 11
+# D_OUT, which is 7, and D_WIDE come with the inputs that leave no doubt.
+B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")
-
-
-# -- what is right -----------------------------------------------------------------------------------------------
-
-
-def future(num_tokens: int) -> torch.Tensor:
-    """(T, T): where the column's number is greater than the row's."""
-    places = torch.arange(num_tokens)
-    return places[None, :] > places[:, None]
-
-
-def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    return (x - x.logsumexp(dim, keepdim=True)).exp()
-
-
-def over_its_sum(row: torch.Tensor) -> torch.Tensor:
-    return row / row.sum()
-
-
-@dataclass
-class Parts:
-    """What an expected value is made of: the right functions, or the stand-ins that the student's code was given."""
-
-    student: Student
-
-    def mask(self, num_tokens: int) -> torch.Tensor:
-        return self.student.part("causal_mask", future)(num_tokens)
-
-    def softmax(self, scores: torch.Tensor) -> torch.Tensor:
-        return self.student.part("softmax_naive", self.student.part("softmax_stable", softmax))(scores, -1)
-
-    def renormalized(self, weights: torch.Tensor) -> torch.Tensor:
-        """(…, T, T) to the same, with the future zero and each row divided by what is left of it."""
-        seen = torch.where(self.mask(weights.shape[-1]), 0.0, weights.double())
-        divided = self.student.part("normalize_by_sum", over_its_sum)
-        rows = [divided(row) for row in seen.flatten(0, -2)]  # (…, T, T) -> (… · T, T)
-        return torch.stack(rows).view_as(seen)
-
-    def weights(self, scores: torch.Tensor, d_k: int) -> torch.Tensor:
-        """(…, T, T) to the same, with the future hidden before the softmax."""
-        masked = torch.where(self.mask(scores.shape[-1]), -torch.inf, scores.double())
-        return self.softmax(masked / math.sqrt(d_k))
-
-    def attention_weights(self, scores: torch.Tensor, d_k: int) -> torch.Tensor:
-        """(…, T, T) to the same; by the first way of masking where stand-ins tell that the student took it."""
-        weights = self.student.part("mask_then_softmax", self.weights)(scores.double(), d_k)
-        renormalized = self.student.part("mask_then_renormalize", self.renormalized)
-        is_other_way = renormalized != self.renormalized or self.student.part("normalize_by_sum", None) is not None
-        return renormalized(self.softmax(scores.double() / math.sqrt(d_k))) if is_other_way else weights
-
-
-def causal_scores(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor) -> torch.Tensor:
-    """(B, T, d_in) and two (d_in, d_out) to (B, T, T), not scaled yet."""
-    queries, keys = (torch.einsum("bti,io->bto", inputs.double(), matrix.double()) for matrix in (W_query, W_key))
-    return torch.einsum("bqo,bko->bqk", queries, keys)
+BIASES = [f"{name}.bias" for name in MATRICES]
 
 
 def causal_attention(
@@ -107,22 +75,6 @@ def causal_attention(
     return torch.einsum("bqk,bki,io->bqo", weights, inputs.double(), W_value.double())
 
 
-# -- inputs that leave no doubt ----------------------------------------------------------------------------------
-# As in unit 2: the largest number that learners are known to divide by, and still attend, is twice the width, 14 at
-# most, which leaves the fitting token 240 / 14 = 17 ahead. exp(80) is finite in float32 for who subtracts no maximum.
-
-FITTING, OTHER = 80.0, -160.0
-
-
-def fitting_tokens(num_tokens: int, which: int = 0) -> torch.Tensor:
-    """The place of the token that fits each, (T,): itself or the one before in turn, by `which` in which order.
-
-    Some fit two and some none, so that softmax over the queries, or with queries and keys exchanged, gives others.
-    """
-    places = torch.arange(num_tokens)
-    return (places - (places + which) % 2).clamp(min=0)
-
-
 def scores_beyond_doubt(
     fresh: Fresh, num_tokens: int, dtype: torch.dtype = torch.float32, ahead: float = OTHER
 ) -> torch.Tensor:
@@ -131,34 +83,6 @@ def scores_beyond_doubt(
     scores = torch.where(future(num_tokens), ahead, scores) + fresh(num_tokens, num_tokens, dtype=torch.float64)
     scores[range(num_tokens), fitting_tokens(num_tokens)] = FITTING
     return scores.to(dtype)
-
-
-def rotation(fresh: Fresh, size: int) -> torch.Tensor:
-    """An orthogonal matrix, (size, size)."""
-    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q
-
-
-def queries_and_keys(fresh: Fresh, num_tokens: int, which: int) -> torch.Tensor:
-    """Queries and keys (2, T, d_out) in float64, whose dot products are FITTING and OTHER; T is at most d_out."""
-    scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
-    scores[range(num_tokens), fitting_tokens(num_tokens, which)] = FITTING
-    # Three factors, (T, T), (T,) and (T, T). Queries and keys each take the root of the middle one, and both are
-    # written in the same T directions, at right angles among d_out dimensions.
-    left, sizes, right = torch.linalg.svd(scores)
-    return torch.stack([left * sizes.sqrt(), right.mT * sizes.sqrt()]) @ rotation(fresh, D_OUT)[:num_tokens]
-
-
-def tokens_beyond_doubt(
-    fresh: Fresh, batch: int, num_tokens: int, dtype: torch.dtype = torch.float32
-) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Inputs (B, T, d_in), and matrices (d_in, d_out) that make such queries and keys of them, for d_in = D_WIDE."""
-    # At right angles and of length one, so that each matrix can give every token of the batch what it likes.
-    tokens = rotation(fresh, D_WIDE)[: batch * num_tokens]
-    # (B, 2, T, d_out) -> (2, B · T, d_out)
-    queries, keys = torch.stack([queries_and_keys(fresh, num_tokens, one) for one in range(batch)], 1).flatten(1, 2)
-    matrices = {"W_query": tokens.mT @ queries, "W_key": tokens.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
-    inputs = tokens.unflatten(0, (batch, num_tokens))  # (B · T, d_in) -> (B, T, d_in)
-    return inputs.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
 
 
 # -- causal_mask -------------------------------------------------------------------------------------------------
@@ -257,12 +181,6 @@ def test_renormalizing_leaves_the_weights_alone(student: Student, fresh: Fresh) 
 
 
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
-
-
-def led_by_the_best(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether the largest weight among those that a row should have stands where it should."""
-    seen = torch.where(expected > 0, found.double(), -1.0)
-    return torch.equal(seen.argmax(-1), expected.argmax(-1))
 
 
 def log_ratios(weights: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
@@ -370,17 +288,6 @@ def expect_weights_kept(result: object, weights: torch.Tensor) -> None:
     expect_true(torch.allclose(found[some].double(), largest[some]), "What was kept are not the weights.")
 
 
-def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
-    """About that share of the marks are one; see the head of this file."""
-    count = marks.numel()
-    expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
-
-
-def alike(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Where both were kept or both dropped, as numbers one and zero."""
-    return (first == second).double()
-
-
 @pytest.mark.exercise("attention_dropout", rule="each weight is kept with probability 1 - p")
 def test_a_share_of_one_minus_p_is_kept(student: Student, fresh: Fresh) -> None:
     """Over many weights, a share of about one minus p should be kept, for a small p and for a large one."""
@@ -396,8 +303,8 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
     weights = softmax_weights(fresh, MANY)
     kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
     # In pairs of rows, and of columns, that have none in common: two independent weights are alike in half of them.
-    expect_count(alike(kept[0::2], kept[1::2]), 0.5, "Weights in one column are dropped together.")
-    expect_count(alike(kept[:, 0::2], kept[:, 1::2]), 0.5, "Weights in one row are dropped together.")
+    expect_count(kept[0::2] == kept[1::2], 0.5, "Weights in one column are dropped together.")
+    expect_count(kept[:, 0::2] == kept[:, 1::2], 0.5, "Weights in one row are dropped together.")
     # Of 100 weights no number is kept with a chance of more than 0.08, so 100 rows hardly all keep the same one:
     # 0.08^99. And of 10,000 no number with more than 0.008, so six calls hardly do: 0.008^5 = 4e-11.
     expect_true(len(kept.sum(dim=1).unique()) > 1, "Every row keeps the same number of weights.")
@@ -414,9 +321,7 @@ def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) ->
     for p in (0.4, 0.6):
         result = student.attention_dropout(weights, p)
         kept = expect_kept(result, weights) > 0
-        factors = (result.double() / weights.double())[kept]
-        extremes = torch.stack([factors.min(), factors.max()])
-        expect_close(extremes, torch.full((2,), 1 / (1 - p)), "What weights that are kept were multiplied by")
+        expect_survivors(result.double() / weights.double(), kept, p)
 
 
 @pytest.mark.exercise("attention_dropout", rule="p = 0 changes nothing")
@@ -472,51 +377,43 @@ def test_dropout_of_either_dtype(student: Student, fresh: Fresh) -> None:
         expect_weights_kept(student.attention_dropout(weights, 0.5), weights)
 
 
+def dropping(student: Student, fresh: Fresh) -> Draw:
+    weights = softmax_weights(fresh, SIDE)
+
+    def draw(**options: object) -> torch.Tensor:
+        return expect_kept(student.attention_dropout(weights, 0.5, **options), weights)
+
+    return draw
+
+
 @pytest.mark.exercise("attention_dropout", rule="with a generator, every random draw comes from it and advances it")
 def test_a_generator_is_drawn_from_and_advances(student: Student, fresh: Fresh) -> None:
     """With a generator, only its state should have moved on after the call, and another state drops other weights."""
-    weights, results = softmax_weights(fresh, SIDE), []
-    student.seed(3)
-    untouched = global_draw(student)
-    for seed in (1, 2):
-        generator = student.generator(seed)
-        before = generator.state()
-        student.seed(3)
-        results.append(expect_kept(student.attention_dropout(weights, 0.5, generator=generator), weights))
-        expect_true(not torch.equal(generator.state(), before), "The generator's state is the same as before.")
-        expect_true(torch.equal(global_draw(student), untouched), "Torch's global state has moved as well.")
-    expect_true(not torch.equal(*results), "Another state of the generator drops the same weights.")
-
-
-def global_draw(student: Student) -> torch.Tensor:
-    """What torch's global generator gives next over there: the weights of a new layer."""
-    return student.make("Linear", SIDE, SIDE).parameters()["weight"]
+    other = "Another state of the generator drops the same weights."
+    expect_draws_from_a_generator(student, dropping(student, fresh), other)
 
 
 @pytest.mark.exercise("attention_dropout", rule="with the same generator state the result is the same")
 def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh: Fresh) -> None:
     """With the same state of the generator the same weights should be dropped, whatever torch's global state is."""
-    weights, results = softmax_weights(fresh, SIDE), []
-    for seed, state in ((1, 3), (2, 3), (2, 4)):
-        student.seed(seed)
-        result = student.attention_dropout(weights, 0.5, generator=student.generator(state))
-        results.append(expect_kept(result, weights))
-    expect_true(torch.equal(*results[:2]), "The same state of the generator drops other weights.")
-    # Whoever always drops the same has not looked at the generator.
-    expect_true(not torch.equal(*results[1:]), "Another state of the generator drops the same weights.")
+    expect_draws_by_state(
+        student,
+        dropping(student, fresh),
+        "The same state of the generator drops other weights.",
+        "Another state of the generator drops the same weights.",
+    )
 
 
 @pytest.mark.exercise("attention_dropout", rule="without a generator, torch's global one is used, and it advances too")
 def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide what is dropped, and a second call drops other weights."""
-    weights, results = softmax_weights(fresh, SIDE), []
-    for seed in (1, 1, 2):
-        student.seed(seed)
-        results.append(expect_kept(student.attention_dropout(weights, 0.5), weights))
-    expect_true(torch.equal(*results[:2]), "The same global state drops other weights.")
-    expect_true(not torch.equal(*results[1:]), "Another global state drops the same weights.")
-    second = expect_kept(student.attention_dropout(weights, 0.5), weights)
-    expect_true(not torch.equal(results[-1], second), "A second call drops the same weights as the first.")
+    expect_global_draws(
+        student,
+        dropping(student, fresh),
+        "The same global state drops other weights.",
+        "Another global state drops the same weights.",
+        "A second call drops the same weights as the first.",
+    )
 
 
 @pytest.mark.exercise("attention_dropout", rule="gradients flow to the weights that are kept")
@@ -545,28 +442,15 @@ def test_dropout_leaves_the_weights_alone(student: Student, fresh: Fresh) -> Non
 # -- CausalAttention ---------------------------------------------------------------------------------------------
 
 
-def layer_names(part: str) -> list[str]:
-    return [f"{name}.{part}" for name in MATRICES]
-
-
-def set_layers(attention: Object, matrices: dict[str, torch.Tensor]) -> None:
-    """Gives the layers these matrices (d_in, d_out) as linear layers keep them, (d_out, d_in)."""
-    # A bias that should not be there costs its own criterion; set to zero, it costs no other.
-    biases = {
-        name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in layer_names("bias")
-    }
-    attention.set({**{f"{name}.weight": matrix.mT for name, matrix in matrices.items()}, **biases})
-
-
-def evaluated(student: Student, matrices: dict[str, torch.Tensor], context_length: int, dropout: float = 0.0) -> Object:
+def evaluated(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> Object:
     """A CausalAttention with these matrices, in eval mode: a test that is not about dropout is not about training."""
     attention = student.CausalAttention(*matrices["W_query"].shape, context_length, dropout)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     attention.eval()
     return attention
 
 
-def fresh_matrices(fresh: Fresh) -> dict[str, torch.Tensor]:
+def fresh_matrices(fresh: Fresh) -> Matrices:
     """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
     return {name: fresh(D_IN, D_OUT) / D_IN**0.5 for name in MATRICES}
 
@@ -577,8 +461,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     parameters = student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters()
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_tensor(parameters[f"{name}.weight"], (D_OUT, D_IN))
+        expect_layer(parameters, name, D_IN, D_OUT)
 
 
 @pytest.mark.exercise(
@@ -586,10 +469,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
-    parameters = student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters()
-    for name in MATRICES:
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+    expect_no_bias(student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters(), MATRICES)
 
 
 @pytest.mark.exercise(
@@ -598,7 +478,7 @@ def test_no_layer_has_a_bias_by_default(student: Student) -> None:
 def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
     parameters = student.CausalAttention(D_IN, D_OUT, T, 0.0, qkv_bias=True).parameters()
-    for name in layer_names("bias"):
+    for name in BIASES:
         expect_true(name in parameters, f"There is no parameter {name}.")
         expect_tensor(parameters[name], (D_OUT,))
 
@@ -609,8 +489,8 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
     attention, inputs = student.CausalAttention(D_IN, D_OUT, T, 0.0, qkv_bias=True), fresh(B, T, D_IN)
-    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in layer_names("bias")}
-    set_layers(attention, matrices)
+    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
+    set_layers(attention, as_layers(matrices))
     attention.set(biases)
     attention.eval()
     # A column of ones with the bias as its weights is the same as adding the bias.
@@ -620,38 +500,7 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     expect_close(output, causal_attention(student, with_ones, *widened), "The outputs")
 
 
-# -- what the weights are: with values of one feature for each token, the outputs show them
-
-
-@dataclass
-class Shown:
-    """A batch of texts whose outputs show the weights; matrices (d_in, d_out), twice as wide as a text is long."""
-
-    matrices: dict[str, torch.Tensor]
-    width: int
-
-    def inputs(self, texts: torch.Tensor) -> torch.Tensor:
-        """(B, T) numbers of words to (B, T, d_in): a feature for each word, zero or one."""
-        return torch.nn.functional.one_hot(texts, self.width).float()
-
-    def expected(self, student: Student, texts: torch.Tensor) -> torch.Tensor:
-        """The weights (B, T, T)."""
-        scores = causal_scores(self.inputs(texts), self.matrices["W_query"], self.matrices["W_key"])
-        return Parts(student).attention_weights(scores, self.matrices["W_query"].shape[-1])
-
-
-def shown(fresh: Fresh, texts: torch.Tensor, words: int) -> Shown:
-    """The value of a word has two features that are one, by the place where it stands in `texts` (…, B, T)."""
-    num_tokens = texts.shape[-1]
-    # One more than that, so that no two sizes are alike.
-    d_out = 2 * num_tokens + 1
-    W_value = torch.zeros(words, d_out)
-    for place in range(num_tokens):
-        W_value[texts[..., place].flatten(), place] = 1
-        W_value[texts[..., place].flatten(), num_tokens + place] = 1
-    # The fourth root makes dot products of a variance of one, so that all weights can be seen, scaled or not.
-    W_query, W_key = (fresh(words, d_out) / d_out**0.25 for _ in range(2))
-    return Shown({"W_query": W_query, "W_key": W_key, "W_value": W_value}, words)
+# -- what the weights are
 
 
 @pytest.mark.exercise(
@@ -726,35 +575,11 @@ def test_inputs_with_another_memory_layout(student: Student, fresh: Fresh) -> No
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-# -- dropout, seen by what it does to weights that the outputs show
-
-# Long texts: 136 pairs of tokens that see each other, in each of two texts.
-LONG = 16
-CALLS = 6
+# -- dropout
 
 
-def dropped_in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The weights (B, T, T) of such texts in eval mode, and the outputs (calls, B, T, d_out) of calls in training."""
-    texts = torch.arange(B * LONG).view(B, LONG)
-    batch = shown(fresh, texts, B * LONG + 2)
-    inputs = batch.inputs(texts)
-    # From a module without any dropout, so that a dropout that does not stop in eval mode costs its own criterion.
-    shape = (B, LONG, 2 * LONG + 1)
-    weights = expect_tensor(evaluated(student, batch.matrices, LONG)(inputs), shape)[..., :LONG]
-    expect_true(
-        led_by_the_best(weights, batch.expected(student, texts)),
-        "A token's largest weight is not where its largest score is.",
-    )
-    attention = evaluated(student, batch.matrices, LONG, dropout)
-    attention.train()
-    outputs = torch.stack([expect_tensor(attention(inputs), shape) for _ in range(CALLS)])
-    expect_true(bool(outputs.isfinite().all()), "The outputs in training are not all finite numbers.")
-    changes = not torch.equal(outputs[0], outputs[1])
-    expect_true(
-        bool((outputs[..., :LONG][:, weights > 0] == 0).any()),
-        "In training no weight ever becomes zero" + (", though the outputs change." if changes else "."),
-    )
-    return weights, outputs
+def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
+    return dropped_in_training(student, fresh, functools.partial(evaluated, student), dropout, texts=B, calls=6)
 
 
 @pytest.mark.exercise(
@@ -763,18 +588,9 @@ def dropped_in_training(student: Student, fresh: Fresh, dropout: float) -> tuple
 def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: Fresh) -> None:
     """In training a share of about `dropout` of the weights should become zero, each by itself, in each call anew."""
     p = 0.3
-    weights, outputs = dropped_in_training(student, fresh, p)
-    kept = (outputs[..., :LONG] != 0).double()  # (calls, B, T, T)
+    weights, outputs = in_training(student, fresh, p)
     seen = Parts(student).mask(LONG).logical_not() & (weights > 0).all(dim=0)  # (T, T)
-    expect_count(kept[..., seen], 1 - p, "The share of weights that are dropped is not near `dropout`.")
-    # Two independent weights are both kept or both dropped in this share of cases. The pairs have none in common.
-    both = p**2 + (1 - p) ** 2
-    expect_count(alike(kept[0::2], kept[1::2])[..., seen], both, "Several calls drop the same weights.")
-    expect_count(alike(kept[:, 0], kept[:, 1])[..., seen], both, "All texts of a batch drop the same weights.")
-    # Where both a row and the next see a token: where the first of them does, without the row's own place.
-    above, below = seen[0::2] & seen[1::2], seen[:, 0::2] & seen[:, 1::2]
-    expect_count(alike(kept[..., 0::2, :], kept[..., 1::2, :])[..., above], both, "Whole tokens are dropped for all.")
-    expect_count(alike(kept[..., 0::2], kept[..., 1::2])[..., below], both, "Whole rows of weights are dropped.")
+    expect_each_weight_dropped_by_itself(outputs, seen, p)
 
 
 @pytest.mark.exercise(
@@ -784,14 +600,8 @@ def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: F
 def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
     p = 0.2
-    weights, outputs = dropped_in_training(student, fresh, p)
-    first, second = outputs[..., :LONG].double(), outputs[..., LONG : 2 * LONG].double()
-    expect_true(torch.allclose(first, second), "A weight is not the same for all features of a value.")
-    kept = first != 0
-    expect_true(bool(kept.any()), "In training every weight becomes zero.")
-    factors = (first / weights.double())[kept]
-    extremes = torch.stack([factors.min(), factors.max()])
-    expect_close(extremes, torch.full((2,), 1 / (1 - p)), "What weights that are kept were multiplied by")
+    weights, outputs = in_training(student, fresh, p)
+    expect_dropping_after_softmax(weights, outputs, p)
 
 
 @pytest.mark.exercise("CausalAttention", rule="in eval mode nothing is dropped")
@@ -826,7 +636,7 @@ def test_gradients_of_causal_attention(student: Student, fresh: Fresh) -> None:
     for name, value in attention.parameters().items():
         expect_true(value.shape[-2:] != (T, T), f"{name} is a parameter of the shape of the mask.")
     # Ours, and not what the module says that it took of them.
-    weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
+    weights = as_layers(matrices)
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(layered(student), [inputs], weights))
 
@@ -846,7 +656,7 @@ def test_causal_attention_in_float64(student: Student, fresh: Fresh) -> None:
     inputs, matrices = tokens_beyond_doubt(fresh, 1, T, torch.float64)
     attention = student.CausalAttention(D_WIDE, D_OUT, T, 0.0)
     attention.to(torch.float64)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     attention.eval()
     output = attention(inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")

@@ -22,6 +22,7 @@ import torch
 
 from grader.sandbox import parts
 from grader.sandbox.student import Object, Student
+from grader.suites.causal import expect_no_look_ahead, future, softmax, texts_with_other_ends
 from grader.suites.checks import (
     expect_any_error,
     expect_close,
@@ -34,6 +35,7 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
+from grader.suites.layers import Weights, expect_layer, expect_no_bias, set_layers
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -43,7 +45,6 @@ NOT_DIVIDING = 4
 # For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
 T_SURE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
-Weights = dict[str, torch.Tensor]
 
 
 # -- what is right -----------------------------------------------------------------------------------------------
@@ -62,16 +63,6 @@ def group(x: torch.Tensor) -> torch.Tensor:
 def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     """(B, H, T, head_dim) twice to (B, H, T, T)."""
     return (queries[:, :, :, None] * keys[:, :, None]).sum(-1)
-
-
-def future(num_tokens: int) -> torch.Tensor:
-    """(T, T), True where the key comes after the query."""
-    places = torch.arange(num_tokens)
-    return places > places[:, None]
-
-
-def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    return (x - x.logsumexp(dim, keepdim=True)).exp()
 
 
 def merge(x: torch.Tensor) -> torch.Tensor:
@@ -158,14 +149,9 @@ def decisive(num_tokens: int, shift: int) -> torch.Tensor:
     return scores
 
 
-def at_right_angles(fresh: Fresh, count: int, size: int) -> torch.Tensor:
-    """Vectors of length one, (count, size), for count ≤ size."""
-    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q[:count]
-
-
 def queries_and_keys_beyond_doubt(fresh: Fresh, batch: int, heads: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries and keys, each (B, H, T, head_dim), whose dot products are decisive: others in each head."""
-    directions = at_right_angles(fresh, T_SURE, HEAD_DIM)
+    directions = fresh.rotation(HEAD_DIM)[:T_SURE]
     shifts = torch.arange(batch * heads).unflatten(0, (batch, heads)).tolist()
     scores = torch.stack([torch.stack([decisive(T_SURE, shift + 1) for shift in row]) for row in shifts])
     return (scores @ directions).float(), directions.float().expand(batch, heads, -1, -1).clone()
@@ -178,8 +164,8 @@ def tokens_beyond_doubt(
 
     B · T is at most D_WIDE, and T at most d_out / H.
     """
-    inputs = at_right_angles(fresh, batch * num_tokens, D_WIDE)  # (B · T, d_in)
-    directions = [at_right_angles(fresh, num_tokens, D_OUT // heads) for _ in range(heads)]
+    inputs = fresh.rotation(D_WIDE)[: batch * num_tokens]  # (B · T, d_in)
+    directions = [fresh.rotation(D_OUT // heads)[:num_tokens] for _ in range(heads)]
     shifts = [[head + one + 1 for head in range(heads)] for one in range(batch)]
     queries = [
         torch.cat([decisive(num_tokens, shift) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1)
@@ -499,11 +485,6 @@ def expect_module(value: object) -> Object:
     return value
 
 
-def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
-    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-    expect_tensor(parameters[f"{name}.weight"], (d_out, d_in))
-
-
 def expect_bias(parameters: Weights, name: str, d_out: int) -> None:
     expect_true(f"{name}.bias" in parameters, f"{name} has no bias.")
     expect_tensor(parameters[f"{name}.bias"], (d_out,))
@@ -553,14 +534,6 @@ def wrapper_of(
     return wrapper, weights
 
 
-def set_layers(module: Object, weights: Weights) -> None:
-    """A bias that should not be there costs its own criterion; set to zero, it costs no other."""
-    parameters = module.parameters()
-    biases = {name: name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")}
-    unasked = [bias for bias in biases.values() if bias in parameters and bias not in weights]
-    module.set({**weights, **{bias: torch.zeros_like(parameters[bias]) for bias in unasked}})
-
-
 @pytest.mark.exercise(
     "MultiHeadAttentionWrapper",
     rule="heads is an nn.ModuleList of num_heads causal attention modules, each from d_in to d_out",
@@ -603,10 +576,7 @@ WRAPPER_BIAS = (
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
 def test_no_head_has_a_bias_by_default(student: Student) -> None:
     """The layers of the heads should have no bias where the caller does not ask for one."""
-    parameters = wrapper_made(student, 1).parameters()
-    for name in head_layers(1):
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+    expect_no_bias(wrapper_made(student, 1).parameters(), head_layers(1))
 
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
@@ -809,10 +779,7 @@ BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then all t
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
 def test_no_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
-    parameters = student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters()
-    for name in LAYERS:
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+    expect_no_bias(student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters(), LAYERS)
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
@@ -865,13 +832,9 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
 def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
     """Where the last token changes, only its own output should change; where the first one does, also the next's."""
     weights = fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
-    inputs = fresh(1, T, D_IN).repeat(3, 1, 1)
-    inputs[1, -1], inputs[2, 0] = fresh(D_IN), fresh(D_IN)
-    outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT)).double()
-    changed = ~torch.isclose(outputs, outputs[0], rtol=1e-4, atol=1e-5).all(-1)  # (3, T)
-    expect_true(not bool(changed[1, :-1].any()), "An output changed with a token that comes later.")
-    expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
-    expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
+    inputs = texts_with_other_ends(fresh, T, D_IN)
+    outputs = attention_with(student, weights, T)(inputs)
+    expect_no_look_ahead(expect_tensor(outputs, (3, T, D_OUT)))
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="the heads side by side pass through out_proj")

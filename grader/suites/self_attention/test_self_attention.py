@@ -32,6 +32,8 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
+from grader.suites.draws import expect_draws_by_state
+from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
@@ -39,6 +41,7 @@ D_IN, D_OUT = 4, 7
 # For inputs that leave no doubt: no fewer features than tokens.
 D_WIDE = 8
 MATRICES = ("W_query", "W_key", "W_value")
+BIASES = [f"{name}.bias" for name in MATRICES]
 
 
 # -- what is right -----------------------------------------------------------------------------------------------
@@ -114,11 +117,6 @@ def fitting_keys(queries_count: int, keys_count: int) -> torch.Tensor:
     return torch.arange(1, queries_count + 1) % max(keys_count - 1, 1)
 
 
-def rotation(fresh: Fresh, size: int) -> torch.Tensor:
-    """An orthogonal matrix, (size, size)."""
-    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q
-
-
 def queries_and_fitting_keys(
     fresh: Fresh, queries_count: int, keys_count: int, d_k: int, fitting: float = FITTING, other: float = OTHER
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -131,7 +129,7 @@ def queries_and_fitting_keys(
     # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
     # and both are written in the same r directions, at right angles among d_k dimensions.
     left, sizes, right = torch.linalg.svd(scores, full_matrices=False)
-    directions = rotation(fresh, d_k)[: len(sizes)]
+    directions = fresh.rotation(d_k)[: len(sizes)]
     return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
 
 
@@ -147,7 +145,7 @@ def tokens_beyond_doubt(
     fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Inputs (T, d_in), and matrices (d_in, d_out) that make such queries and keys of them, for d_in = D_WIDE."""
-    inputs = rotation(fresh, D_WIDE)[:count]
+    inputs = fresh.rotation(D_WIDE)[:count]
     queries, keys = queries_and_fitting_keys(fresh, count, count, D_OUT)
     # The tokens are at right angles and of length one, so inputs @ inputs.mT, (T, T), changes nothing.
     matrices = {"W_query": inputs.mT @ queries, "W_key": inputs.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
@@ -415,27 +413,13 @@ def test_three_matrices_leave_the_inputs_alone(student: Student, fresh: Fresh) -
 # -- SelfAttention_v2 --------------------------------------------------------------------------------------------
 
 
-def set_layers(attention: Object, matrices: dict[str, torch.Tensor]) -> None:
-    """Gives the second version's layers these matrices (d_in, d_out) as linear layers keep them, (d_out, d_in)."""
-    # A bias that should not be there costs its own criterion; set to zero, it costs no other.
-    biases = {
-        name: torch.zeros_like(value) for name, value in attention.parameters().items() if name in layer_names("bias")
-    }
-    attention.set({**{f"{name}.weight": matrix.mT for name, matrix in matrices.items()}, **biases})
-
-
-def layer_names(part: str) -> list[str]:
-    return [f"{name}.{part}" for name in MATRICES]
-
-
 @pytest.mark.exercise("SelfAttention_v2", rule="W_query, W_key and W_value are nn.Linear from d_in to d_out")
 def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     """W_query, W_key and W_value should each be an nn.Linear from d_in to d_out."""
     parameters = student.SelfAttention_v2(D_IN, D_OUT).parameters()
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_tensor(parameters[f"{name}.weight"], (D_OUT, D_IN))
+        expect_layer(parameters, name, D_IN, D_OUT)
 
 
 @pytest.mark.exercise(
@@ -444,10 +428,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
-    parameters = student.SelfAttention_v2(D_IN, D_OUT).parameters()
-    for name in MATRICES:
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+    expect_no_bias(student.SelfAttention_v2(D_IN, D_OUT).parameters(), MATRICES)
 
 
 @pytest.mark.exercise(
@@ -457,7 +438,7 @@ def test_no_layer_has_a_bias_by_default(student: Student) -> None:
 def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
     parameters = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True).parameters()
-    for name in layer_names("bias"):
+    for name in BIASES:
         expect_true(name in parameters, f"There is no parameter {name}.")
         expect_tensor(parameters[name], (D_OUT,))
 
@@ -469,8 +450,8 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
-    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in layer_names("bias")}
-    set_layers(attention, matrices)
+    matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
+    set_layers(attention, as_layers(matrices))
     attention.set(biases)
     # A column of ones with the bias as its weights is the same as adding the bias.
     widened = [torch.cat([matrix, b[None]]) for matrix, b in zip(matrices.values(), biases.values(), strict=True)]
@@ -485,7 +466,7 @@ def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the layers' outputs."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -495,7 +476,7 @@ def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) 
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     for count in (1, 3, 6):
         inputs, matrices = tokens_beyond_doubt(fresh, count)
-        set_layers(attention, matrices)
+        set_layers(attention, as_layers(matrices))
         expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -504,9 +485,9 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the weights of all three layers, and the inputs."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     # Ours, and not what the module says that it took of them.
-    weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
+    weights = as_layers(matrices)
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(functools.partial(layered_self_attention, student), [inputs], weights))
 
@@ -517,7 +498,7 @@ def test_three_layers_in_float64(student: Student, fresh: Fresh) -> None:
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     attention.to(torch.float64)
     inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     expect_close(attention(inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -526,7 +507,7 @@ def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> 
     """The output should come out right, with the inputs the same after the call as before."""
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     inputs, matrices = tokens_beyond_doubt(fresh, T)
-    set_layers(attention, matrices)
+    set_layers(attention, as_layers(matrices))
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
     expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
@@ -547,7 +528,7 @@ def two_modules(
     attention_v2 = student.make("Holder", **layers)
     attention_v1 = student.make("Holder", **{name: fresh(d_in, d_out) for name in MATRICES})
     matrices = {name: fresh(d_in, d_out) for name in MATRICES}
-    attention_v2.set({f"{name}.weight": matrix.mT for name, matrix in matrices.items()})
+    attention_v2.set(as_layers(matrices))
     if biases is not None:
         attention_v2.set({f"{name}.bias": biases.get(name, torch.zeros(d_out)) for name in MATRICES})
     return attention_v2, attention_v1, matrices
@@ -723,13 +704,16 @@ def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
 @pytest.mark.exercise("dot_product_variance", rule="with the same generator state the result is the same")
 def test_the_same_generator_state_gives_the_same_result(student: Student) -> None:
     """With the same state of the generator the numbers should be the same, whatever torch's global state is."""
-    results = []
-    for seed, state in ((1, 3), (2, 3), (2, 4)):
-        student.seed(seed)
-        results.append(two_numbers(student.dot_product_variance(D_K, T_K, generator=student.generator(state))))
-    expect_true(results[0] == results[1], "The same state of the generator gives other numbers.")
-    # Whoever always gives the same has not looked at the generator.
-    expect_true(results[1] != results[2], "Another state of the generator gives the same numbers.")
+
+    def draw(**options: object) -> torch.Tensor:
+        return torch.tensor(two_numbers(student.dot_product_variance(D_K, T_K, **options)), dtype=torch.float64)
+
+    expect_draws_by_state(
+        student,
+        draw,
+        "The same state of the generator gives other numbers.",
+        "Another state of the generator gives the same numbers.",
+    )
 
 
 @pytest.mark.exercise("dot_product_variance", rule="without a generator, torch's global one is used")

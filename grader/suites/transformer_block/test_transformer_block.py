@@ -8,10 +8,7 @@ the variance whatever mean was subtracted, about ReLU whatever the width. And wh
 inputs leave no doubt: vectors that layer norm leaves as they are, and modules that make such vectors of them, so that
 it does not matter where a norm stands.
 
-What is random is judged by numbers of entries. Let n independent entries each be kept (or two of them be alike) with
-one and the same probability q. By Hoeffding's inequality the number is further than t from q n with a chance of
-2 exp(-2 t² / n) at most: for t = 3 √n that is 2 exp(-18) < 4e-8. Each test makes at most six such comparisons, so a
-right answer fails it less than once in a million.
+What is random is judged by numbers of entries, at most six of them in a test: see draws.py.
 """
 
 from __future__ import annotations
@@ -39,6 +36,7 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
+from grader.suites.draws import expect_count
 
 # All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
@@ -98,7 +96,7 @@ def turning(fresh: Fresh) -> torch.Tensor:
     """
     ones = torch.ones(C, 1, dtype=torch.float64)
     basis = torch.linalg.qr(torch.cat([ones, fresh(C, C - 1, dtype=torch.float64)], dim=1)).Q
-    turn = torch.block_diag(torch.ones(1, 1), torch.linalg.qr(fresh(C - 1, C - 1, dtype=torch.float64)).Q)
+    turn = torch.block_diag(torch.ones(1, 1), fresh.rotation(C - 1))
     return basis @ turn @ basis.mT - torch.eye(C)
 
 
@@ -689,12 +687,6 @@ def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor
         more = "more often than" if zeros > (P + 0.1) * outputs.numel() else "as often as"
         return shares, f"{reason}; outputs become zero, x and all, {more} `dropout` says."
     return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", though the outputs change.")
-
-
-def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
-    """About that share of the marks are true; see the head of this file."""
-    count = marks.numel()
-    expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
 
 
 def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) -> None:

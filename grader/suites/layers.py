@@ -1,0 +1,45 @@
+"""What the suites ask of a module's linear layers, and how they set them: by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from grader.sandbox.student import Object
+from grader.suites.checks import expect_tensor, expect_true
+
+# In pytest's tracebacks the line of the test matters, not the way from there.
+__tracebackhide__ = True
+
+# By names as a module's parameters have them.
+Weights = dict[str, torch.Tensor]
+
+
+def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
+    """There is a linear layer of this name from d_in to d_out."""
+    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+    expect_tensor(parameters[f"{name}.weight"], (d_out, d_in))
+
+
+def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
+    """There are layers of these names, and none has a bias."""
+    for name in names:
+        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
+
+
+def set_layers(module: Object, weights: Weights) -> None:
+    """Gives layers these weights and biases.
+
+    A bias that should not be there costs its own criterion; set to zero, it costs no other.
+    """
+    parameters = module.parameters()
+    biases = [name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")]
+    unasked = [bias for bias in biases if bias in parameters and bias not in weights]
+    module.set({**weights, **{bias: torch.zeros_like(parameters[bias]) for bias in unasked}})
+
+
+def as_layers(matrices: Weights) -> Weights:
+    """Matrices (d_in, d_out) by the names of layers, as the weights (d_out, d_in) that these keep."""
+    return {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}

@@ -1,0 +1,174 @@
+"""Causal attention's inputs leave no doubt or show the weights, and each way to look ahead or to drop them is told."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from grader.sandbox.student import Beside, Object, Student
+from grader.suites.causal import (
+    D_OUT,
+    Matrices,
+    Parts,
+    dropped_in_training,
+    expect_dropping_after_softmax,
+    expect_each_weight_dropped_by_itself,
+    expect_no_look_ahead,
+    shown,
+    softmax,
+    texts_with_other_ends,
+    tokens_beyond_doubt,
+)
+from grader.suites.checks import Wrong
+from grader.suites.criteria import Fresh
+
+LOWER = torch.ones(16, 16, dtype=torch.bool).tril()
+
+
+class Attention(nn.Module):
+    """Causal attention with its dropout in one of several places."""
+
+    def __init__(self, d_in: int, d_out: int, dropout: float, place: str = "weights") -> None:
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (nn.Parameter(torch.zeros(d_in, d_out)) for _ in range(3))
+        self.dropout, self.place = nn.Dropout(dropout), place
+
+    def drop(self, weights: Tensor) -> Tensor:
+        match self.place:
+            case "weights":
+                return self.dropout(weights)
+            case "tokens":
+                return weights * self.dropout(torch.ones_like(weights[:, :1]))
+            case "rows":
+                return weights * self.dropout(torch.ones_like(weights[..., :1]))
+            case "texts":
+                return weights * self.dropout(torch.ones_like(weights[:1]))
+            case "unscaled":
+                return self.dropout(weights) * (1 - self.dropout.p) if self.training else weights
+        return weights
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        queries, keys, values = (inputs @ matrix for matrix in (self.W_query, self.W_key, self.W_value))
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        outputs = self.drop(softmax(scores.masked_fill(future, -torch.inf))) @ values
+        return self.dropout(outputs) if self.place == "outputs" else outputs
+
+
+def in_training(place: str = "weights") -> tuple[torch.Tensor, torch.Tensor]:
+    """The weights of a module with a dropout of 0.3, and its outputs in training."""
+    student = Student(Beside("answers", {"Attention": Attention}), "answers")
+
+    def evaluated(matrices: Matrices, _num_tokens: int, dropout: float) -> Object:
+        made = student.Attention(*matrices["W_query"].shape, dropout, place)
+        assert isinstance(made, Object)
+        made.set(matrices)
+        made.eval()
+        return made
+
+    student.seed(1)
+    return dropped_in_training(student, Fresh(1), evaluated, 0.3, texts=2, calls=6)
+
+
+# -- inputs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divisor", [1.0, D_OUT**0.5, 2.0 * D_OUT])
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_whatever_scores_are_divided_by_one_token_gets_all_the_weight(divisor: float, is_causal: bool) -> None:
+    inputs, matrices = tokens_beyond_doubt(Fresh(1), 2, 5)
+    scores = (inputs @ matrices["W_query"]) @ (inputs @ matrices["W_key"]).mT / divisor
+    weights = softmax(scores.masked_fill(~LOWER[:5, :5], -torch.inf) if is_causal else scores)
+    assert torch.allclose(weights.amax(-1), torch.ones(2, 5), atol=1e-5)
+    assert bool((weights.argmax(-1) <= torch.arange(5)).all())
+
+
+def test_outputs_show_the_weights_twice() -> None:
+    student, texts = Student(Beside("answers", {}), "answers"), torch.arange(10).view(2, 5)
+    batch = shown(Fresh(1), texts, 12)
+    weights = batch.expected(student, texts)
+    values = batch.inputs(texts).double() @ batch.matrices["W_value"].double()
+    assert torch.allclose(weights @ values, torch.cat([weights, weights, torch.zeros(2, 5, 1)], dim=-1))
+
+
+def test_expected_weights_are_made_with_the_stand_in_that_the_student_has() -> None:
+    student = Student(Beside("answers", {}), "answers")
+    scores = Fresh(1)(5, 5)
+    right = Parts(student).weights(scores, 4)
+    with student.stand_in("causal_mask"):
+        assert not torch.allclose(Parts(student).weights(scores, 4), right)
+
+
+# -- the future --------------------------------------------------------------------------------------------------
+
+
+def test_running_sums_do_not_look_ahead() -> None:
+    expect_no_look_ahead(texts_with_other_ends(Fresh(1), 5, 3).cumsum(dim=1))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reason"),
+    [
+        (lambda inputs: inputs.mean(dim=1, keepdim=True).expand_as(inputs), "An output changed with a token that"),
+        (lambda inputs: inputs.cumsum(dim=1).roll(1, 1).index_fill(1, torch.tensor([0]), 0.0), "The last output did"),
+        (lambda inputs: inputs, "The second output did not change with the first token."),
+    ],
+)
+def test_looking_ahead_and_looking_away_are_told_apart(outputs: object, reason: str) -> None:
+    assert callable(outputs)
+    with pytest.raises(Wrong, match=reason):
+        expect_no_look_ahead(outputs(texts_with_other_ends(Fresh(1), 5, 3)))
+
+
+# -- dropout -----------------------------------------------------------------------------------------------------
+
+
+def test_weights_dropped_each_by_itself_pass() -> None:
+    weights, outputs = in_training()
+    expect_each_weight_dropped_by_itself(outputs, LOWER, 0.3)
+    expect_dropping_after_softmax(weights, outputs, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("texts", "All texts of a batch drop the same weights."),
+        ("tokens", "Whole tokens are dropped for all."),
+        ("rows", "Whole rows of weights are dropped."),
+    ],
+)
+def test_weights_dropped_together_are_told(place: str, reason: str) -> None:
+    _, outputs = in_training(place)
+    with pytest.raises(Wrong, match=reason):
+        expect_each_weight_dropped_by_itself(outputs, LOWER, 0.3)
+
+
+def test_another_share_of_weights_than_agreed_is_told() -> None:
+    _, outputs = in_training()
+    with pytest.raises(Wrong, match="The share of weights that are dropped is not near `dropout`"):
+        expect_each_weight_dropped_by_itself(outputs, LOWER, 0.6)
+
+
+def test_a_call_that_drops_what_another_did_is_told() -> None:
+    _, outputs = in_training()
+    with pytest.raises(Wrong, match="Several calls drop the same weights"):
+        expect_each_weight_dropped_by_itself(outputs[:1].expand(6, -1, -1, -1), LOWER, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("outputs", "A weight is not the same for all features of a value."),
+        ("unscaled", "What weights that are kept were multiplied by are not the expected ones"),
+    ],
+)
+def test_what_is_dropped_is_a_weight_and_the_others_grow(place: str, reason: str) -> None:
+    weights, outputs = in_training(place)
+    with pytest.raises(Wrong, match=reason):
+        expect_dropping_after_softmax(weights, outputs, 0.3)
+
+
+def test_a_module_that_drops_nothing_is_told() -> None:
+    with pytest.raises(Wrong, match="In training no weight ever becomes zero"):
+        in_training("nowhere")

@@ -1,0 +1,115 @@
+"""What the suites assert of random draws: who draws as often, and from where, as agreed passes, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox.student import Beside, Student
+from grader.suites.checks import SEEN, Wrong, begin_test
+from grader.suites.draws import (
+    expect_count,
+    expect_draws_by_state,
+    expect_draws_from_a_generator,
+    expect_global_draws,
+)
+
+SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
+STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Torch's global state has moved as well."
+
+
+def reason(check: Callable[..., Any], *arguments: Any) -> str | None:
+    """What a student reads where the check fails; None where it does not."""
+    try:
+        check(*arguments)
+    except Wrong as wrong:
+        return wrong.reason
+    return None
+
+
+def drawn(generator: torch.Generator | None = None) -> torch.Tensor:
+    return torch.rand(20, generator=generator)
+
+
+def ignoring(generator: torch.Generator | None = None) -> torch.Tensor:  # noqa: ARG001
+    return torch.rand(20)
+
+
+def using_both(generator: torch.Generator | None = None) -> torch.Tensor:
+    torch.rand(1)
+    return drawn(generator)
+
+
+def seeding(generator: torch.Generator | None = None) -> torch.Tensor:
+    return drawn(generator.manual_seed(123) if generator else None)
+
+
+def copying(generator: torch.Generator | None = None) -> torch.Tensor:
+    return drawn(torch.Generator().manual_seed(generator.initial_seed()) if generator else None)
+
+
+def always_alike(generator: torch.Generator | None = None) -> torch.Tensor:
+    return drawn(generator or torch.Generator())
+
+
+def from_the_system(generator: torch.Generator | None = None) -> torch.Tensor:
+    if generator is None:
+        generator = torch.Generator()
+        generator.seed()
+    return drawn(generator)
+
+
+def putting_back(generator: torch.Generator | None = None) -> torch.Tensor:
+    with torch.random.fork_rng(devices=[]):
+        return drawn(generator)
+
+
+def asked(answer: Callable[..., torch.Tensor]) -> tuple[Student, Any]:
+    student = Student(Beside("answers", {"draw": answer}), "answers")
+    return student, student.draw
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(drawn, None), (ignoring, STATE_STAYS), (copying, STATE_STAYS), (using_both, GLOBAL_MOVES), (seeding, OTHER)],
+)
+def test_draws_come_from_the_generator_alone(answer: Callable[..., torch.Tensor], expected: str | None) -> None:
+    assert reason(expect_draws_from_a_generator, *asked(answer), OTHER) == expected
+
+
+@pytest.mark.parametrize(("answer", "expected"), [(drawn, None), (ignoring, SAME), (seeding, OTHER)])
+def test_the_state_of_the_generator_decides(answer: Callable[..., torch.Tensor], expected: str | None) -> None:
+    assert reason(expect_draws_by_state, *asked(answer), SAME, OTHER) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [(drawn, None), (from_the_system, SAME), (always_alike, OTHER), (putting_back, AGAIN)]
+)
+def test_without_a_generator_the_global_state_decides(
+    answer: Callable[..., torch.Tensor], expected: str | None
+) -> None:
+    assert reason(expect_global_draws, *asked(answer), SAME, OTHER, AGAIN) == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(239, "off"), (240, None), (360, None), (361, "off")])
+def test_a_count_may_be_off_by_three_times_the_root_of_all(count: int, expected: str | None) -> None:
+    marks = torch.arange(400) < count  # of which there should be 300, and 3 · √400 is 60
+    assert reason(expect_count, marks, 0.75, "off") == expected
+
+
+def test_marks_are_counted_whether_they_are_bool_or_numbers() -> None:
+    marks = torch.arange(400) < 300
+    for dtype in (torch.bool, torch.float32, torch.float64):
+        assert reason(expect_count, marks.to(dtype), 0.75, "off") is None
+        assert reason(expect_count, marks.to(dtype), 0.25, "off") == "off"
+
+
+def test_nothing_is_noted_that_depends_on_the_draws() -> None:
+    begin_test()
+    expect_draws_from_a_generator(*asked(drawn), OTHER)
+    expect_global_draws(*asked(drawn), SAME, OTHER, AGAIN)
+    expect_count(torch.rand(400) < 0.5, 0.5, "off")
+    assert {sighting.value for sighting in SEEN} == {"holds"}
