@@ -85,6 +85,15 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
             "one_number_for_all_features",
             {"scale_and_shift_are_parameters", "outputs_are_scaled_and_shifted", "gradients_of_layer_norm"},
         ),
+        (
+            "other_names",
+            {
+                "scale_and_shift_are_parameters",
+                "scale_begins_as_ones_and_shift_as_zeros",
+                "outputs_are_scaled_and_shifted",
+                "gradients_of_layer_norm",
+            },
+        ),
         ("shift_unused", {"outputs_are_scaled_and_shifted", "gradients_of_layer_norm"}),
         ("over_the_third_dim", {"layer_norm_takes_any_leading_dimensions"}),
         ("gelu", {"relu_stands_between_the_layers"}),

@@ -767,7 +767,7 @@ def batch_from_the_system(data: Tensor, block_size: int, batch_size: int, genera
 # -- flatten_for_cross_entropy -----------------------------------------------------------------------------------
 
 
-def flat(logits: Tensor, targets: Tensor) -> Pair:
+def flatten_for_cross_entropy(logits: Tensor, targets: Tensor) -> Pair:
     """The right answer."""
     return logits.flatten(0, 1), targets.flatten()  # (B, T, V) -> (B · T, V), (B, T) -> (B · T,)
 
@@ -810,8 +810,8 @@ def targets_in_another_order(logits: Tensor, targets: Tensor) -> Pair:
 
 @misconception(
     "flatten_for_cross_entropy",
-    "Only the last token of each text is kept: 4 predictions where there are 32. Every token predicts the one after "
-    "it, and all of them are to be learnt from.",
+    "One prediction is left of each text, as if its last token were all: 4 predictions where there are 32. Every token "
+    "predicts the one after it, and all of them are to be learnt from.",
 )
 def last_tokens_alone(logits: Tensor, targets: Tensor) -> Pair:
     return logits[:, -1], targets[:, -1]
@@ -823,7 +823,7 @@ def last_tokens_alone(logits: Tensor, targets: Tensor) -> Pair:
     "follows: each token has its own target at the same place.",
 )
 def moved_on_once_more(logits: Tensor, targets: Tensor) -> Pair:
-    return flat(logits[:, :-1], targets[:, 1:])
+    return flatten_for_cross_entropy(logits[:, :-1], targets[:, 1:])
 
 
 @misconception(
@@ -874,7 +874,7 @@ def targets_as_a_column(logits: Tensor, targets: Tensor) -> Pair:
     "Logits and targets have changed places in the result. Give them in the order in which they came.",
 )
 def targets_before_logits(logits: Tensor, targets: Tensor) -> Pair:
-    rows, ids = flat(logits, targets)
+    rows, ids = flatten_for_cross_entropy(logits, targets)
     return ids, rows
 
 
@@ -888,9 +888,10 @@ def logits_alone(logits: Tensor, targets: Tensor) -> Tensor:  # noqa: ARG001
 
 @misconception(
     "flatten_for_cross_entropy",
-    "The sizes are those of the worked example, 32 and 65. Read them off the logits, or let `flatten` do it.",
+    "Every call ends in an error: the numbers do not fill the sizes that are asked for. Logits (B, T, V) become "
+    "(B · T, V), and targets (B, T) become (B · T,); read B, T and V off the logits, whatever they are.",
 )
-def sizes_of_the_worked_example(logits: Tensor, targets: Tensor) -> Pair:
+def sizes_that_do_not_fit(logits: Tensor, targets: Tensor) -> Pair:
     return logits.reshape(32, 65), targets.reshape(32)
 
 
@@ -899,7 +900,7 @@ def sizes_of_the_worked_example(logits: Tensor, targets: Tensor) -> Pair:
     "`squeeze()` drops every dimension of length one, and so a single prediction is no row any more.",
 )
 def lonely_prediction_squeezed(logits: Tensor, targets: Tensor) -> Pair:
-    rows, ids = flat(logits, targets)
+    rows, ids = flatten_for_cross_entropy(logits, targets)
     return rows.squeeze(), ids.squeeze()
 
 
@@ -909,7 +910,7 @@ def lonely_prediction_squeezed(logits: Tensor, targets: Tensor) -> Pair:
     "through it the whole model learns.",
 )
 def flat_without_gradients(logits: Tensor, targets: Tensor) -> Pair:
-    return flat(logits.detach(), targets)
+    return flatten_for_cross_entropy(logits.detach(), targets)
 
 
 @misconception(
@@ -928,6 +929,11 @@ def targets_flattened_in_place(logits: Tensor, targets: Tensor) -> Pair:
 def losses(logits: Tensor, targets: Tensor) -> Tensor:
     """(N, V) and (N,) to the loss of each row, (N,)."""
     return nn.functional.cross_entropy(logits, targets, reduction="none")
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """The right answer."""
+    return losses(logits, targets).mean()
 
 
 def chosen(rows: Tensor, targets: Tensor) -> Tensor:
@@ -1170,7 +1176,10 @@ FLOAT32 = (
     "A float32 tensor of your own is multiplied with x as a matrix, which float64 tokens refuse. Make it like x: "
     "`dtype=x.dtype`."
 )
-WORKED_EXAMPLE = "The number of tokens is fixed at that of the worked example. Read it off x: it is `x.shape[1]`."
+NO_FIT = (
+    "Every call ends in an error, for shapes do not fit. The weights are (T, T), with the T that x has, `x.shape[1]`, "
+    "and in the product they stand in front of x, which is (B, T, C)."
+)
 SQUEEZED = (
     "`squeeze()` drops every dimension of length one, and so a single text, or a text of one token, loses its shape."
 )
@@ -1309,8 +1318,12 @@ def float32_weights_by_loop(x: Tensor) -> Tensor:
     return looped(x, lambda text, token: torch.ones(token + 1) @ text[: token + 1] / (token + 1))
 
 
-@misconception("running_mean_loop", WORKED_EXAMPLE)
-def worked_example_by_loop(x: Tensor) -> Tensor:
+@misconception(
+    "running_mean_loop",
+    "Every call ends in an error, for shapes do not fit. Each token's mean has C numbers, and the result has the shape "
+    "of x, (B, T, C), whatever its sizes are: read them off x.",
+)
+def no_fit_by_loop(x: Tensor) -> Tensor:
     return worked_example_alone(x)
 
 
@@ -1402,8 +1415,8 @@ def float32_weights_by_matmul(x: Tensor) -> Tensor:
     return seen / seen.sum(dim=-1, keepdim=True) @ x
 
 
-@misconception("running_mean_matmul", WORKED_EXAMPLE)
-def worked_example_by_matmul(x: Tensor) -> Tensor:
+@misconception("running_mean_matmul", NO_FIT)
+def no_fit_by_matmul(x: Tensor) -> Tensor:
     return worked_example_alone(x)
 
 
@@ -1516,8 +1529,8 @@ def float32_weights_by_softmax(x: Tensor) -> Tensor:
     return torch.softmax(seen_by_each(x).float().log(), dim=-1) @ x
 
 
-@misconception("running_mean_softmax", WORKED_EXAMPLE)
-def worked_example_by_softmax(x: Tensor) -> Tensor:
+@misconception("running_mean_softmax", NO_FIT)
+def no_fit_by_softmax(x: Tensor) -> Tensor:
     return worked_example_alone(x)
 
 
@@ -1645,8 +1658,9 @@ class keys_reshaped(causal.keys_reshaped, CausalHead): ...
 
 @misconception(
     "Head",
-    "Every call ends in an error. If that is in `q @ k.T`: `.T` turns all dimensions round, the batch too, and "
-    "`k.transpose(-2, -1)` leaves it in front. If it is in `masked_fill`: the mask has to be bool.",
+    "Every call ends in an error. If that is in a product: of the keys the last two dimensions change places, and the "
+    "batch stays in front; `.T` moves it too. The weights come before the values. If it is in `masked_fill`: the mask "
+    "has to be bool.",
 )
 class batch_turned_round_or_float_mask(causal.batch_turned_round_or_float_mask, CausalHead): ...
 
@@ -1654,7 +1668,11 @@ class batch_turned_round_or_float_mask(causal.batch_turned_round_or_float_mask, 
 # The mask
 
 
-@as_in_unit_3
+@misconception(
+    "Head",
+    "The future is still seen. Either nothing hides it, or what was masked was thrown away: `masked_fill` without an "
+    "underscore gives a new tensor, and it is that one which is to be used.",
+)
 class masked_scores_thrown_away(causal.masked_scores_thrown_away_in_module, CausalHead): ...
 
 
@@ -2058,7 +2076,7 @@ class Bigram(nn.Module):
         return self.token_embedding_table(idx)
 
     def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return losses(*flat(logits, targets)).mean()
+        return cross_entropy(*flatten_for_cross_entropy(logits, targets))
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
         logits = self.logits(idx)
@@ -2255,7 +2273,7 @@ class loss_never_worked_out(Bigram):
 )
 class losses_added_up_in_model(Bigram):
     def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return losses(*flat(logits, targets)).sum()
+        return losses(*flatten_for_cross_entropy(logits, targets)).sum()
 
 
 @misconception(
@@ -2265,7 +2283,7 @@ class losses_added_up_in_model(Bigram):
 )
 class mean_over_texts_alone(Bigram):
     def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return losses(*flat(logits, targets)).sum() / len(targets)
+        return losses(*flatten_for_cross_entropy(logits, targets)).sum() / len(targets)
 
 
 @misconception(
@@ -2284,7 +2302,7 @@ class loss_of_the_last_tokens(Bigram):
 )
 class targets_moved_on_once_more(Bigram):
     def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return losses(*flat(logits[:, :-1], targets[:, 1:])).mean()
+        return losses(*flatten_for_cross_entropy(logits[:, :-1], targets[:, 1:])).mean()
 
 
 @misconception(

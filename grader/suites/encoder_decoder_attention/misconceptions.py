@@ -125,10 +125,10 @@ def W_h_transposed(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Te
 
 @misconception(
     "rnn_hidden_states",
-    "W_x is turned round. It is (d, h), and a token is a row in front of it: `token @ W_x`. Where d = h the mistake "
-    "raises no error, and is there all the same.",
+    "The shapes of a product do not fit. A token stands as a row in front of W_x, which is (d, h), and a state as a "
+    "row in front of W_h, which is (h, h). Neither matrix is to be turned round.",
 )
-def W_x_transposed(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
+def W_x_transposed_or_exchanged(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
     return run(inputs, torch.zeros_like(bias), lambda x, h: torch.tanh(W_x @ x + h @ W_h + bias))
 
 
@@ -225,6 +225,18 @@ def states_as_columns(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) ->
 
 @misconception(
     "rnn_hidden_states",
+    "The states are written into one tensor, row by row, and each is made from the row before. The gradients need that "
+    "tensor as it was at each step, and it has changed since: collect the states, and stack them.",
+)
+def states_written_into_one_tensor(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
+    states = inputs.new_zeros(len(inputs) + 1, len(bias))
+    for place, token in enumerate(inputs):
+        states[place + 1] = torch.tanh(token @ W_x + states[place] @ W_h + bias)
+    return states[1:]
+
+
+@misconception(
+    "rnn_hidden_states",
     "What comes back is a Python list of states. The next step wants one tensor: `torch.stack` makes (T, h) of it.",
 )
 def list_of_states(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> list[Tensor]:
@@ -291,7 +303,9 @@ def inputs_changed_in_place(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tens
 # -- additive_scores ---------------------------------------------------------------------------------------------
 
 
-def scores_of(decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor) -> Tensor:
+def additive_scores(
+    decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
+) -> Tensor:
     """The right answer."""
     return torch.tanh(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v
 
@@ -387,10 +401,10 @@ def difference_instead_of_sum(
 
 @misconception(
     "additive_scores",
-    "The two projections are put side by side, and v, which has a numbers, does not fit the 2a that come of it. They "
-    "are added, feature by feature.",
+    "Every call ends in an error, for shapes do not fit. The two projections are added and not put side by side, (a,) "
+    "to each row of (T, a). And v meets each of these rows, so it stands behind them: (T, a) @ (a,).",
 )
-def put_side_by_side(
+def side_by_side_or_turned_round(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
     query = (decoder_state @ W_decoder).expand(len(encoder_states), -1)  # (a,) -> (T, a)
@@ -401,7 +415,7 @@ def put_side_by_side(
 def matrices_exchanged(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_encoder, W_decoder, v)
+    return additive_scores(decoder_state, encoder_states, W_encoder, W_decoder, v)
 
 
 @misconception(
@@ -412,7 +426,7 @@ def matrices_exchanged(
 def matrices_transposed(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_decoder.T, W_encoder.T, v)
+    return additive_scores(decoder_state, encoder_states, W_decoder.T, W_encoder.T, v)
 
 
 @misconception("additive_scores", UNASKED)
@@ -486,7 +500,7 @@ def not_added_up(
 def scores_as_a_column(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v)[:, None]
+    return additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)[:, None]
 
 
 @misconception(
@@ -497,7 +511,7 @@ def scores_as_a_column(
 def softmax_already_applied(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return torch.softmax(scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
+    return torch.softmax(additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v), dim=0)
 
 
 @misconception(
@@ -508,7 +522,7 @@ def softmax_already_applied(
 def scaled_by_the_root_of_a(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v) / len(v) ** 0.5
+    return additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v) / len(v) ** 0.5
 
 
 @misconception(
@@ -519,7 +533,7 @@ def scaled_by_the_root_of_a(
 def lonely_score_squeezed(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v).squeeze()
+    return additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v).squeeze()
 
 
 @misconception(
@@ -529,7 +543,7 @@ def lonely_score_squeezed(
 def states_made_float32(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state.float(), encoder_states.float(), W_decoder, W_encoder, v)
+    return additive_scores(decoder_state.float(), encoder_states.float(), W_decoder, W_encoder, v)
 
 
 @misconception(
@@ -540,7 +554,7 @@ def states_made_float32(
 def scores_without_gradients(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v).detach()
+    return additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v).detach()
 
 
 @misconception(
@@ -551,7 +565,7 @@ def scores_without_gradients(
 def encoder_learns_nothing(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    return scores_of(decoder_state, encoder_states.detach(), W_decoder, W_encoder, v)
+    return additive_scores(decoder_state, encoder_states.detach(), W_decoder, W_encoder, v)
 
 
 @misconception(
@@ -562,7 +576,7 @@ def encoder_learns_nothing(
 def encoder_states_changed_in_place(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
 ) -> Tensor:
-    scores = scores_of(decoder_state, encoder_states, W_decoder, W_encoder, v)
+    scores = additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
     with torch.no_grad():
         encoder_states += decoder_state
     return scores
@@ -582,7 +596,7 @@ def gathered(scores: Tensor, encoder_states: Tensor) -> Pair:
     "large the scores are.",
 )
 def scores_as_weights(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = scores_of(decoder_state, encoder_states, *weights)
+    scores = additive_scores(decoder_state, encoder_states, *weights)
     return scores @ encoder_states, scores
 
 
@@ -592,7 +606,7 @@ def scores_as_weights(decoder_state: Tensor, encoder_states: Tensor, *weights: T
     "near zero: take the softmax.",
 )
 def divided_by_the_sum(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = scores_of(decoder_state, encoder_states, *weights)
+    scores = additive_scores(decoder_state, encoder_states, *weights)
     shares = scores / scores.sum()
     return shares @ encoder_states, shares
 
@@ -603,7 +617,7 @@ def divided_by_the_sum(decoder_state: Tensor, encoder_states: Tensor, *weights: 
     "short one.",
 )
 def exponentials_not_divided(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    shares = scores_of(decoder_state, encoder_states, *weights).exp()
+    shares = additive_scores(decoder_state, encoder_states, *weights).exp()
     return shares @ encoder_states, shares
 
 
@@ -613,7 +627,7 @@ def exponentials_not_divided(decoder_state: Tensor, encoder_states: Tensor, *wei
     "keeps every term between -1 and 1, and v learns its own size.",
 )
 def additive_scores_scaled_by_a(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(scores_of(decoder_state, encoder_states, *weights) / len(weights[-1]) ** 0.5, encoder_states)
+    return gathered(additive_scores(decoder_state, encoder_states, *weights) / len(weights[-1]) ** 0.5, encoder_states)
 
 
 @misconception(
@@ -622,7 +636,9 @@ def additive_scores_scaled_by_a(decoder_state: Tensor, encoder_states: Tensor, *
     "with it; additive scores go into softmax as they are.",
 )
 def additive_scores_scaled_by_h(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(scores_of(decoder_state, encoder_states, *weights) / len(decoder_state) ** 0.5, encoder_states)
+    return gathered(
+        additive_scores(decoder_state, encoder_states, *weights) / len(decoder_state) ** 0.5, encoder_states
+    )
 
 
 @misconception(
@@ -630,7 +646,7 @@ def additive_scores_scaled_by_h(decoder_state: Tensor, encoder_states: Tensor, *
     "Softmax was taken twice. The second one sees nothing but shares between 0 and 1, and makes them nearly alike.",
 )
 def softmax_taken_twice(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(torch.softmax(scores_of(decoder_state, encoder_states, *weights), dim=0), encoder_states)
+    return gathered(torch.softmax(additive_scores(decoder_state, encoder_states, *weights), dim=0), encoder_states)
 
 
 @misconception(
@@ -639,7 +655,7 @@ def softmax_taken_twice(decoder_state: Tensor, encoder_states: Tensor, *weights:
     "scores say how much each of them should count.",
 )
 def states_averaged(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(0 * scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    return gathered(0 * additive_scores(decoder_state, encoder_states, *weights), encoder_states)
 
 
 @misconception(
@@ -648,7 +664,7 @@ def states_averaged(decoder_state: Tensor, encoder_states: Tensor, *weights: Ten
     "gives every state its share.",
 )
 def best_state_takes_all(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = scores_of(decoder_state, encoder_states, *weights)
+    scores = additive_scores(decoder_state, encoder_states, *weights)
     shares = nn.functional.one_hot(scores.argmax(), len(scores)).to(scores.dtype) + 0 * scores
     return shares @ encoder_states, shares
 
@@ -659,7 +675,7 @@ def best_state_takes_all(decoder_state: Tensor, encoder_states: Tensor, *weights
     "as much as its weight.",
 )
 def last_state_as_the_context(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    _, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return encoder_states[-1], shares
 
 
@@ -689,7 +705,7 @@ def dot_products_in_context(decoder_state: Tensor, encoder_states: Tensor, *weig
     "the encoder states themselves, (h,).",
 )
 def projections_mixed(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    _, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return shares @ encoder_states @ weights[1], shares
 
 
@@ -699,7 +715,7 @@ def projections_mixed(decoder_state: Tensor, encoder_states: Tensor, *weights: T
     "whatever the length of the text.",
 )
 def states_not_added_up(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    _, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return shares[:, None] * encoder_states, shares
 
 
@@ -708,7 +724,7 @@ def states_not_added_up(decoder_state: Tensor, encoder_states: Tensor, *weights:
     "The context still has a dimension of length one. One vector for one state of the decoder is (h,).",
 )
 def context_as_a_row(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return context[None], shares
 
 
@@ -718,7 +734,7 @@ def context_as_a_row(decoder_state: Tensor, encoder_states: Tensor, *weights: Te
     "comes from the encoder.",
 )
 def decoder_state_added(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return context + decoder_state, shares
 
 
@@ -727,7 +743,7 @@ def decoder_state_added(decoder_state: Tensor, encoder_states: Tensor, *weights:
     "The two results come in the wrong order. First the context, then the weights, as everywhere in this course.",
 )
 def weights_first(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return shares, context
 
 
@@ -736,7 +752,7 @@ def weights_first(decoder_state: Tensor, encoder_states: Tensor, *weights: Tenso
     "Only the context comes back. The weights are wanted too: they show where the decoder looked.",
 )
 def context_alone(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Tensor:
-    return gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)[0]
+    return gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)[0]
 
 
 @misconception(
@@ -745,7 +761,7 @@ def context_alone(decoder_state: Tensor, encoder_states: Tensor, *weights: Tenso
     "them.",
 )
 def scores_in_the_place_of_weights(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = scores_of(decoder_state, encoder_states, *weights)
+    scores = additive_scores(decoder_state, encoder_states, *weights)
     return gathered(scores, encoder_states)[0], scores
 
 
@@ -755,7 +771,7 @@ def scores_in_the_place_of_weights(decoder_state: Tensor, encoder_states: Tensor
     "more.",
 )
 def lonely_weight_squeezed(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return context, shares.squeeze()
 
 
@@ -773,7 +789,7 @@ def states_made_float32_in_context(decoder_state: Tensor, encoder_states: Tensor
     "understand each other only through them.",
 )
 def context_without_gradients(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return context.detach(), shares.detach()
 
 
@@ -783,7 +799,7 @@ def context_without_gradients(decoder_state: Tensor, encoder_states: Tensor, *we
     "well.",
 )
 def where_to_look_is_not_learnt(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    _, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     return shares.detach() @ encoder_states, shares
 
 
@@ -793,7 +809,7 @@ def where_to_look_is_not_learnt(decoder_state: Tensor, encoder_states: Tensor, *
     "again: write `x = x * …` rather than `x *= …`.",
 )
 def encoder_states_weighted_in_place(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = gathered(scores_of(decoder_state, encoder_states, *weights), encoder_states)
+    context, shares = gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
     with torch.no_grad():
         encoder_states *= shares[:, None]
     return context, shares
@@ -1033,7 +1049,7 @@ class causal_mask_applied(Cross):
 )
 class softmax_over_the_queries(Cross):
     def share(self, scores: Tensor) -> Tensor:
-        return torch.softmax(scores, dim=1).nan_to_num()
+        return torch.softmax(scores, dim=1)
 
 
 @misconception(
@@ -1235,8 +1251,8 @@ class mask_required(Cross):
 
 @misconception(
     "CrossAttention",
-    "`if padding_mask:` asks a whole tensor for one yes or no, and torch cannot say. Ask whether there is one: `if "
-    "padding_mask is not None`.",
+    "With a mask every call ends in an error. `if padding_mask:` asks a whole tensor for one yes or no: ask whether "
+    "there is one, `if padding_mask is not None`. And a bool tensor takes no minus: `~` turns it round.",
 )
 class mask_asked_for_yes_or_no(Cross):
     def forward(self, x: Tensor, context: Tensor, padding_mask: Mask = None) -> Tensor:
@@ -1248,10 +1264,10 @@ class mask_asked_for_yes_or_no(Cross):
 
 @misconception(
     "CrossAttention",
-    "The module takes a single text, (T, d). x and context have a batch in front, (B, T_q, d_query) and (B, T_k, "
-    "d_context): turn round the last two dimensions of the keys, and leave the batch where it is.",
+    "Every call ends in an error, for shapes do not fit. Of the keys (B, T_k, d_out) the last two dimensions change "
+    "places, and the batch stays in front; `.T` moves it too. The weights (B, T_q, T_k) stand in front of the values.",
 )
-class batch_turned_round(Cross):
+class products_that_do_not_fit(Cross):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Mask) -> Tensor:
         scores = queries @ keys.permute(2, 1, 0)  # what `.T` does: (B, T_k, d_out) -> (d_out, T_k, B)
         return self.weigh(scores, padding_mask) @ values
@@ -1344,6 +1360,36 @@ class layers_with_bias(Cross):
 class widths_exchanged(Cross):
     def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
         super().__init__(d_context, d_query, d_out)
+
+
+@misconception(
+    "CrossAttention",
+    "x and context have changed places: context asks, and x answers. It is the text being written, x, that looks for "
+    "something in the other.",
+)
+class texts_exchanged(widths_exchanged):
+    def project(self, x: Tensor, context: Tensor) -> Triple:
+        return self.W_query(context), self.W_key(x), self.W_value(x)
+
+
+@misconception(
+    "CrossAttention",
+    "Keys are made of x, and W_key takes d_query features. They are made of context, which has d_context.",
+)
+class key_layer_for_x(keys_from_x):
+    def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
+        super().__init__(d_query, d_context, d_out)
+        self.W_key = nn.Linear(d_query, d_out, bias=False)
+
+
+@misconception(
+    "CrossAttention",
+    "Values are made of x, and W_value takes d_query features. They are made of context, which has d_context.",
+)
+class value_layer_for_x(values_from_x):
+    def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
+        super().__init__(d_query, d_context, d_out)
+        self.W_value = nn.Linear(d_query, d_out, bias=False)
 
 
 @misconception(

@@ -711,8 +711,8 @@ class first_weights_used_twice(Network):
 
 @misconception(
     "FeedForward",
-    "The layers have changed places: the first one that works takes expansion · emb_dim features, and x has emb_dim. "
-    "First widen, then back.",
+    "Every call ends in an error, for shapes do not fit. Either the layers have changed places: first widen, then "
+    "back. Or a weight is used by itself: a layer keeps it as (out, in), so call the layer.",
 )
 class layers_exchanged(Network):
     def forward(self, x: Tensor) -> Tensor:
@@ -951,6 +951,15 @@ class sublayer_hidden(Around):
 
 @misconception(
     "Residual",
+    "sublayer is copied, so the module that was handed in is not the one that works here. Keep sublayer itself.",
+)
+class sublayer_copied(Around):
+    def __init__(self, sublayer: nn.Module) -> None:
+        super().__init__(copy.deepcopy(sublayer))
+
+
+@misconception(
+    "Residual",
     "Only single texts or batches of texts are taken: the sizes are read off x. Addition works for any shape.",
 )
 class batches_of_texts_only(Around):
@@ -980,7 +989,8 @@ class way_around_detached(Around):
 
 @misconception(
     "Residual",
-    "What sublayer gives is cut off from the gradients, by `.detach()` or `torch.no_grad()`. It could never learn.",
+    "The way through sublayer is cut off from the gradients, in front of it or behind it, by `.detach()` or "
+    "`torch.no_grad()`. Both what comes before and sublayer itself should learn.",
 )
 class sublayer_detached(Around):
     def forward(self, x: Tensor) -> Tensor:
@@ -1476,7 +1486,7 @@ class dropped_in_eval_mode_too(Block):
 )
 class share_turned_round(Block):
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
-        super().__init__(attention, feed_forward, emb_dim, 1 - dropout if dropout else 0.0)
+        super().__init__(attention, feed_forward, emb_dim, 1 - dropout)
 
 
 @misconception(
@@ -1778,10 +1788,10 @@ def list_returned(make_block: MakeBlock, num_blocks: int) -> list[nn.Module]:
 
 @misconception(
     "stack_blocks",
-    "nn.Sequential is given one list, or a generator. It takes the modules one by one: nn.Sequential(*blocks), with "
-    "an asterisk.",
+    "Making the stack ends in an error. make_block takes no argument, and makes a block only where it is called; "
+    "nn.Sequential takes modules, one by one, so a list of them needs an asterisk: nn.Sequential(*blocks).",
 )
-def asterisk_forgotten(make_block: MakeBlock, num_blocks: int) -> nn.Module:
+def asterisk_or_call_forgotten(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     return nn.Sequential(made(make_block, num_blocks))  # type: ignore[call-overload]
 
 

@@ -133,14 +133,41 @@ def expect_gradients_of_what_is_found(module: Object, x: torch.Tensor, values: W
 # -- LayerNorm ---------------------------------------------------------------------------------------------------
 
 
+def registered(norm: Object, attribute: str) -> str | None:
+    """Under which name the module has a parameter as this attribute; None if it is no parameter.
+
+    That is another than the attribute's own in a class of nn.LayerNorm's kind, or where a property gives it.
+    """
+    parameters = norm.parameters()
+    if attribute in parameters:
+        return attribute
+    with contextlib.suppress(door.Failure):
+        norm.get(attribute)  # where there is none, nothing is set
+        for name, value in parameters.items():
+            norm.set({name: value.detach() + 1})
+            now = norm.get(attribute)
+            norm.set({name: value.detach()})
+            if isinstance(now, torch.Tensor) and torch.equal(now, value + 1):
+                return name
+    return None
+
+
+def set_parameters(norm: Object, values: Weights) -> Weights:
+    """Gives the attributes these values; the values by the names under which the attributes are registered."""
+    named = {registered(norm, attribute) or attribute: value for attribute, value in values.items()}
+    norm.set(named)
+    return named
+
+
 def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> Object:
     """A LayerNorm that only normalises: what its parameters begin as is another criterion's question."""
     norm = student.LayerNorm(C, *arguments)
     if dtype == torch.float64:
         norm.to(dtype)
-    values = {"scale": torch.ones, "shift": torch.zeros}
     there = norm.parameters()
-    norm.set({name: make(there[name].shape) for name, make in values.items() if name in there})
+    for attribute, make in (("scale", torch.ones), ("shift", torch.zeros)):
+        if name := registered(norm, attribute):
+            norm.set({name: make(there[name].shape)})
     return norm
 
 
@@ -169,24 +196,27 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
     """scale and shift should each be an nn.Parameter with a number for each of the emb_dim features."""
     norm = student.LayerNorm(C)
     parameters = norm.parameters()
-    for name in ("scale", "shift"):
-        if name not in parameters:
+    for attribute in ("scale", "shift"):
+        name = registered(norm, attribute)
+        if name is None:
             with contextlib.suppress(door.Failure):
-                is_tensor = isinstance(norm.get(name), torch.Tensor)
-                expect_true(not is_tensor, f"{name} is a tensor that is no nn.Parameter.")
-        expect_true(name in parameters, f"There is no parameter {name}.")
-        expect_true(parameters[name].shape == (C,), f"{name} does not have the shape (emb_dim,).")
+                is_tensor = isinstance(norm.get(attribute), torch.Tensor)
+                expect_true(not is_tensor, f"{attribute} is a tensor that is no nn.Parameter.")
+        expect_true(name is not None, f"There is no parameter {attribute}.")
+        expect_true(parameters[name or ""].shape == (C,), f"{attribute} does not have the shape (emb_dim,).")
 
 
 @pytest.mark.exercise("LayerNorm", rule="scale begins as ones, and shift as zeros")
 def test_scale_begins_as_ones_and_shift_as_zeros(student: Student) -> None:
     """At first nothing should be scaled or shifted: scale should be ones, and shift zeros."""
-    parameters = student.LayerNorm(C).parameters()
-    for name, value in (("scale", 1), ("shift", 0)):
-        expect_true(name in parameters, f"There is no parameter {name}.")
-        numbers = parameters[name].unique().tolist()
+    norm = student.LayerNorm(C)
+    parameters = norm.parameters()
+    for attribute, value in (("scale", 1), ("shift", 0)):
+        name = registered(norm, attribute)
+        expect_true(name is not None, f"There is no parameter {attribute}.")
+        numbers = parameters[name or ""].unique().tolist()
         what = f"{numbers[0]:g} everywhere" if len(numbers) == 1 else "numbers that differ"
-        expect_true(numbers == [value], f"{name} begins as {what}.")
+        expect_true(numbers == [value], f"{attribute} begins as {what}.")
 
 
 @pytest.mark.exercise(
@@ -255,7 +285,7 @@ def test_outputs_are_scaled_and_shifted(student: Student, fresh: Fresh) -> None:
     norm = plain_norm(student)
     plain = expect_tensor(norm(x), x.shape).double()
     expect_true(bool((variance(plain) > 0.01).all()), "Without scale and shift all features of an output are alike.")
-    norm.set(parameters)
+    set_parameters(norm, parameters)
     expect_close(norm(x), torch.addcmul(parameters["shift"].double(), plain, parameters["scale"].double()))
 
 
@@ -276,9 +306,10 @@ def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
     # Spread so far that eps has no part in it.
     x, parameters = 5 * fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
     norm = student.LayerNorm(C)
-    norm.set(parameters)
+    names = dict(zip(set_parameters(norm, parameters), parameters, strict=True))
     _, found = expect_values(norm.gradients(x), 2)
-    expect_gradients(found, oracle_gradients(Norm.normalize, [x], parameters))
+    by_our_names = {names.get(name, name): gradient for name, gradient in found.items()}
+    expect_gradients(by_our_names, oracle_gradients(Norm.normalize, [x], parameters))
 
 
 @pytest.mark.exercise(
@@ -479,7 +510,9 @@ def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> No
 def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) -> None:
     """The weight and the bias of a linear layer that is handed in should be found among the module's parameters."""
     weights = {"weight": fresh(C, C), "bias": fresh(C)}
-    residual = around(student, linear_module(student, **weights))
+    sublayer = linear_module(student, torch.zeros(C, C), torch.zeros(C))
+    residual = around(student, sublayer)
+    sublayer.set(weights)  # a copy would not follow
     expect_registered(weights, residual.parameters(), "sublayer")
 
 
@@ -615,10 +648,11 @@ def set_norm(block: Object, name: str, affine: Affine) -> Object:
     norm = block.get(name)
     expect_true(isinstance(norm, Object), f"{name} is not a module.")
     there = norm.parameters()
-    names = next((pair for pair in (("scale", "shift"), ("weight", "bias")) if there.keys() == set(pair)), ())
+    pairs = [[registered(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))]
+    names = next((pair for pair in pairs if there.keys() == set(pair)), [])
     expect_true(bool(names), f"{name} does not have the parameters of a layer norm.")
     expect_true(all(value.shape == (C,) for value in there.values()), f"{name} is not for emb_dim features.")
-    norm.set(dict(zip(names, affine, strict=True)))
+    norm.set({name or "": value for name, value in zip(names, affine, strict=True)})
     return norm
 
 
@@ -729,11 +763,12 @@ def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
         if complaint:  # which costs another criterion, and this one if nothing is dropped anywhere
             complaints.append(complaint)
             continue
-        is_right = (shares.abs() < 1e-4) | ((shares - 1 / (1 - P)).abs() < 1e-4)
-        expect_true(
-            bool(is_right.all()),
-            f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout.",
-        )
+        kept = shares[shares.abs() >= 1e-4]
+        times = kept.mean().item() if kept.numel() else 0
+        reason = f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout."
+        if kept.numel() and bool(((kept - times).abs() < 1e-3).all()):
+            reason = f"What is kept of the numbers of {which} is multiplied by {times:.2g}, not divided by 1 - dropout."
+        expect_true(bool(((kept - 1 / (1 - P)).abs() < 1e-4).all()), reason)
     expect_true(len(complaints) < 2, " ".join(complaints))
 
 

@@ -12,9 +12,16 @@ import torch.nn.functional as F
 class LayerNorm(nn.Module):
     def __init__(self, emb_dim: int, eps: float = 1e-5):
         super().__init__()
-        for name, value in {"scale": 1.0, "shift": 0.0}.items():
-            setattr(self, name, nn.Parameter(torch.full((emb_dim,), value)))
+        self.affine = nn.ParameterDict({"scale": torch.ones(emb_dim), "shift": torch.zeros(emb_dim)})
         self.normalize = functools.partial(F.layer_norm, normalized_shape=[emb_dim], eps=eps)
+
+    @property
+    def scale(self):
+        return self.affine["scale"]
+
+    @property
+    def shift(self):
+        return self.affine["shift"]
 
     def forward(self, x):
         return torch.addcmul(self.shift, self.normalize(x), self.scale)

@@ -7,17 +7,10 @@ import torch.nn.functional as F
 from torch import nn
 
 
-class LayerNorm(nn.Module):
+class LayerNorm(nn.LayerNorm):
     def __init__(self, emb_dim, eps=1e-5):
-        super().__init__()
-        self.register_parameter("shift", nn.Parameter(torch.empty(emb_dim)))
-        self.register_parameter("scale", nn.Parameter(torch.empty(emb_dim)))
-        nn.init.ones_(self.scale)
-        nn.init.zeros_(self.shift)
-        self.eps = eps
-
-    def forward(self, x):
-        return F.layer_norm(x, (x.size(-1),), self.scale, self.shift, self.eps)
+        super().__init__(emb_dim, eps=eps)
+        self.scale, self.shift = self.weight, self.bias  # one parameter each, under two names
 
 
 class FeedForward(nn.Sequential):
