@@ -42,7 +42,7 @@ RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 def make_class(folder: Path) -> list[str]:
     """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
     right = {unit: right_answers(unit) for unit in UNITS}
-    known = {unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions")) for unit in UNITS}
+    known = {unit: mistakes_of(unit) for unit in UNITS}
     students = {}
     for number in range(RIGHT):
         students[f"right-{number:02}"] = {
@@ -77,6 +77,19 @@ def right_answers(unit: str) -> list[str]:
     return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
 
 
+def mistakes_of(unit: str) -> list[Misconception]:
+    """The unit's misconceptions, but for those that another unit's make up: no student could hand those in."""
+    module = importlib.import_module(f"grader.suites.{unit}.misconceptions")
+    return [
+        mistake
+        for mistake in misconceptions(module)
+        if all(
+            kind.__module__ == module.__name__ or not kind.__module__.startswith("grader.")
+            for kind in getattr(mistake.implementation, "__mro__", ())
+        )
+    ]
+
+
 def source_of(mistake: Misconception, unit: str) -> str:
     """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
     tree = ast.parse((SUITES / unit / "misconceptions.py").read_text(encoding="utf-8"))
@@ -85,7 +98,8 @@ def source_of(mistake: Misconception, unit: str) -> str:
     for node in tree.body:
         match node:
             case ast.Import() | ast.ImportFrom():
-                if getattr(node, "module", None) not in ("__future__", "grader.suites.criteria"):
+                module = getattr(node, "module", None) or ""
+                if module != "__future__" and not module.startswith("grader."):
                     imports.append(node)
             case ast.FunctionDef() | ast.ClassDef():
                 node.decorator_list = []
