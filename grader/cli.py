@@ -72,8 +72,7 @@ def grade(
     try:
         course = load_course()
         names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
-        with_quiz = [name for name in names if course.units[name].quiz]
-        quizzes = load_quizzes(ROOT / "solutions", with_quiz)
+        quizzes = load_quizzes(ROOT / "solutions", [name for name in names if course.units[name].quiz])
         found = find_submissions(submissions, course.units, student)
     except (CourseError, SubmissionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
@@ -89,7 +88,7 @@ def grade(
     def waiting() -> Iterator[Submission]:
         """Those that have no report yet, or one that would change."""
         for name, folder in found:
-            submission = read_submission(name, folder, names, ROOT / "exercises", course.units, with_quiz)
+            submission = read_submission(name, folder, names, ROOT / "exercises", course.units, quizzes)
             report = read_report(name, into) if is_ours and not again else None
             if (
                 report
