@@ -25,7 +25,8 @@ from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProces
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
 
-OPTIMISERS = re.compile(r"\boptim\b")
+# What of torch it imports only when it is used, by how a source mentions it.
+LATE = {"optim": re.compile(r"\boptim\b"), "meta": re.compile(r"""["']meta["']""")}
 SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
 # No larger: the memory is asked for before it is known how much has come.
@@ -245,11 +246,9 @@ class Door:
         if self._starts[self._account] > MAX_STARTS:
             raise Ended(f"Its process was lost {MAX_STARTS} times and is not started again.")
         if self.server is None:
-            self._process = PractisingProcess(self._mentions_optimisers())
+            self._process = PractisingProcess(self._mentioned())
         else:
-            self._process = self.server.start(
-                self.limits.cpu_seconds, self.limits.memory_mb, self._mentions_optimisers()
-            )
+            self._process = self.server.start(self.limits.cpu_seconds, self.limits.memory_mb, self._mentioned())
         self._process.connection.setblocking(False)
         self._process.output.setblocking(False)
         self._number, self._loaded, self._output_open = 0, set(), True
@@ -276,8 +275,10 @@ class Door:
         begin.add("begin", sources=sources)
         self._exchange(begin, START_SECONDS)
 
-    def _mentions_optimisers(self) -> bool:
-        return any(OPTIMISERS.search(cell) for source in self.sources.values() for cell in source.cells)
+    def _mentioned(self) -> list[str]:
+        """The parts of torch among LATE that the sources mention."""
+        cells = [cell for source in self.sources.values() for cell in source.cells]
+        return [part for part, mention in LATE.items() if any(mention.search(cell) for cell in cells)]
 
     def _leave_out(self, place: dict[str, Any], failure: Failure) -> bool:
         """Notes the piece that was running when the process was lost; False where no piece can be named."""

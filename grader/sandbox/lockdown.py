@@ -14,6 +14,7 @@ import signal
 import struct
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user")
@@ -147,6 +148,12 @@ def set_limits(limits: Limits) -> None:
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
         resource.setrlimit(name, (value, value))
+
+
+def address_space() -> int:
+    """The bytes of address space that this process has taken, which is what its limit counts."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def drop_user() -> None:

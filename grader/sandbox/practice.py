@@ -8,6 +8,5 @@ from grader.sandbox import server, worker
 
 if __name__ == "__main__":
     server.preload()
-    if "optimisers" in sys.argv:
-        server.preload_optimisers()
+    server.preload_late(sys.argv[1:])
     worker.practise()

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -102,10 +103,10 @@ class ForkServer:
         hung_up.register(self.control, 0)
         return not hung_up.poll(0)
 
-    def start(self, cpu_seconds: int, memory_mb: int, optimisers: bool) -> Process:
-        """A new process for one submission, which may use torch.optim or not. Raises ServerLost."""
+    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> Process:
+        """A new process for one submission, which may use these late parts of torch. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
-        settings = {"cpu_seconds": cpu_seconds, "memory_bytes": memory_mb * 2**20, "optimisers": optimisers}
+        settings = {"cpu_seconds": cpu_seconds, "memory_bytes": memory_mb * 2**20, "late": late}
         try:
             socket.send_fds(self.control, [json.dumps(settings).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
@@ -162,10 +163,9 @@ class ForkedProcess:
 class PractisingProcess:
     """The same worker in a process started for it, over pipes, where there is no fork. It is not locked in."""
 
-    def __init__(self, optimisers: bool) -> None:
+    def __init__(self, late: Sequence[str]) -> None:
         pipe = subprocess.PIPE
-        wanted = ["optimisers"] if optimisers else []
-        self.process = start_module("grader.sandbox.practice", *wanted, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = start_module("grader.sandbox.practice", *late, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr

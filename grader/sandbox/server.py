@@ -18,11 +18,14 @@ import socket
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from types import FrameType
 
 from grader.sandbox import lockdown, wire, worker
 
 MAX_REQUEST = 4096
+# What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.
+TORCH_BYTES = 750 * 2**20
 CHILD_DESCRIPTOR = 3
 # Not libraries: they draw, print, open windows or browsers, or are gone in later versions.
 NEVER_IMPORTED = {
@@ -53,6 +56,7 @@ def preload() -> None:
         sample = torch.nn.Linear(4, 4)(torch.ones(2, 4)).softmax(dim=-1)
         sample.sum().backward()
         str(sample)
+        torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports too, before torch 2.5 or so
         wire.unpack(*_halves(wire.pack({}, [sample.detach()])))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
@@ -76,11 +80,15 @@ def _import_all(name: str) -> None:
         _import_all(found.name)
 
 
-def preload_optimisers() -> None:
-    """torch.optim imports torch's compiler when it is first used: near a second, so only where it is asked for."""
+def preload_late(parts: Sequence[str]) -> None:
+    """What torch imports when it is first used, a second or two each, so only where it is asked for."""
     import torch
 
-    torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    if "optim" in parts:
+        torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    if "meta" in parts:
+        with torch.device("meta"):
+            torch.nn.TransformerEncoderLayer(4, 2)(torch.ones(1, 3, 4)).sum()
 
 
 class Server:
@@ -97,6 +105,7 @@ class Server:
         missing = lockdown.missing_layers()
         self.program = lockdown.build_filter() if "seccomp" not in missing else None
         self.landlock = lockdown.landlock_version()
+        self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
         self.control = control
         # The process of each child, by the descriptor of its grip.
         self.children: dict[int, tuple[int, socket.socket]] = {}
@@ -144,13 +153,12 @@ class Server:
         if not request:
             return None
         settings = json.loads(request)
-        if settings["optimisers"]:
-            preload_optimisers()
+        preload_late(settings["late"])
         connection, output, grip_descriptor = descriptors
         server = os.getpid()
         pid = os.fork()
         if pid == 0:
-            limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"])
+            limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"] + self.more_bytes)
             _become_student(server, connection, output, limits, self.program, self.landlock)
         os.close(connection)
         os.close(output)

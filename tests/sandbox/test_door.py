@@ -328,7 +328,7 @@ def test_closing_the_door_leaves_no_process(open_door: Opens, server: ForkServer
 
 
 def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkServer) -> None:
-    process = server.start(cpu_seconds=30, memory_mb=2048, optimisers=False)
+    process = server.start(cpu_seconds=30, memory_mb=2048)
     [child] = processes.until(lambda: processes.children(server.pid))
     assert isinstance(process, ForkedProcess)
     for end in (process.connection, process.output, process.grip):
@@ -349,7 +349,7 @@ def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> Non
     with pytest.raises(ServerLost):
         Student(door, "answers").f()
     with pytest.raises(ServerLost):
-        server.start(cpu_seconds=30, memory_mb=2048, optimisers=False)
+        server.start(cpu_seconds=30, memory_mb=2048)
     assert not server.is_alive
     server.close()
 

@@ -179,3 +179,8 @@ def test_without_filter_and_landlock_lock_in_says_so() -> None:
         print(held["limits"], held["seccomp"], held["landlock"])
         """
     assert printed(code) == ["True False False"]
+
+
+def test_the_address_space_is_all_that_was_taken() -> None:
+    taken = "import mmap; before = lockdown.address_space(); kept = mmap.mmap(-1, 2**30)"
+    assert printed(f"{taken}; print(lockdown.address_space() - before >= 2**30)") == ["True"]

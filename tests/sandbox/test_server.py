@@ -222,6 +222,9 @@ ORDINARY_THINGS = {
     "train": "import torch\ndef f():\n"
     "    layer = torch.nn.Linear(2, 3)\n    optimiser = torch.optim.AdamW(layer.parameters())\n"
     "    layer(torch.ones(1, 2)).sum().backward()\n    optimiser.step()",
+    "count without making": "import torch\ndef f():\n"
+    "    with torch.device('meta'):\n        layer = torch.nn.Linear(9, 9)\n"
+    "    layer(torch.ones(2, 9, device='meta')).softmax(-1).sum()\n    sum(one.numel() for one in layer.parameters())",
     "load batches": "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\ndef f():\n"
     "    list(DataLoader(TensorDataset(torch.arange(8.0)), batch_size=2, shuffle=True))",
     "check itself": "import numpy.testing, torch\ndef f():\n"
