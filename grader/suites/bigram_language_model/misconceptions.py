@@ -5,6 +5,7 @@ A name says what was done. Where the same slip is made in several exercises, the
 
 from __future__ import annotations
 
+import random
 import string
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -420,7 +421,7 @@ def always_alike(generator: Source) -> Source:
 def from_the_system(generator: Source) -> Source:
     if generator is None:
         generator = torch.Generator()
-        generator.seed()
+        generator.manual_seed(random.SystemRandom().getrandbits(62))
     return generator
 
 

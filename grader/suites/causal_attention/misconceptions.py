@@ -5,6 +5,8 @@ A name says what was done. Where the same slip is made in a function and in the 
 
 from __future__ import annotations
 
+import random
+
 import torch
 from torch import Tensor, nn
 
@@ -908,7 +910,7 @@ def global_state_put_back(weights: Tensor, p: float, generator: Source = None) -
 def generator_from_the_system(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     if generator is None:
         generator = torch.Generator()
-        generator.seed()
+        generator.manual_seed(random.SystemRandom().getrandbits(62))
     return dropped(weights, p, generator)
 
 
