@@ -11,7 +11,6 @@ diagnosis and no report: only the tests. It takes about five minutes, and Linux,
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import importlib
 import json
@@ -28,10 +27,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+from grader.audit.cases import SUITES, needed_by
 from grader.course import ROOT, load_course
 from grader.suites.criteria import Misconception, misconceptions
 
-SUITES = ROOT / "grader" / "suites"
 UNITS = list(load_course().units)
 RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 
@@ -92,28 +91,8 @@ def mistakes_of(unit: str) -> list[Misconception]:
 
 def source_of(mistake: Misconception, unit: str) -> str:
     """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
-    tree = ast.parse((SUITES / unit / "misconceptions.py").read_text(encoding="utf-8"))
-    imports: list[ast.stmt] = []
-    definitions: dict[str, ast.stmt] = {}
-    for node in tree.body:
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                module = getattr(node, "module", None) or ""
-                if module != "__future__" and not module.startswith("grader."):
-                    imports.append(node)
-            case ast.FunctionDef() | ast.ClassDef():
-                node.decorator_list = []
-                definitions[node.name] = node
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                definitions[name] = node
-    needed: set[str] = set()
-    found = {mistake.name}
-    while found:
-        needed |= found
-        loaded = {inner.id for name in found for inner in ast.walk(definitions[name]) if isinstance(inner, ast.Name)}
-        found = loaded & definitions.keys() - needed
-    parts = [*imports, *(node for name, node in definitions.items() if name in needed)]
-    return "\n\n\n".join([*map(ast.unparse, parts), f"{mistake.exercise} = {mistake.name}\n"])
+    texts, _ = needed_by(SUITES / unit / "misconceptions.py", [mistake.name])
+    return "\n\n\n".join([*texts, f"{mistake.exercise} = {mistake.name}\n"])
 
 
 # -- the two sides -------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from grader.audit.verdict import UnitTable
     from grader.course import Course
     from grader.quiz.source import Quiz
     from grader.report import Report
@@ -101,7 +102,7 @@ def grade(
                 yield submission
 
     try:
-        with reports_folder(into), _progress(len(found)) as advance:
+        with reports_folder(into), _progress(len(found), "grading") as advance:
             for name, outcome in _grade(waiting(), course, quizzes, into, jobs, allow_unisolated, now):
                 if isinstance(outcome, str):
                     faults.append(f"{name} was not graded: {outcome}.")
@@ -170,6 +171,57 @@ def _grade(
                 report = make_report(submission, result, rubric, course, missing, greeting["versions"], now)
                 write_report(report, result["pytest"], into)
                 yield submission.student, report
+
+
+@app.command()
+def audit(
+    unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
+    into: Annotated[Path | None, typer.Option("--out", help="The folder of the tables.  [default: docs/audit]")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Hold a sample against the tables, in a minute, and write nothing.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
+) -> None:
+    """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors."""
+    from grader.audit.cases import AuditError, cases_of, sample
+    from grader.audit.pages import read_table, write_tables
+    from grader.audit.run import criteria_names, run
+    from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
+    from grader.course import ROOT, CourseError, load_course
+    from grader.sandbox.processes import OurFault
+
+    folder = into or ROOT / "docs" / "audit"
+    try:
+        course = load_course()
+        units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+        cases = [case for name in units for case in cases_of(course, name)]
+        cases = sample(cases) if quick else cases
+        results = []
+        with _progress(len(cases), "auditing") as advance:
+            for found in run(cases, jobs):
+                results += found
+                advance(f"{found[0].case.unit}/{found[0].case.exercise}", "audited", len(found))
+        tables = [
+            table_of(name, [one for one in results if one.case.unit == name], criteria_names(name), course)
+            for name in units
+        ]
+        if quick:
+            problems = [one for table in tables for one in problems_of_a_sample(table, read_table(table.unit, folder))]
+        else:
+            problems = [one for table in tables for one in problems_of(table)]
+            problems += idle_operators(tables) if unit is None else []
+            written = write_tables(tables, folder, course)
+    except (AuditError, CourseError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except OurFault as error:
+        raise stop(OUR_FAULT, f"The audit could not go on: {error}.") from None
+    except OSError as error:
+        raise stop(OUR_FAULT, f"The tables could not be written to {folder}: {error.strerror or error}.") from None
+    _print_audit(tables)
+    if not quick:
+        out.print(f"The whole table: {written[-1]}", soft_wrap=True)
+    if problems:
+        raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
 
 
 @app.command()
@@ -271,10 +323,10 @@ def _require_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
+def _progress(total: int, what: str) -> Iterator[Callable[..., None]]:
     """Says who is done: by a bar where someone is watching, by a line each where it goes to a log."""
     columns = (
-        TextColumn("grading"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -283,14 +335,34 @@ def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
     is_watched = sys.stderr.isatty()
     with Progress(*columns, console=err, transient=True, disable=not is_watched) as bar:
         task = bar.add_task("", total=total)
-        done = itertools.count(1)
 
-        def advance(student: str, what: str) -> None:
-            bar.update(task, advance=1, description=escape(student))
+        def advance(name: str, what: str, count: int = 1) -> None:
+            bar.update(task, advance=count, description=escape(name))
             if not is_watched:
-                err.print(f"{what} {escape(student)} ({next(done)} of {total})", soft_wrap=True)
+                err.print(f"{what} {escape(name)} ({bar.tasks[task].completed:.0f} of {total})", soft_wrap=True)
 
         yield advance
+
+
+def _print_audit(tables: list[UnitTable]) -> None:
+    """One line a unit: what became of right answers, wrong ones and mutants, and how mistakes are named."""
+    from grader.audit.pages import COLUMNS, totals
+    from grader.audit.verdict import naming_of
+
+    table = Table("unit", *COLUMNS, box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in tables:
+        table.add_row(one.unit, *totals([one]))
+    if len(tables) > 1:
+        table.add_row("all", *totals(tables), style="bold")
+    out.print(table)
+    naming = naming_of(tables)
+    out.print(
+        f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
+        f"{naming.others_named} of {naming.others} other mistakes; "
+        f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
+    )
 
 
 def _print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:

@@ -1,0 +1,81 @@
+"""Whether a grade is the same every time: python benchmarks/regrades.py [--times 200].
+
+Grades the solutions, and ten submissions that are partly right, again and again, over the door as always, and counts
+the outcomes that were not those of the first time. A partly right submission is one unit's solution in which two
+exercises are done wrong, by a misconception each; random exercises among them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.audit.cases import cases_of
+from grader.batch import Engine
+from grader.course import ROOT, Course, load_course
+from grader.submission import Submission, UnitSource
+
+PARTLY_RIGHT = 10
+
+
+def solutions(course: Course) -> dict[str, UnitSource]:
+    return {
+        unit: source(unit, (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")) for unit in course.units
+    }
+
+
+def source(unit: str, text: str) -> UnitSource:
+    return UnitSource(f"{unit}.py", (text,))
+
+
+def partly_right(course: Course) -> Iterator[Submission]:
+    """Ten of them, each unit's turn once and the first two units' again with other mistakes and other exercises."""
+    units = list(course.units)
+    for number in range(PARTLY_RIGHT):
+        unit, turn = units[-1 - number % len(units)], number // len(units)
+        exercises = list(course.units[unit].exercises)[-1 - turn :: -3][:2]
+        mistakes = [case for case in cases_of(course, unit) if case.kind == "misconception"]
+        files = solutions(course)
+        text = files[unit].cells[0]
+        for exercise in exercises:
+            known = [case for case in mistakes if case.exercise == exercise]
+            case = known[(7 * number) % len(known)]
+            *beside, wrong = case.sources.items()
+            for name, needed in beside:
+                files[f"{name}_{exercise}"] = source(f"{name}_{exercise}", needed)
+            text += f"\n\n{wrong[1].replace('from mistakes ', f'from mistakes_{exercise} ')}"
+        siblings = {name: one for name, one in files.items() if name != unit}
+        yield Submission(f"partly right {number + 1}: {unit}", Path(), None, {unit: source(unit, text)}, {}, siblings)
+
+
+def main(
+    times: Annotated[int, typer.Option(min=2)] = 200,
+    jobs: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+) -> None:
+    course = load_course()
+    submissions = [Submission("solutions", Path(), None, solutions(course), {}), *partly_right(course)]
+    first: dict[str, tuple[list[bool], list[str]]] = {}
+    others: dict[str, int] = {}
+    with Engine() as engine:
+        versions = engine.greeting()["versions"]
+        for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
+            if "fault" in result:
+                raise typer.Exit(f"{submission.student}: {result['fault']}")  # type: ignore[arg-type]
+            passed = [one["passed"] for one in result["outcomes"]]
+            shown = passed, [one["name"] for one in result["misconceptions"]]
+            known = first.setdefault(submission.student, shown)
+            others[submission.student] = others.get(submission.student, 0) + (shown != known)
+    print(f"torch {versions['torch']}, Python {versions['python']}: each graded {times} times")
+    for student, (passed, names) in first.items():
+        points = f"{sum(passed)} of {len(passed)} criteria"
+        print(f"{student:42} {points:>20}  {len(names)} named  {others[student]} other outcomes")
+    if any(others.values()):
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

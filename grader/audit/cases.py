@@ -1,0 +1,222 @@
+"""What the audit grades: every answer to an exercise that is known to be right or wrong, as source texts."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grader.audit.mutants import Mutant, mutants_of
+from grader.course import ROOT, Course
+from grader.suites.criteria import misconceptions
+
+SUITES = ROOT / "grader" / "suites"
+IN_OTHER_WORDS = ROOT / "tests" / "in_other_words"
+UNKNOWN_MISTAKES = ROOT / "tests" / "unknown_mistakes"
+
+Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
+RIGHT: tuple[Kind, ...] = ("solution", "right answer")
+WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
+
+EVERY = 12  # of the wrong answers, in a sample
+
+# What marks a definition of ours, and stands in no student's file.
+MARK = "misconception"
+
+
+class AuditError(Exception):
+    """Something that the audit needs is missing or cannot be read; the text says what, where and what to do."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer to one exercise. sources: the text of the unit's file, and of each file that it imports."""
+
+    unit: str
+    exercise: str
+    kind: Kind
+    name: str
+    sources: dict[str, str]
+    mutant: Mutant | None = None
+
+
+def cases_of(course: Course, unit: str) -> list[Case]:
+    """Every case of a unit, an exercise after the other. Raises AuditError."""
+    exercises = list(course.units[unit].exercises)
+    for name in ("misconceptions", "probes"):
+        _tree(SUITES / unit / f"{name}.py")  # says so before anything is graded
+    cases = [*_whole_files(course, unit), *_misconceptions(unit), *_mistakes(unit, exercises), *_mutants(course, unit)]
+    return sorted(cases, key=lambda case: exercises.index(case.exercise))
+
+
+def sample(cases: Sequence[Case]) -> list[Case]:
+    """All right answers and stubs, and every so manieth of the others: what a minute is enough for."""
+    whole = [case for case in cases if case.kind in WHOLE_FILES]
+    return [*whole, *[case for case in cases if case.kind not in WHOLE_FILES][::EVERY]]
+
+
+def _whole_files(course: Course, unit: str) -> Iterator[Case]:
+    styles = sorted((SUITES / unit / "right_answers").glob("[!_]*.py"))
+    files: list[tuple[Kind, str, Path]] = [
+        ("solution", "solution", ROOT / "solutions" / f"{unit}.py"),
+        ("stub", "stub", ROOT / "exercises" / f"{unit}.py"),
+        *(("right answer", path.stem, path) for path in styles),
+    ]
+    for kind, name, path in files:
+        siblings = ROOT / ("exercises" if kind == "stub" else "solutions")
+        sources = with_imports(unit, _read(path), siblings, course)
+        for exercise in course.units[unit].exercises:
+            yield Case(unit, exercise, kind, name, sources)
+
+
+def _misconceptions(unit: str) -> Iterator[Case]:
+    path = SUITES / unit / "misconceptions.py"
+    for name, exercise in _known(unit).items():
+        yield Case(unit, exercise, "misconception", name, standing_alone(path, name, unit, exercise))
+
+
+def _mistakes(unit: str, exercises: Sequence[str]) -> Iterator[Case]:
+    """Those that are written by hand in tests/, to measure the diagnosis: of a known kind, and of none."""
+    known = _known(unit)
+    path = IN_OTHER_WORDS / f"{unit}.py"
+    for name in definitions_in(path):
+        if name in known:
+            yield Case(unit, known[name], "in other words", name, standing_alone(path, name, unit, known[name]))
+    path = UNKNOWN_MISTAKES / f"{unit}.py"
+    for name in definitions_in(path):
+        exercise, _, what = name.partition("__")
+        if exercise in exercises and what:
+            yield Case(unit, exercise, "unknown mistake", name, standing_alone(path, name, unit, exercise))
+
+
+@functools.cache
+def _known(unit: str) -> dict[str, str]:
+    """The exercise of each misconception, by its name."""
+    module = importlib.import_module(f"grader.suites.{unit}.misconceptions")
+    return {mistake.name: mistake.exercise for mistake in misconceptions(module)}
+
+
+def _mutants(course: Course, unit: str) -> Iterator[Case]:
+    solutions = ROOT / "solutions"
+    text = _read(solutions / f"{unit}.py")
+    siblings = with_imports(unit, text, solutions, course)
+    for mutant in mutants_of(unit, text, list(course.units[unit].exercises)):
+        yield Case(unit, mutant.exercise, "mutant", mutant.id, {**siblings, unit: mutant.source}, mutant)
+
+
+# -- source texts ------------------------------------------------------------------------------------------------
+
+
+def with_imports(unit: str, text: str, siblings: Path, course: Course) -> dict[str, str]:
+    """A unit's text, after the texts of the units that it imports, directly or not, from the folder `siblings`."""
+    sources: dict[str, str] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module in course.units:
+            sources |= with_imports(node.module, _read(siblings / f"{node.module}.py"), siblings, course)
+    return {**sources, unit: text}
+
+
+def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str, str]:
+    """A definition as a student would hand it in: as the exercise, with no more of our file than it needs.
+
+    What it needs comes in a file beside the unit's: there it may use a right answer under the exercise's own name.
+    """
+    sources = _file_with(path, [name], "mistakes")
+    return {**sources, unit: f"from mistakes import {name} as {exercise}\n"}
+
+
+def _file_with(path: Path, names: Sequence[str], called: str) -> dict[str, str]:
+    """A file of this name with these definitions and all that they need, after the files that it imports."""
+    needed, imported = needed_by(path, names)
+    sources: dict[str, str] = {}
+    lines = ["from __future__ import annotations"]
+    for module, alias, attributes in imported:
+        other = f"{called}_of_{module.split('.')[2]}"
+        sources |= _file_with(ROOT.joinpath(*module.split(".")).with_suffix(".py"), attributes, other)
+        lines.append(f"import {other} as {alias}")
+    return {**sources, called: "\n".join([*lines, *needed, ""])}
+
+
+def needed_by(path: Path, names: Sequence[str]) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+    """The imports and definitions that these names need, as text; and our modules, each with what is used of it."""
+    definitions = _unmarked_definitions(path)
+    wanted, used = list(names), set[str]()
+    attributes: dict[str, list[str]] = {}
+    while wanted:
+        name = wanted.pop()
+        if name in used:
+            continue
+        used.add(name)
+        for node in ast.walk(definitions[name]) if name in definitions else ():
+            if isinstance(node, ast.Name):
+                wanted.append(node.id)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                attributes.setdefault(node.value.id, []).append(node.attr)
+    texts, ours = [], []
+    for node in _tree(path).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            texts += [
+                ast.unparse(one) for name, one in definitions.items() if name in used and one.lineno == node.lineno
+            ]
+            continue
+        bound = {(alias.asname or alias.name).partition(".")[0]: alias for alias in node.names}
+        module = getattr(node, "module", None) or ""
+        if module.startswith("grader."):
+            ours += [(f"{module}.{bound[name].name}", name, attributes[name]) for name in used & bound.keys()]
+        elif module != "__future__" and used & bound.keys():
+            texts.append(ast.unparse(node))
+    return texts, ours
+
+
+def definitions_in(path: Path) -> dict[str, ast.stmt]:
+    """What a file defines at its top level, by name. Raises AuditError."""
+    found: dict[str, ast.stmt] = {}
+    for node in _tree(path).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = node
+    return found
+
+
+@functools.cache
+def _unmarked_definitions(path: Path) -> dict[str, ast.stmt]:
+    """What a file defines, without our mark on it, and without what sets it in this file."""
+    found = definitions_in(path)
+    marks = {MARK}
+    marks |= {name for name, node in found.items() if isinstance(node, ast.FunctionDef) and MARK in _names(*node.body)}
+    for name, node in found.items():
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[name] = unmarked = copy.copy(node)
+            unmarked.decorator_list = [mark for mark in node.decorator_list if not _names(mark) & marks]
+    return found
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    return {node.id for root in nodes for node in ast.walk(root) if isinstance(node, ast.Name)}
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    text = _read(path)
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise AuditError(f"{_shown(path)}:{error.lineno} is not valid Python: correct it first.") from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise AuditError(f"{_shown(path)} is missing: the audit needs it. Write it first.") from None
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()

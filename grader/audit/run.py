@@ -1,0 +1,147 @@
+"""Grades the audit's cases over the door on all cores, names their mistakes, and searches for what tells a mutant."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import multiprocessing
+import os
+import sys
+import types
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from grader.audit.cases import RIGHT, Case
+from grader.audit.equivalence import Search, Solution
+from grader.course import Course, load_course
+from grader.diagnosis import diagnose
+from grader.sandbox import lockdown
+from grader.sandbox.door import Door, Source
+from grader.sandbox.processes import ForkServer, OurFault
+from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
+
+SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one case came to. missed: the criteria that it lost. named: the misconceptions that a report would name.
+
+    search: for a mutant, what tells it from the solution.
+    """
+
+    case: Case
+    missed: tuple[str, ...]
+    named: tuple[str, ...]
+    search: Search | None
+
+
+def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
+    """The results, an exercise at a time, as they are done. Raises OurFault where the grader fails."""
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.unit, case.exercise), []).append(case)
+    # Processes of their own making, and not forks of this one, whose threads a fork would lack.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context, _begin) as pool:
+        # The longest first, so that none is left over when all others are done.
+        waiting = [pool.submit(_results, group) for group in sorted(groups.values(), key=len, reverse=True)]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except BrokenProcessPool:
+            raise OurFault("a process of the audit ended before it was done") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def criteria_names(unit: str) -> dict[str, list[str]]:
+    """The names of a unit's criteria, by exercise."""
+    names: dict[str, list[str]] = {}
+    for criterion in _unit(unit)[0]:
+        names.setdefault(criterion.exercise, []).append(criterion.name)
+    return names
+
+
+# -- in one of the processes --------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _server() -> ForkServer | None:
+    return ForkServer.spawned() if sys.platform == "linux" else None
+
+
+@functools.cache
+def _course() -> Course:
+    return load_course()
+
+
+def _begin() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - whatever an answer prints
+    _server()
+    if sys.platform == "linux":
+        import resource
+
+        # Some mutants would take all there is.
+        most = lockdown.address_space() + SEARCH_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+@functools.cache
+def _unit(unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
+    """A unit's criteria, misconceptions and probes."""
+    modules = [importlib.import_module(f"grader.suites.{unit}.{name}") for name in (f"test_{unit}", "misconceptions")]
+    criteria = criteria_of(modules[0], unit, _course().version)
+    return criteria, misconceptions(modules[1]), importlib.import_module(f"grader.suites.{unit}.probes")
+
+
+def _results(cases: Sequence[Case]) -> list[Result]:
+    """What the cases of one exercise come to."""
+    unit, exercise = cases[0].unit, cases[0].exercise
+    criteria, known, probes = _unit(unit)
+    asked = [criterion for criterion in criteria if criterion.exercise == exercise]
+    [right] = [case for case in cases if case.kind == "solution"]
+    solution = Solution(names_in(unit, right.sources), probes, exercise)
+
+    def result(case: Case) -> Result:
+        outcomes = _graded(case, asked)
+        missed = tuple(criterion.name for criterion, outcome in outcomes if not outcome.passed)
+        named = () if case.kind in ("stub", *RIGHT) else diagnose(exercise, outcomes, known)
+        search = solution.search(names_in(unit, case.sources)) if case.mutant else None
+        return Result(case, missed, tuple(one.name for one in named), search)
+
+    return [result(case) for case in cases]
+
+
+def _graded(case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
+    """The outcome of each criterion for a submission of these sources, whose other exercises are taken to be right."""
+    course = _course()
+    sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
+    door = Door(_server(), sources, course.limits)
+    # As an exercise's share of time is in conftest.
+    door.charge(case.exercise, 1 + 2 * len(course.units[case.unit].exercises))
+    try:
+        return [(criterion, criterion.run(door)) for criterion in criteria]
+    finally:
+        door.close()
+
+
+def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
+    """What a unit's file defines, run in this process: one of these sources, that come after what they import."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            for name, text in sources.items():
+                module = sys.modules[name] = types.ModuleType(name)
+                exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+        return dict(vars(sys.modules[unit]))
+    finally:
+        for name in sources:
+            sys.modules.pop(name, None)

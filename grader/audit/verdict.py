@@ -1,0 +1,250 @@
+"""What the audit found: a table for each unit, and every problem in a sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from grader.audit.cases import IN_OTHER_WORDS, RIGHT, SUITES, UNKNOWN_MISTAKES, Kind
+from grader.audit.equivalence import Search
+from grader.audit.operators import OPERATORS
+from grader.audit.run import Result
+from grader.course import ROOT, Course
+
+FEWEST_MUTANTS = 8
+"""That can be told from the solution, for an exercise that is a class."""
+
+Fate = Literal["killed", "equivalent", "survived", "unfair"]
+"""Of a mutant. Unfair: it lost points, though nothing tells it from the solution."""
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MutantFate(Model):
+    """One mutant: what became of it, how many criteria it lost, and what was found on the way."""
+
+    name: str
+    operator: str
+    line: int
+    fate: Fate
+    missed: int
+    evidence: str = Field(description="What tells it from the solution, or how long that was looked for.")
+    diff: str | None = Field(description="Of those that were not killed.")
+
+
+class MistakeFate(Model):
+    """A wrong answer written by hand: the criteria it lost, and the misconceptions that it was given."""
+
+    name: str
+    missed: int
+    named: list[str]
+
+
+class ExerciseTable(Model):
+    criteria: int
+    weight: int
+    is_class: bool
+    right_answers: int
+    losing_right_answers: list[str] = Field(description="Right answers that lose points, each with what it loses.")
+    stub_earns: list[str] = Field(description="Criteria that an untouched stub earns.")
+    misconceptions: list[MistakeFate]
+    in_other_words: list[MistakeFate]
+    unknown_mistakes: list[MistakeFate]
+    mutants: list[MutantFate]
+    dead: list[str] = Field(description="Criteria that no wrong answer loses.")
+    always_together: list[list[str]] = Field(description="Criteria that the very same wrong answers lose.")
+
+    def fates(self) -> Counter[Fate]:
+        return Counter(mutant.fate for mutant in self.mutants)
+
+    def mistakes(self) -> list[MistakeFate]:
+        """All wrong answers that were written by hand."""
+        return [*self.misconceptions, *self.in_other_words, *self.unknown_mistakes]
+
+
+class UnitTable(Model):
+    """What was found of one unit. digest: of the files that it was made from."""
+
+    unit: str
+    digest: str
+    exercises: dict[str, ExerciseTable]
+
+
+class Naming(Model):
+    """How the diagnosis does: of answers that make a known mistake, and of those that make another."""
+
+    mistakes: int
+    named_rightly: int
+    named_wrongly: int
+    others: int
+    others_named: int
+
+    @property
+    def recall(self) -> float:
+        """The share of known mistakes that are named by their own name and no other."""
+        return self.named_rightly / self.mistakes if self.mistakes else 1.0
+
+    @property
+    def precision(self) -> float:
+        """The share of names given that are right."""
+        given = self.named_rightly + self.named_wrongly + self.others_named
+        return self.named_rightly / given if given else 1.0
+
+
+def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
+    """The table of a unit. criteria: the names of each exercise's."""
+    found: dict[str, list[Result]] = {exercise: [] for exercise in course.units[unit].exercises}
+    for result in results:
+        found[result.case.exercise].append(result)
+    exercises = {
+        exercise: _exercise(exercise, found[exercise], criteria[exercise], weight)
+        for exercise, weight in course.units[unit].exercises.items()
+    }
+    return UnitTable(unit=unit, digest=digest_of(unit), exercises=exercises)
+
+
+def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str], weight: int) -> ExerciseTable:
+    def of(*kinds: Kind) -> list[Result]:
+        return [result for result in results if result.case.kind in kinds]
+
+    wrong = of("misconception", "in other words", "unknown mistake")
+    wrong += [result for result in of("mutant") if _fate(result) == "killed"]
+    losers = {name: frozenset(n for n, one in enumerate(wrong) if name in one.missed) for name in criteria}
+    together: dict[frozenset[int], list[str]] = {}
+    for name, lost_by in losers.items():
+        together.setdefault(lost_by, []).append(name)
+    return ExerciseTable(
+        criteria=len(criteria),
+        weight=weight,
+        is_class=exercise[:1].isupper(),
+        right_answers=len(of(*RIGHT)),
+        losing_right_answers=[f"{one.case.name}: {', '.join(one.missed)}" for one in of(*RIGHT) if one.missed],
+        stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
+        misconceptions=_mistakes(of("misconception")),
+        in_other_words=_mistakes(of("in other words")),
+        unknown_mistakes=_mistakes(of("unknown mistake")),
+        mutants=[_mutant(result) for result in of("mutant")],
+        dead=[name for name, lost_by in losers.items() if not lost_by],
+        always_together=[names for lost_by, names in together.items() if lost_by and len(names) > 1],
+    )
+
+
+def _mistakes(results: Sequence[Result]) -> list[MistakeFate]:
+    return [MistakeFate(name=one.case.name, missed=len(one.missed), named=list(one.named)) for one in results]
+
+
+def _fate(result: Result) -> Fate:
+    assert result.search
+    if result.search.difference is None:
+        return "unfair" if result.missed else "equivalent"
+    return "killed" if result.missed else "survived"
+
+
+def _mutant(result: Result) -> MutantFate:
+    assert result.case.mutant
+    assert result.search
+    mutant, fate = result.case.mutant, _fate(result)
+    return MutantFate(
+        name=mutant.id,
+        operator=mutant.operator,
+        line=mutant.line,
+        fate=fate,
+        missed=len(result.missed),
+        evidence=_evidence(result.search),
+        diff=None if fate == "killed" else mutant.diff,
+    )
+
+
+def _evidence(search: Search) -> str:
+    if search.difference is None:
+        return f"no difference in {search.draws} draws"
+    return f"{search.difference.what}: draw {search.difference.draw} of {search.difference.probe}"
+
+
+def problems_of(table: UnitTable) -> list[str]:
+    """Everything that is wrong with a unit's suite, a sentence each; of the diagnosis, see `naming_of`."""
+    found = _wrong_outcomes(table)
+    for name, exercise in table.exercises.items():
+        where, fates = f"{table.unit}/{name}", exercise.fates()
+        found += [f"{where}: no wrong answer loses {one}" for one in exercise.dead]
+        found += [f"{where}: the same wrong answers lose {' and '.join(names)}" for names in exercise.always_together]
+        told_apart = fates["killed"] + fates["survived"]
+        if exercise.is_class and told_apart < FEWEST_MUTANTS:
+            found.append(f"{where}: only {told_apart} mutants are not equivalent, where {FEWEST_MUTANTS} are asked for")
+    return found
+
+
+def problems_of_a_sample(sample: UnitTable, whole: UnitTable | None) -> list[str]:
+    """What is wrong with the outcomes of a sample, and where it is not what the whole table says."""
+    found = _wrong_outcomes(sample)
+    if whole is None or whole.digest != sample.digest:
+        return [*found, f"{sample.unit}: its table is not of these files: run `grader audit --unit {sample.unit}`"]
+    for name, exercise in sample.exercises.items():
+        told: list[MistakeFate | MutantFate] = [*whole.exercises[name].mistakes(), *whole.exercises[name].mutants]
+        shown: list[MistakeFate | MutantFate] = [*exercise.mistakes(), *exercise.mutants]
+        for one in shown:
+            if one not in told:
+                found.append(f"{sample.unit}/{name}: the table says something else of {one.name}")
+    return found
+
+
+def _wrong_outcomes(table: UnitTable) -> list[str]:
+    """Right answers that lose points, and wrong ones that keep them all."""
+    found = []
+    for name, exercise in table.exercises.items():
+        where = f"{table.unit}/{name}"
+        found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_right_answers]
+        found += [f"{where}: the untouched stub earns {one}" for one in exercise.stub_earns]
+        for mistake in exercise.mistakes():
+            if not mistake.missed:
+                found.append(f"{where}: the wrong answer {mistake.name} keeps all points")
+        for mutant in exercise.mutants:
+            if mutant.fate in ("survived", "unfair"):
+                what = "keeps all points" if mutant.fate == "survived" else "loses points"
+                found.append(f"{where}: the mutant {mutant.name} {what} ({mutant.evidence})\n{mutant.diff}")
+    return found
+
+
+def idle_operators(tables: Sequence[UnitTable]) -> list[str]:
+    """A sentence for each operator that made no mutant in any of these units."""
+    used = {mutant.operator for table in tables for exercise in table.exercises.values() for mutant in exercise.mutants}
+    return [f"the operator {name} applies nowhere" for name in OPERATORS if name not in used]
+
+
+def naming_of(tables: Iterable[UnitTable]) -> Naming:
+    """How the wrong answers that were written by hand, in other words than the misconceptions, are named."""
+    exercises = [exercise for table in tables for exercise in table.exercises.values()]
+    mistakes = [mistake for exercise in exercises for mistake in exercise.in_other_words]
+    others = [mistake for exercise in exercises for mistake in exercise.unknown_mistakes]
+    return Naming(
+        mistakes=len(mistakes),
+        named_rightly=sum(mistake.named == [mistake.name] for mistake in mistakes),
+        named_wrongly=sum(mistake.named not in ([], [mistake.name]) for mistake in mistakes),
+        others=len(others),
+        others_named=sum(bool(other.named) for other in others),
+    )
+
+
+def digest_of(unit: str) -> str:
+    """Of the files that a unit's table is made from: where it has changed, the table is of another suite."""
+    files: list[Path] = [
+        *SUITES.glob("*.py"),
+        *(SUITES / unit).rglob("*.py"),
+        *(ROOT / "grader" / "audit").glob("*.py"),
+        *(ROOT / "solutions").glob("*.py"),
+        ROOT / "exercises" / f"{unit}.py",
+        ROOT / "grader" / "diagnosis.py",
+        IN_OTHER_WORDS / f"{unit}.py",
+        UNKNOWN_MISTAKES / f"{unit}.py",
+    ]
+    total = hashlib.sha256()
+    for path in sorted(files):
+        total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()

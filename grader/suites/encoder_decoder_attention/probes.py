@@ -1,0 +1,63 @@
+"""What there is to see of the answers to unit 8, by its rules; the audit looks here for differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from grader.audit.probing import Draw, Observation, call, layers, probe, set_layers
+
+NAMES = ("W_query", "W_key", "W_value")
+
+
+@probe("rnn_hidden_states")
+def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens, d, h = draw.sizes(3)
+    matrices = draw.normal(d, h, scale=d**-0.5), draw.normal(h, h, scale=h**-0.5)
+    yield from call(unit.rnn_hidden_states, draw.normal(num_tokens, d), *matrices, draw.normal(h))
+
+
+def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
+    num_tokens, h, a = draw.sizes(3)
+    return [
+        draw.normal(h),
+        draw.normal(num_tokens, h),
+        draw.normal(h, a, scale=h**-0.5),
+        draw.normal(h, a, scale=h**-0.5),
+        draw.normal(a),
+    ]
+
+
+@probe("additive_scores")
+def scores_of_states(unit: Any, draw: Draw) -> Iterator[Observation]:
+    yield from call(unit.additive_scores, *states_and_matrices(draw))
+
+
+@probe("bahdanau_context")
+def context_and_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
+    yield from call(unit.bahdanau_context, *states_and_matrices(draw))
+
+
+@probe("CrossAttention")
+def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+    d_query, d_context, d_out, queries, keys = draw.sizes(5)
+    batch = draw.size(1, 3)
+    module = unit.CrossAttention(d_query, d_context, d_out)
+    yield from layers(module, NAMES)
+    module.to(draw.dtype).train(draw.chance(0.5))
+    parameters = set_layers(draw, module, NAMES)
+    x, context = draw.normal(batch, queries, d_query), draw.normal(batch, keys, d_context)
+    if draw.chance(0.3):
+        yield from call(module, x, context, parameters=parameters)
+        return
+    padding_mask = draw.integers(0, 2, batch, keys).bool()
+    padding_mask[torch.arange(batch), draw.integers(0, keys, batch)] = False  # one token at least is no padding
+    if draw.chance(0.15):
+        padding_mask[:] = False
+    context = torch.where(padding_mask[..., None], draw.pick(1, 1, 100, 10_000) * context, context)
+    if draw.chance(0.5):
+        yield from call(module, x, context, padding_mask, parameters=parameters)
+    else:
+        yield from call(module, x, context, padding_mask=padding_mask, parameters=parameters)

@@ -1,0 +1,162 @@
+"""`grader audit` on a small course: what it says of a suite with holes, and of one without."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+
+SUITE = "grader/suites/sums/test_sums.py"
+MISCONCEPTIONS = """\
+from grader.suites.criteria import misconception
+
+
+@misconception("add", "Adding is not taking away.")
+def subtracts(a, b):
+    return a - b
+
+
+@misconception("add", "A number has no shape.")
+def tensors_only(a, b):
+    return a + b.reshape(a.shape)
+"""
+FILES = {
+    "grader/suites/sums/misconceptions.py": MISCONCEPTIONS,
+    "grader/suites/sums/probes.py": """\
+from grader.audit.probing import call, probe
+
+
+@probe("add", draws=30)
+def sums(unit, draw):
+    yield from call(unit.add, draw.normal(2, 3), draw.normal(2, 3))
+
+
+@probe("Scale", draws=30)
+def outputs(unit, draw):
+    yield "the outputs", unit.Scale(draw.normal(1).item())(draw.normal(3)).detach()
+""",
+    "grader/suites/sums/right_answers/plain.py": """\
+import torch
+
+
+def add(a, b):
+    return torch.add(a, b)
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, x):
+        return x * self.factor
+""",
+    "tests/in_other_words/sums.py": """\
+import torch
+
+
+def subtracts(a, b):
+    return torch.sub(a, b)
+
+
+def tensors_only(a, b):
+    return torch.stack([a, b.view_as(a)]).sum(dim=0)
+""",
+    "tests/unknown_mistakes/sums.py": "def add__multiplies(a, b):\n    return a * b\n",
+}
+
+
+@pytest.fixture(scope="module")
+def sound_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small course whose suite has no holes, audited."""
+    root = courses.make_small_course(tmp_path_factory.mktemp("sound"))
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    found = courses.run_grader(root, "audit", "--unit", "sums")
+    assert (found.returncode, "problems" in found.stderr) == (0, False), found.stderr
+    return root
+
+
+@pytest.fixture
+def course(sound_course: Path, tmp_path: Path) -> Path:
+    """A copy, for a test that changes it."""
+    return Path(shutil.copytree(sound_course, tmp_path / "course"))
+
+
+def change(course: Path, name: str, old: str, new: str) -> None:
+    path = course / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def table(course: Path, exercise: str) -> dict[str, Any]:
+    whole = json.loads((course / "docs" / "audit" / "sums.json").read_text(encoding="utf-8"))
+    return whole["exercises"][exercise]
+
+
+def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: Path) -> None:
+    add = table(sound_course, "add")
+    fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
+    assert fates["add/arithmetic/1"] == "killed"
+    assert fates["add/swapped_parameters/1"] == "equivalent"
+    assert add["in_other_words"][0] == {"name": "subtracts", "missed": 2, "named": ["subtracts"]}
+    assert add["unknown_mistakes"][0] == {"name": "add__multiplies", "missed": 2, "named": []}
+    page = (sound_course / "docs" / "audit" / "sums.md").read_text(encoding="utf-8")
+    assert "```diff\n- def add(a, b):\n+ def add(b, a):\n```" in page
+    assert "[Sums](sums.md)" in (sound_course / "docs" / "audit" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_sample_agrees_with_the_table_and_writes_nothing(course: Path) -> None:
+    folder = course / "docs" / "audit"
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    found = courses.run_grader(course, "audit", "--unit", "sums", "--quick")
+    assert found.returncode == 0, found.stderr
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+def test_a_sample_says_where_the_table_is_of_other_files(course: Path) -> None:
+    change(course, SUITE, "fresh(2, 3), fresh(2, 3)", "fresh(3, 2), fresh(3, 2)")
+    found = courses.run_grader(course, "audit", "--unit", "sums", "--quick")
+    assert found.returncode == 1
+    assert "sums: its table is not of these files: run `grader audit --unit sums`" in found.stderr
+
+
+def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Path) -> None:
+    change(course, SUITE, "student.Scale(3.0)(x), 3.0 * x", "student.Scale(1.0)(x), x")
+    found = courses.run_grader(course, "audit", "--unit", "sums")
+    assert found.returncode == 1
+    assert (
+        "sums/Scale: the mutant Scale/dropped_operand/2 keeps all points (the outputs: draw 0 of outputs)"
+        in found.stderr
+    )
+    assert "\n- return self.factor * x\n+ return x\n" in found.stderr
+    # The tables say so as well: they are of what is, not of what should be.
+    assert "survived" in {mutant["fate"] for mutant in table(course, "Scale")["mutants"]}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "right_answers" not in name])
+def test_a_file_that_is_missing_is_named(course: Path, name: str) -> None:
+    (course / name).unlink()
+    found = courses.run_grader(course, "audit")
+    assert (found.returncode, "Traceback" in found.stderr) == (2, False)
+    assert f"{name} is missing" in found.stderr
+
+
+def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
+    change(course, "tests/unknown_mistakes/sums.py", "return", "return return")
+    found = courses.run_grader(course, "audit")
+    assert found.returncode == 2
+    assert "tests/unknown_mistakes/sums.py:2 is not valid Python" in found.stderr
+
+
+def test_a_unit_that_does_not_exist_is_bad_input(course: Path) -> None:
+    found = courses.run_grader(course, "audit", "--unit", "sum")
+    assert found.returncode == 2
+    assert "there is no unit 'sum'" in found.stderr

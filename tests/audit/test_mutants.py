@@ -1,0 +1,160 @@
+"""A unit's mutants: one slip each in one exercise, and all the rest as it was."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections import Counter
+
+import pytest
+
+from grader.audit.mutants import Mutant, mutants_of
+from grader.audit.operators import OPERATORS
+from grader.course import ROOT, load_course
+
+UNITS = load_course().units
+SMALL = '''\
+"""A unit."""
+import torch
+
+
+def double(x: torch.Tensor, times: int = 2) -> torch.Tensor:
+    """Give 2 * x."""
+    if times < 0:
+        raise ValueError(f"{times - 1} is too few")
+    return times * x
+
+
+# A comment, and an exercise that follows it.
+def other(x):
+    return x
+'''
+
+
+def solution(unit: str) -> str:
+    return (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+
+
+@functools.cache
+def mutants(unit: str) -> list[Mutant]:
+    return mutants_of(unit, solution(unit), list(UNITS[unit].exercises))
+
+
+def around(source: str, exercise: str) -> tuple[str, str]:
+    """The text above an exercise's definition, and the text below it."""
+    [node] = [node for node in ast.parse(source).body if getattr(node, "name", None) == exercise]
+    lines = source.splitlines(keepends=True)
+    return "".join(lines[: node.lineno - 1]), "".join(lines[node.end_lineno :])
+
+
+@functools.cache
+def codes(unit: str) -> dict[str, str]:
+    """The code of the changed definition in each mutant, by the mutant's id."""
+    texts = {exercise: around(solution(unit), exercise) for exercise in UNITS[unit].exercises}
+    found = {}
+    for mutant in mutants(unit):
+        above, below = texts[mutant.exercise]
+        assert mutant.source.startswith(above), mutant.id
+        assert mutant.source.endswith(below), mutant.id
+        found[mutant.id] = mutant.source[len(above) : len(mutant.source) - len(below)]
+    return found
+
+
+def plain(code: str) -> ast.Module:
+    """The tree of a definition without its docstrings, which mutants do not have."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return tree
+
+
+def messages(tree: ast.Module) -> Counter[str]:
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    return Counter(ast.unparse(error.args[0]) for error in raised if isinstance(error, ast.Call))
+
+
+def annotated(tree: ast.Module) -> Counter[str]:
+    arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arg) and node.annotation]
+    return Counter(f"{node.arg}: {ast.unparse(node.annotation)}" for node in arguments if node.annotation)
+
+
+every_unit = pytest.mark.parametrize("unit", UNITS)
+
+
+def test_every_operator_applies_somewhere_in_the_course() -> None:
+    assert {mutant.operator for unit in UNITS for mutant in mutants(unit)} == set(OPERATORS)
+
+
+def test_the_course_has_between_1500_and_about_3000_mutants() -> None:
+    assert 1500 <= sum(len(mutants(unit)) for unit in UNITS) <= 3050
+
+
+@every_unit
+def test_every_class_has_at_least_a_dozen_mutants_and_every_exercise_ten(unit: str) -> None:
+    counts = Counter(mutant.exercise for mutant in mutants(unit))
+    for exercise in UNITS[unit].exercises:
+        assert counts[exercise] >= (12 if exercise[0].isupper() else 10), exercise
+
+
+@every_unit
+def test_every_mutant_is_python(unit: str) -> None:
+    for mutant in mutants(unit):
+        compile(mutant.source, mutant.id, "exec")
+
+
+@every_unit
+def test_exactly_the_exercise_is_changed_and_no_two_mutants_are_the_same_code(unit: str) -> None:
+    seen = {ast.unparse(node) for node in plain(solution(unit)).body}
+    for mutant in mutants(unit):
+        [definition] = ast.parse(codes(unit)[mutant.id]).body
+        assert getattr(definition, "name", None) == mutant.exercise, mutant.id
+        code = ast.unparse(definition)
+        assert code not in seen, mutant.id
+        seen.add(code)
+
+
+@every_unit
+def test_ids_are_unique_and_the_same_in_the_next_run(unit: str) -> None:
+    ids = [mutant.id for mutant in mutants(unit)]
+    assert len(set(ids)) == len(ids)
+    assert mutants_of(unit, solution(unit), list(UNITS[unit].exercises)) == mutants(unit)
+
+
+@every_unit
+def test_annotations_and_what_errors_say_stay_as_they_are(unit: str) -> None:
+    solved = {
+        node.name: node for node in plain(solution(unit)).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    for mutant in mutants(unit):
+        old, new = ast.Module([solved[mutant.exercise]], []), ast.parse(codes(unit)[mutant.id])
+        assert messages(new) <= messages(old), mutant.id  # a check that is gone takes its message along
+        assert annotated(new) == annotated(old), mutant.id
+
+
+def test_a_mutant_tells_its_line_in_the_file_and_shows_what_is_changed() -> None:
+    [mutant] = [mutant for mutant in mutants_of("unit", SMALL, ["double"]) if mutant.operator == "power"]
+    assert mutant.id == "double/power/1"
+    assert SMALL.splitlines()[mutant.line - 1] == "    return times * x"
+    assert mutant.diff == "- return times * x\n+ return times ** x"
+
+
+def test_all_but_the_changed_definition_is_the_solutions_own_text() -> None:
+    above, _, rest = SMALL.partition("def double")
+    below = rest[rest.index("\n\n\n# A comment") :]
+    for mutant in mutants_of("unit", SMALL, ["double"]):
+        assert mutant.source.startswith(f"{above}def double")
+        assert mutant.source.endswith(below)
+
+
+def test_default_values_are_changed() -> None:
+    assert [mutant for mutant in mutants_of("unit", SMALL, ["double"]) if "times: int=3" in mutant.diff]
+
+
+def test_numbers_and_words_of_docstrings_and_messages_are_not_changed() -> None:
+    source = 'def example(x):\n    """Give 2."""\n    raise ValueError(f"{x - 1} is too few")\n'
+    assert {mutant.operator for mutant in mutants_of("unit", source, ["example"])} == {"other_error"}
+
+
+def test_only_the_exercises_that_are_asked_for_are_changed() -> None:
+    assert {mutant.exercise for mutant in mutants_of("unit", SMALL, ["other"])} == {"other"}

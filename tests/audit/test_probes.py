@@ -1,0 +1,91 @@
+"""The probes see every misconception, and take no right answer for a wrong one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from grader.audit.equivalence import Solution
+from grader.audit.probing import probes_of
+from grader.course import ROOT
+from tests.units import COURSE, SUITES, defined_in
+
+# The audit compares a thousand; so many are enough to tell whether a probe looks at what is no rule.
+DRAWS = 40
+
+by_exercise = pytest.mark.parametrize(
+    ("unit", "exercise"), [(name, exercise) for name, unit in COURSE.units.items() for exercise in unit.exercises]
+)
+
+
+@pytest.fixture(autouse=True)
+def what_answers_print() -> Iterator[None]:
+    """Right answers and misconceptions may print."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+@functools.cache
+def solution_of(unit: str) -> dict[str, Any]:
+    return defined_in(ROOT / "solutions" / f"{unit}.py", unit)
+
+
+@functools.cache
+def right_answers_of(unit: str) -> dict[str, dict[str, Any]]:
+    return {path.stem: defined_in(path, unit) for path in SUITES[unit].right_answers}
+
+
+def probed(unit: str, exercise: str) -> Solution:
+    return Solution(solution_of(unit), importlib.import_module(f"grader.suites.{unit}.probes"), exercise)
+
+
+@functools.cache
+def probed_in_few_draws(unit: str, exercise: str) -> Solution:
+    solution = probed(unit, exercise)
+    solution.probes = [(probe, min(draws, DRAWS)) for probe, draws in solution.probes]
+    return solution
+
+
+@by_exercise
+def test_a_solution_shows_no_difference_from_itself(unit: str, exercise: str) -> None:
+    search = probed_in_few_draws(unit, exercise).search(solution_of(unit))
+
+    assert search.difference is None
+
+
+@by_exercise
+def test_no_right_answer_shows_a_difference(unit: str, exercise: str) -> None:
+    solution = probed_in_few_draws(unit, exercise)
+
+    found = {style: solution.search(names).difference for style, names in right_answers_of(unit).items()}
+
+    assert found == dict.fromkeys(found)
+
+
+@by_exercise
+def test_every_misconception_shows_a_difference(unit: str, exercise: str) -> None:
+    solution = probed(unit, exercise)
+
+    unseen = [
+        mistake.name
+        for mistake in SUITES[unit].mistakes_in(exercise)
+        if solution.search({**solution_of(unit), exercise: mistake.implementation}).difference is None
+    ]
+
+    assert unseen == []
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_every_probe_is_of_an_exercise_that_the_course_has(unit: str) -> None:
+    probes = importlib.import_module(f"grader.suites.{unit}.probes")
+    exercises = COURSE.units[unit].exercises
+
+    found = [probe for exercise in exercises for probe, _ in probes_of(probes, exercise)]
+
+    assert len(found) == sum(hasattr(value, "probes") for value in vars(probes).values())

@@ -1,0 +1,735 @@
+"""Unit 6: plausible wrong answers whose idea is none of the known misconceptions'."""
+
+import math
+import string
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+# -- build_vocabulary ---
+
+
+def build_vocabulary__characters_that_come_once(text):
+    return sorted(c for c in set(text) if text.count(c) == 1)
+
+
+def build_vocabulary__most_frequent_first(text):
+    return sorted(set(text), key=lambda c: (-text.count(c), c))
+
+
+def build_vocabulary__end_token_added(text):
+    return [*sorted(set(text)), "<end>"]
+
+
+def build_vocabulary__unicode_numbers(text):
+    return sorted({ord(c) for c in text})
+
+
+def build_vocabulary__first_character_skipped(text):
+    return sorted(set(text[1:]))
+
+
+def build_vocabulary__ends_stripped_and_unsorted(text):
+    return list(dict.fromkeys(text.strip()))
+
+
+def build_vocabulary__pairs_of_characters(text):
+    return sorted(set(zip(text, text[1:])))
+
+
+def build_vocabulary__punctuation_removed(text):
+    return sorted(set(text) - set(string.punctuation))
+
+
+def build_vocabulary__counts(text):
+    return {c: text.count(c) for c in sorted(set(text))}
+
+
+# -- encode ---
+
+
+def encode__counted_from_the_end(text, vocabulary):
+    return [vocabulary.index(c) - len(vocabulary) for c in text]
+
+
+def encode__repetitions_dropped(text, vocabulary):
+    return [vocabulary.index(c) for c in dict.fromkeys(text)]
+
+
+def encode__backwards(text, vocabulary):
+    return [vocabulary.index(c) for c in reversed(text)]
+
+
+def encode__sorted_ids(text, vocabulary):
+    return sorted(vocabulary.index(c) for c in text)
+
+
+def encode__a_tuple(text, vocabulary):
+    return tuple(vocabulary.index(c) for c in text)
+
+
+def encode__end_added(text, vocabulary):
+    return [vocabulary.index(c) for c in text] + [len(vocabulary)]
+
+
+def encode__stripped_and_lowered(text, vocabulary):
+    return [vocabulary.index(c) for c in text.strip().lower()]
+
+
+def encode__runtime_error(text, vocabulary):
+    ids = []
+    for c in text:
+        if c not in vocabulary:
+            raise RuntimeError(f"unknown character {c}")
+        ids.append(vocabulary.index(c))
+    return ids
+
+
+def encode__stripped(text, vocabulary):
+    return [vocabulary.index(c) for c in text.strip()]
+
+
+def encode__arguments_exchanged(vocabulary, text):
+    return [vocabulary.index(c) for c in text]
+
+
+# -- decode ---
+
+
+def decode__a_bytes_object(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) for i in ids):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids).encode()
+
+
+def decode__backwards(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) for i in ids):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids[::-1])
+
+
+def decode__stripped(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) for i in ids):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids).strip()
+
+
+def decode__vocabulary_sorted_by_case(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) for i in ids):
+        raise ValueError("bad id")
+    vocabulary = sorted(vocabulary, key=str.lower)
+    return "".join(vocabulary[i] for i in ids)
+
+
+def decode__last_character_refused(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) - 1 for i in ids):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids)
+
+
+def decode__a_string_of_numbers(ids, vocabulary):
+    if not all(0 <= i < len(vocabulary) for i in ids):
+        raise ValueError("bad id")
+    return "".join(str(i) for i in ids)
+
+
+# -- sample_batch ---
+
+
+def sample_batch__data_shuffled(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    data = data[torch.randperm(len(data), generator=generator)]
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix], data[ix + 1]
+
+
+def sample_batch__targets_what_comes_before(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix], data[ix - 1]
+
+
+def sample_batch__rows_turned_round(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix].flip(1), data[ix + 1].flip(1)
+
+
+def sample_batch__stretches_of_t_plus_one(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size + 1)
+    return data[ix], data[ix]
+
+
+def sample_batch__starts_sorted(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator).sort().values
+    ix = starts[:, None] + torch.arange(block_size)
+    return data[ix], data[ix + 1]
+
+
+def sample_batch__only_even_starts(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    starts = 2 * torch.randint((len(data) - block_size + 1) // 2, (batch_size, 1), generator=generator)
+    ix = starts + torch.arange(block_size)
+    return data[ix], data[ix + 1]
+
+
+def sample_batch__sizes_exchanged(data, batch_size, block_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix], data[ix + 1]
+
+
+def sample_batch__one_hot_targets(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix], F.one_hot(data[ix + 1])
+
+
+def sample_batch__places_instead_of_tokens(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return ix, ix + 1
+
+
+def sample_batch__triangular_starts(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    u = torch.rand(batch_size, 1, generator=generator) ** 2
+    ix = (u * (len(data) - block_size)).long() + torch.arange(block_size)
+    return data[ix], data[ix + 1]
+
+
+# -- flatten_for_cross_entropy ---
+
+
+def flatten_for_cross_entropy__transposed_then_viewed(logits, targets):
+    B, T, V = logits.shape
+    return logits.transpose(0, 1).view(B * T, V), targets.transpose(0, 1).view(B * T)
+
+
+def flatten_for_cross_entropy__joined_in_one_tensor(logits, targets):
+    B, T, V = logits.shape
+    return torch.cat([logits.reshape(B * T, V), targets.reshape(B * T)])
+
+
+def flatten_for_cross_entropy__softmax_on_the_way(logits, targets):
+    return torch.softmax(logits.flatten(0, 1), dim=-1), targets.flatten()
+
+
+def flatten_for_cross_entropy__one_hot_targets(logits, targets):
+    return logits.flatten(0, 1), F.one_hot(targets.flatten(), logits.shape[-1])
+
+
+def flatten_for_cross_entropy__argmax_of_the_logits(logits, targets):
+    return logits.flatten(0, 1).argmax(-1), targets.flatten()
+
+
+def flatten_for_cross_entropy__texts_averaged(logits, targets):
+    return logits.mean(1), targets[:, -1]
+
+
+def flatten_for_cross_entropy__picked_logits(logits, targets):
+    rows = logits.flatten(0, 1)
+    return rows.gather(1, targets.flatten()[:, None]), targets.flatten()
+
+
+def flatten_for_cross_entropy__first_tokens(logits, targets):
+    return logits[:, 0], targets[:, 0]
+
+
+def flatten_for_cross_entropy__first_text(logits, targets):
+    return logits[0], targets[0]
+
+
+def flatten_for_cross_entropy__three_values(logits, targets):
+    return logits.flatten(0, 1), targets.flatten(), logits.shape
+
+
+# -- cross_entropy ---
+
+
+def cross_entropy__squared_error(logits, targets):
+    one_hot = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
+    return ((torch.softmax(logits, -1) - one_hot) ** 2).sum(-1).mean()
+
+
+def cross_entropy__hinge(logits, targets):
+    return F.multi_margin_loss(logits, targets)
+
+
+def cross_entropy__binary(logits, targets):
+    one_hot = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
+    return F.binary_cross_entropy_with_logits(logits, one_hot)
+
+
+def cross_entropy__median(logits, targets):
+    return F.cross_entropy(logits, targets, reduction="none").median()
+
+
+def cross_entropy__perplexity(logits, targets):
+    return F.cross_entropy(logits, targets).exp()
+
+
+def cross_entropy__first_row(logits, targets):
+    return F.cross_entropy(logits[:1], targets[:1])
+
+
+def cross_entropy__smoothed(logits, targets):
+    return F.cross_entropy(logits, targets, label_smoothing=0.1)
+
+
+def cross_entropy__smallest_logit_subtracted(logits, targets):
+    z = logits - logits.amin(-1, keepdim=True)
+    return (z.exp().sum(-1).log() - z.gather(1, targets[:, None])[:, 0]).mean()
+
+
+def cross_entropy__maximum_added(logits, targets):
+    m = logits.amax(-1, keepdim=True)
+    z = logits - m
+    return (z.exp().sum(-1).log() + m[:, 0] - z.gather(1, targets[:, None])[:, 0]).mean()
+
+
+def cross_entropy__logits_normalized(logits, targets):
+    z = (logits - logits.mean(-1, keepdim=True)) / logits.std(-1, keepdim=True)
+    return F.cross_entropy(z, targets)
+
+
+def cross_entropy__clamped_logits(logits, targets):
+    return F.cross_entropy(logits.clamp(-50, 50), targets)
+
+
+def cross_entropy__nothing_returned(logits, targets):
+    F.cross_entropy(logits, targets)
+
+
+# -- running_mean_loop ---
+
+
+def running_mean_loop__maximum(x):
+    return x.cummax(dim=1).values
+
+
+def running_mean_loop__of_the_means(x):
+    out = x.clone()
+    for t in range(1, x.shape[1]):
+        out[:, t] = out[:, : t + 1].clone().mean(1)
+    return out
+
+
+def running_mean_loop__last_text_alone(x):
+    out = torch.zeros_like(x)
+    for t in range(x.shape[1]):
+        out[-1, t] = x[-1, : t + 1].mean(0)
+    return out
+
+
+def running_mean_loop__future(x):
+    return torch.stack([x[:, t:].mean(1) for t in range(x.shape[1])], dim=1)
+
+
+def running_mean_loop__dimensions_exchanged(x):
+    return torch.stack([x[:, : t + 1].mean(1) for t in range(x.shape[1])], dim=0)
+
+
+def running_mean_loop__first_token_left_zero(x):
+    out = torch.zeros_like(x)
+    for t in range(1, x.shape[1]):
+        out[:, t] = x[:, : t + 1].mean(1)
+    return out
+
+
+def running_mean_loop__over_features(x):
+    return x.cumsum(2) / torch.arange(1, x.shape[2] + 1).to(x)
+
+
+def running_mean_loop__list_of_means(x):
+    return [x[:, : t + 1].mean(1) for t in range(x.shape[1])]
+
+
+def running_mean_loop__joined_end_to_end(x):
+    return torch.cat([x[b, : t + 1].mean(0) for b in range(x.shape[0]) for t in range(x.shape[1])])
+
+
+def running_mean_loop__indices_left_over(x):
+    out = []
+    for text in x:
+        for t in range(len(text)):
+            mean = text[: t + 1].mean(0)
+        out.append(mean)
+    return torch.stack(out)
+
+
+def running_mean_loop__divided_by_t_plus_two(x):
+    return torch.stack([x[:, : t + 1].sum(1) / (t + 2) for t in range(x.shape[1])], dim=1)
+
+
+# -- running_mean_matmul ---
+
+
+def running_mean_matmul__whole_numbers(x):
+    T = x.shape[1]
+    seen = torch.tril(torch.ones(T, T, dtype=torch.long))
+    return seen @ x / seen.sum(1, keepdim=True)
+
+
+def running_mean_matmul__elementwise(x):
+    T = x.shape[1]
+    wei = torch.tril(torch.ones(T, T, dtype=x.dtype))
+    wei = wei / wei.sum(1, keepdim=True)
+    return wei * x
+
+
+def running_mean_matmul__normalized_by_length(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    return F.normalize(wei, dim=1) @ x
+
+
+def running_mean_matmul__transposed_weights(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    wei = wei / wei.sum(1, keepdim=True)
+    return wei.T @ x
+
+
+def running_mean_matmul__diagonal_alone(x):
+    wei = torch.eye(x.shape[1], dtype=x.dtype)
+    return wei @ x
+
+
+def running_mean_matmul__counted_from_zero(x):
+    T = x.shape[1]
+    wei = torch.ones(T, T, dtype=x.dtype).tril() / torch.arange(T, dtype=x.dtype)[:, None]
+    return wei @ x
+
+
+def running_mean_matmul__weights_returned(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    return wei / wei.sum(1, keepdim=True)
+
+
+def running_mean_matmul__softmax_of_the_triangle(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_matmul__random_weights(x):
+    wei = torch.rand(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    return wei / wei.sum(1, keepdim=True) @ x
+
+
+def running_mean_matmul__mean_of_two_averages(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    wei = wei / wei.sum(1, keepdim=True)
+    return wei @ (wei @ x)
+
+
+# -- running_mean_softmax ---
+
+
+def running_mean_softmax__minus_one_for_the_future(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype)
+    wei = wei.masked_fill(torch.tril(torch.ones(T, T)) == 0, -1)
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__mask_of_floats(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype)
+    wei = wei.masked_fill(1 - torch.tril(torch.ones(T, T)), float("-inf"))
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__minus_a_mask_of_bools(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype)
+    wei = wei.masked_fill(1 - torch.ones(T, T, dtype=torch.bool).tril(), float("-inf"))
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__scores_of_whole_numbers(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=torch.long)
+    wei = wei.masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__random_scores(x):
+    T = x.shape[1]
+    wei = torch.rand(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__distance_as_score(x):
+    T = x.shape[1]
+    place = torch.arange(T, dtype=x.dtype)
+    wei = place[None, :] - place[:, None]
+    return torch.softmax(wei.masked_fill(wei > 0, float("-inf")), -1) @ x
+
+
+def running_mean_softmax__scaled_means(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+    return torch.softmax(wei, -1) / math.sqrt(x.shape[-1]) @ x
+
+
+def running_mean_softmax__plus_infinity(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("inf"))
+    return torch.softmax(wei, -1) @ x
+
+
+def running_mean_softmax__softmax_of_x(x):
+    T = x.shape[1]
+    wei = torch.ones(T, T, dtype=x.dtype).tril()
+    return wei / wei.sum(1, keepdim=True) @ torch.softmax(x, -1)
+
+
+def running_mean_softmax__weights_returned(x):
+    T = x.shape[1]
+    wei = torch.zeros(T, T, dtype=x.dtype).masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
+    return torch.softmax(wei, -1)
+
+
+# -- Head ---
+
+
+class RightHead(nn.Module):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__()
+        self.key = nn.Linear(n_embd, head_size, bias=False)
+        self.query = nn.Linear(n_embd, head_size, bias=False)
+        self.value = nn.Linear(n_embd, head_size, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+        self.dropout = nn.Dropout(dropout)
+
+    def weights(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return F.softmax(wei, dim=-1)
+
+    def forward(self, x):
+        return self.dropout(self.weights(x)) @ self.value(x)
+
+
+class Head__residual_added(RightHead):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+class Head__viewed_as_n_embd(RightHead):
+    def forward(self, x):
+        B, T, C = x.shape
+        return super().forward(x).view(B, T, C)
+
+
+class Head__mask_minus_bools(RightHead):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = q @ k.mT * k.shape[-1] ** -0.5
+        wei = wei.masked_fill(1 - self.tril[:T, :T].bool(), float("-inf"))
+        return self.dropout(F.softmax(wei, dim=-1)) @ self.value(x)
+
+
+class Head__relu_of_the_outputs(RightHead):
+    def forward(self, x):
+        return torch.relu(super().forward(x))
+
+
+class Head__cosine_scores(RightHead):
+    def weights(self, x):
+        T = x.shape[1]
+        k, q = F.normalize(self.key(x), dim=-1), F.normalize(self.query(x), dim=-1)
+        wei = (q @ k.mT).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return F.softmax(wei, dim=-1)
+
+
+class Head__values_are_queries(RightHead):
+    def forward(self, x):
+        return self.dropout(self.weights(x)) @ self.query(x)
+
+
+class Head__query_layer_unused(RightHead):
+    def weights(self, x):
+        T = x.shape[1]
+        k = self.key(x)
+        wei = k @ k.mT * k.shape[-1] ** -0.5
+        return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1)
+
+
+class Head__weights_turned(RightHead):
+    def forward(self, x):
+        return self.dropout(self.weights(x)).mT @ self.value(x)
+
+
+class Head__tanh_of_the_scores(RightHead):
+    def weights(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = torch.tanh(q @ k.mT * k.shape[-1] ** -0.5)
+        return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1)
+
+
+class Head__largest_alone(RightHead):
+    def weights(self, x):
+        weights = super().weights(x)
+        return F.one_hot(weights.argmax(-1), x.shape[1]).to(x.dtype)
+
+
+class Head__causal_and_scaled_twice(RightHead):
+    def weights(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = (q @ k.mT / k.shape[-1] ** 0.5).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return F.softmax(wei, dim=-1).softmax(-1)
+
+
+class Head__bias_in_keys_and_values(RightHead):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__(n_embd, head_size, block_size, dropout)
+        self.key = nn.Linear(n_embd, head_size)
+        self.value = nn.Linear(n_embd, head_size)
+
+
+class Head__longer_texts_cut(RightHead):
+    def forward(self, x):
+        return super().forward(x[:, :4])
+
+
+class Head__mean_of_the_tokens(RightHead):
+    def forward(self, x):
+        return super().forward(x).mean(1)
+
+
+class Head__layer_names_forgotten(nn.Module):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__()
+        self.qkv = nn.Linear(n_embd, 3 * head_size, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+# -- BigramLanguageModel ---
+
+
+class RightModel(nn.Module):
+    def __init__(self, vocab_size):
+        super().__init__()
+        self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
+
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.mT, targets)
+
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+        return idx
+
+
+class BigramLanguageModel__targets_shifted_back(RightModel):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits[:, 1:].mT, targets[:, :-1])
+
+
+class BigramLanguageModel__loss_against_idx(RightModel):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.mT, idx)
+
+
+class BigramLanguageModel__three_likeliest_alone(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            top, places = self.token_embedding_table(idx[:, -1]).topk(2)
+            new = torch.multinomial(F.softmax(top, -1), 1, generator=generator)
+            idx = torch.cat([idx, places.gather(1, new)], dim=1)
+        return idx
+
+
+class BigramLanguageModel__least_likely(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(-self.token_embedding_table(idx[:, -1]), dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+        return idx
+
+
+class BigramLanguageModel__stops_at_a_zero(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            new = torch.multinomial(probs, 1, generator=generator)
+            if (new == 0).any():
+                break
+            idx = torch.cat([idx, new], dim=1)
+        return idx
+
+
+class BigramLanguageModel__logits_squared(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = self.token_embedding_table(idx[:, -1]) ** 2
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+        return idx
+
+
+class BigramLanguageModel__new_tokens_in_rows(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=0)
+        return idx
+
+
+class BigramLanguageModel__perplexity(RightModel):
+    def forward(self, idx, targets=None):
+        logits, loss = super().forward(idx, targets)
+        return logits, None if loss is None else loss.exp()
+
+
+class BigramLanguageModel__no_super_init(nn.Module):
+    def __init__(self, vocab_size):
+        self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
+
+
+class BigramLanguageModel__generate_forgets_the_batch(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        idx = idx.flatten()
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[-1:]), dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)[0]])
+        return idx
+
+
+class BigramLanguageModel__probability_of_the_sigmoid(RightModel):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = torch.sigmoid(self.token_embedding_table(idx[:, -1]))
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
+        return idx

@@ -1,0 +1,161 @@
+"""Unit 5: wrong answers whose idea is none of the misconceptions'. No name is true of them."""
+
+import math
+
+import torch
+import torch.nn as nn
+
+# -- linear_as_matmul --------------------------------------------------------------------------------------------
+
+
+def linear_as_matmul__bias_as_a_factor(x, weight, bias):
+    return x @ weight * bias
+
+
+def linear_as_matmul__bias_added_twice(x, weight, bias):
+    return torch.addmm(bias, x, weight) + bias
+
+
+def linear_as_matmul__rows_added_up(x, weight, bias):
+    return x.sum(dim=0) @ weight + bias
+
+
+def linear_as_matmul__a_layer_with_weights_of_its_own(x, weight, bias):
+    layer = nn.Linear(*weight.shape)
+    return layer(x.float())
+
+
+def linear_as_matmul__mean_over_the_features(x, weight, bias):
+    return x @ weight / x.shape[1] + bias
+
+
+def linear_as_matmul__sigmoid_at_the_end(x, weight, bias):
+    return torch.sigmoid(x @ weight + bias)
+
+
+def linear_as_matmul__bias_for_the_last_row(x, weight, bias):
+    y = x @ weight
+    y[-1] = y[-1] + bias
+    return y
+
+
+def linear_as_matmul__product_place_by_place(x, weight, bias):
+    return x * weight + bias
+
+
+def linear_as_matmul__weight_through_the_rows_of_x(x, weight, bias):
+    return torch.einsum("mn,kn->mk", x, weight.T) - bias * 2
+
+
+# -- sinusoidal_encoding -----------------------------------------------------------------------------------------
+
+
+def table(positions, exponents, base=10000.0):
+    """Sines and cosines in turn, (T, d)."""
+    angles = torch.as_tensor(positions).double()[:, None] / base ** torch.as_tensor(exponents).double()
+    return torch.stack([angles.sin(), angles.cos()], dim=2).reshape(len(angles), -1).float()
+
+
+def exponents(d_model):
+    if d_model % 2:
+        raise ValueError("d_model must be even")
+    return torch.arange(0, d_model, 2) / d_model
+
+
+def sinusoidal_encoding__slowest_hand_first(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model).flip(0))
+
+
+def sinusoidal_encoding__last_position_first(num_positions, d_model):
+    return table(range(num_positions - 1, -1, -1), exponents(d_model))
+
+
+def sinusoidal_encoding__a_zero_too_many(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model), base=100000.0)
+
+
+def sinusoidal_encoding__hands_of_half_the_length(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model)) / 2
+
+
+def sinusoidal_encoding__hands_turn_backwards(num_positions, d_model):
+    return table([-pos for pos in range(num_positions)], exponents(d_model))
+
+
+def sinusoidal_encoding__single_position_refused(num_positions, d_model):
+    if num_positions < 2:
+        raise ValueError("too few positions")
+    return table(range(num_positions), exponents(d_model))
+
+
+def sinusoidal_encoding__root_of_the_position(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("d_model must be even")
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(0, d_model, 2):
+            pe[pos, i] = math.sin(math.sqrt(pos) / 10000 ** (i / d_model))
+            pe[pos, i + 1] = math.cos(math.sqrt(pos) / 10000 ** (i / d_model))
+    return pe
+
+
+def sinusoidal_encoding__odd_width_refused_with_a_runtime_error(num_positions, d_model):
+    if d_model % 2:
+        raise RuntimeError("d_model must be even")
+    return table(range(num_positions), exponents(d_model))
+
+
+def sinusoidal_encoding__odd_width_gives_none(num_positions, d_model):
+    if d_model % 2:
+        print("d_model must be even")
+        return None
+    return table(range(num_positions), exponents(d_model))
+
+
+def sinusoidal_encoding__one_column_more_for_an_odd_width(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model + d_model % 2))
+
+
+# -- add_positions -----------------------------------------------------------------------------------------------
+
+
+def encoding_like(x):
+    return table(range(x.shape[1]), exponents(x.shape[2])).to(x.dtype)
+
+
+def add_positions__subtracted(x):
+    return x - encoding_like(x)
+
+
+def add_positions__mean_of_both(x):
+    return (x + encoding_like(x)) / 2
+
+
+def add_positions__last_position_first(x):
+    return x + encoding_like(x).flip(0)
+
+
+def add_positions__added_twice(x):
+    return x + 2 * encoding_like(x)
+
+
+def add_positions__every_other_token(x):
+    positions = encoding_like(x)
+    positions[1::2] = 0
+    return x + positions
+
+
+def add_positions__layer_norm_at_the_end(x):
+    return nn.functional.layer_norm(x + encoding_like(x), x.shape[-1:])
+
+
+def add_positions__odd_width_left_as_it_is(x):
+    if x.shape[-1] % 2:
+        return x
+    return x + encoding_like(x)
+
+
+def add_positions__single_sequence_refused(x):
+    if len(x) < 2:
+        raise ValueError("not a batch")
+    return x + encoding_like(x)

@@ -1,0 +1,314 @@
+"""Unit 2: wrong answers whose idea is none of the misconceptions': each should be left without a name."""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+# -- project_qkv -------------------------------------------------------------------------------------------------
+
+
+def project_qkv__order_turned_by_one(x, w_q, w_k, w_v):
+    return x @ w_k, x @ w_v, x @ w_q
+
+
+def project_qkv__values_made_of_the_keys(inputs, W_query, W_key, W_value):
+    queries = inputs @ W_query
+    keys = inputs @ W_key
+    values = keys @ W_value
+    return queries, keys, values
+
+
+def project_qkv__softmax_of_each_projection(inputs, W_query, W_key, W_value):
+    return tuple(torch.softmax(inputs @ w, dim=-1) for w in (W_query, W_key, W_value))
+
+
+def project_qkv__one_tensor_of_all_three(x, w_q, w_k, w_v):
+    return torch.stack((x @ w_q, x @ w_k, x @ w_v))
+
+
+def project_qkv__all_three_scaled(x, w_q, w_k, w_v):
+    return tuple(x @ w / math.sqrt(w.shape[1]) for w in (w_q, w_k, w_v))
+
+
+def project_qkv__random_biases_added(x, w_q, w_k, w_v):
+    return tuple(x @ w + torch.randn(w.shape[1], dtype=x.dtype) for w in (w_q, w_k, w_v))
+
+
+def project_qkv__inputs_centred_in_place(inputs, W_query, W_key, W_value):
+    inputs -= inputs.mean(dim=0)
+    return inputs @ W_query, inputs @ W_key, inputs @ W_value
+
+
+def project_qkv__matrices_wrapped_in_layers_with_a_bias(x, w_q, w_k, w_v):
+    results = []
+    for w in (w_q, w_k, w_v):
+        layer = nn.Linear(*w.shape)
+        layer.weight.data = w.T
+        results.append(layer(x))
+    return tuple(results)
+
+
+# -- scaled_dot_product_attention --------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention__distances(queries, keys, values):
+    weights = torch.softmax(-torch.cdist(queries, keys) / math.sqrt(keys.shape[-1]), dim=-1)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__cosines(queries, keys, values):
+    scores = F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).transpose(-2, -1)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__sigmoid(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    weights = torch.sigmoid(scores)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__exponentials_without_a_sum(queries, keys, values):
+    weights = torch.exp(queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1]))
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__softmax_without_dim(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    dim = 0 if scores.dim() == 3 else 1  # what F.softmax(scores) takes, and warns of
+    weights = F.softmax(scores, dim=dim)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__unscaled_over_queries(queries, keys, values):
+    weights = torch.softmax(queries @ keys.transpose(-2, -1), dim=-2)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__past_hidden(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    weights = torch.softmax(scores.masked_fill(torch.ones_like(scores).tril(-1).bool(), -torch.inf), dim=-1)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__contexts_alone_unscaled(queries, keys, values):
+    return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1) @ values
+
+
+def scaled_dot_product_attention__one_batch_element_only(queries, keys, values):
+    while queries.dim() > 2:
+        queries, keys, values = queries[0], keys[0], values[0]
+    weights = torch.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]), dim=-1)
+    return weights @ values, weights
+
+
+def scaled_dot_product_attention__softmax_on_the_values_too(queries, keys, values):
+    weights = torch.softmax(queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1]), dim=-1)
+    return torch.softmax(weights @ values, dim=-1), weights
+
+
+# -- SelfAttention_v1 --------------------------------------------------------------------------------------------
+
+
+class SelfAttention_v1__super_forgotten(nn.Module):
+    def __init__(self, d_in, d_out):
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class _Matrices(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+
+class SelfAttention_v1__contexts_averaged(_Matrices):
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return (torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v).mean(dim=0)
+
+
+class SelfAttention_v1__relu_of_the_projections(_Matrices):
+    def forward(self, x):
+        q, k, v = (x @ self.W_query).relu(), (x @ self.W_key).relu(), (x @ self.W_value).relu()
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class SelfAttention_v1__values_summed_up(_Matrices):
+    def forward(self, x):
+        return (x @ self.W_value).sum(dim=0, keepdim=True).expand(len(x), -1)
+
+
+class SelfAttention_v1__queries_compared_with_values(_Matrices):
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return torch.softmax(q @ v.T / v.shape[-1] ** 0.5, dim=-1) @ k
+
+
+class SelfAttention_v1__inputs_normalised(_Matrices):
+    def forward(self, x):
+        x = F.layer_norm(x, x.shape[-1:])
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class SelfAttention_v1__unscaled_and_squeezed(_Matrices):
+    def forward(self, x):
+        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        return (torch.softmax(q @ k.T, dim=-1) @ v).squeeze()
+
+
+# -- SelfAttention_v2 --------------------------------------------------------------------------------------------
+
+
+class SelfAttention_v2__bias_without_a_default(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class _Layers(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+
+class SelfAttention_v2__bias_in_W_value_only(_Layers):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class SelfAttention_v2__biases_added_twice(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        if self.W_query.bias is not None:
+            q, k, v = q + self.W_query.bias, k + self.W_key.bias, v + self.W_value.bias
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class SelfAttention_v2__dropout_on_the_weights(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return F.dropout(torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1), 0.5) @ v
+
+
+class SelfAttention_v2__layers_chained(_Layers):
+    def forward(self, x):
+        q = self.W_query(x)
+        k = self.W_key(q)
+        v = self.W_value(k)
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+class SelfAttention_v2__values_asked(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(v @ k.T / k.shape[-1] ** 0.5, dim=-1) @ q
+
+
+class SelfAttention_v2__over_queries_and_unscaled(_Layers):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        return torch.softmax(q @ k.T, dim=0) @ v
+
+
+# -- transfer_weights --------------------------------------------------------------------------------------------
+
+
+def _check(v2):
+    for layer in (v2.W_query, v2.W_key, v2.W_value):
+        if layer.bias is not None and layer.bias.any():
+            raise ValueError("there is a bias")
+
+
+def transfer_weights__query_and_key_exchanged(v2, v1):
+    _check(v2)
+    v1.W_query = nn.Parameter(v2.W_key.weight.detach().T)
+    v1.W_key = nn.Parameter(v2.W_query.weight.detach().T)
+    v1.W_value = nn.Parameter(v2.W_value.weight.detach().T)
+
+
+def transfer_weights__only_the_values_transposed(v2, v1):
+    _check(v2)
+    v1.W_query = nn.Parameter(v2.W_query.weight.detach())
+    v1.W_key = nn.Parameter(v2.W_key.weight.detach())
+    v1.W_value = nn.Parameter(v2.W_value.weight.detach().T)
+
+
+def transfer_weights__bias_of_none_looked_at(v2, v1):
+    for name, layer in v2.named_children():
+        if layer.bias.any():
+            raise ValueError("there is a bias")
+        setattr(v1, name, nn.Parameter(layer.weight.detach().T))
+
+
+def transfer_weights__truth_of_a_bias(v2, v1):
+    for name, layer in v2.named_children():
+        if layer.bias is not None and layer.bias:
+            raise ValueError("there is a bias")
+        setattr(v1, name, nn.Parameter(layer.weight.detach().T))
+
+
+def transfer_weights__weight_of_a_matrix(v2, v1):
+    _check(v2)
+    v1.W_query.weight.data = v2.W_query.weight.data.T
+    v1.W_key.weight.data = v2.W_key.weight.data.T
+    v1.W_value.weight.data = v2.W_value.weight.data.T
+
+
+def transfer_weights__weights_added(v2, v1):
+    _check(v2)
+    with torch.no_grad():
+        for name, layer in v2.named_children():
+            v1.get_parameter(name).add_(layer.weight.T)
+
+
+# -- dot_product_variance ----------------------------------------------------------------------------------------
+
+
+def dot_product_variance__multiplied_by_the_root(d_k, samples, generator=None):
+    products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
+    return products.var().item(), (products * math.sqrt(d_k)).var().item()
+
+
+def dot_product_variance__one_query_for_all_keys(d_k, samples, generator=None):
+    query = torch.randn(d_k, generator=generator)
+    products = torch.randn(samples, d_k, generator=generator) @ query
+    return products.var().item(), (products / math.sqrt(d_k)).var().item()
+
+
+def dot_product_variance__means_of_the_dot_products(d_k, samples, generator=None):
+    products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
+    return products.mean().item(), (products / math.sqrt(d_k)).mean().item()
+
+
+def dot_product_variance__absolute_values(d_k, samples, generator=None):
+    products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1).abs()
+    return products.var().item(), (products / math.sqrt(d_k)).var().item()
+
+
+def dot_product_variance__of_the_softmax(d_k, samples, generator=None):
+    products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
+    return torch.softmax(products, 0).var().item(), torch.softmax(products / math.sqrt(d_k), 0).var().item()
