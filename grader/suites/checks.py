@@ -103,7 +103,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
     """A tensor of that dtype."""
     tensor = expect_tensor(value)
-    _note(str(tensor.dtype))
+    _note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
         raise Wrong(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
 
@@ -111,7 +111,8 @@ def expect_dtype(value: Any, dtype: torch.dtype) -> None:
 def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     """The parts of a result that should be a tuple (or a list) of that many values."""
     if not isinstance(result, tuple | list) or len(result) != count:
-        _note(f"not {count} values but {_kind(result)}")
+        is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
+        _note(f"not {count} values but {'a number' if is_number else _kind(result)}")
         raise Wrong(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
     return tuple(result)
 
@@ -203,7 +204,7 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
     for name, gradient in expected.items():
         value = found.get(name)
         if value is None:
-            _note(f"no gradient for {name}")
+            _note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
             what = f"argument {int(name) + 1}" if name.isdigit() else name
             raise Wrong(f"No gradient reaches {what}.")
         expect_close(value, gradient, "The gradients")
@@ -229,6 +230,13 @@ def _kind(value: Any) -> str:
         case int() | float() | str() | dict():
             return f"{'an' if isinstance(value, int) else 'a'} {type(value).__name__}"
     return "an object"
+
+
+def _family(found: torch.dtype, expected: torch.dtype) -> str:
+    """What a dtype tells of the idea behind it: how many bits it has counts only where floats were asked for."""
+    if not found.is_floating_point:
+        return "bools" if found == torch.bool else "whole numbers"
+    return str(found) if expected.is_floating_point else "floats"
 
 
 def _dtype_name(dtype: torch.dtype) -> str:

@@ -20,6 +20,11 @@ from grader.suites.checks import REMARKS, SEEN, Sighting, Wrong, begin_test
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 NOT_WRITTEN = "It is not written yet."
+# What torch says of a module that has no forward; it is written, and wrong.
+NO_FORWARD = "is missing the required"
+REFUSALS = {"ValueError", "AssertionError"}
+# A TypeError may mean so many things that its type alone says little.
+TYPE_ERRORS = re.compile(r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|argument")
 # What Python says of a name, an attribute or a module that is not there.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
@@ -184,16 +189,27 @@ def judge(error: BaseException | None) -> Outcome:
         case Wrong():
             return Outcome(False, "wrong", error.reason, sightings=seen)
         case door.Raised():
-            reason = NOT_WRITTEN if error.types[0] == "NotImplementedError" else error.reason
-            kind = "not written" if reason is NOT_WRITTEN else "raised"
-            seen = (*seen, Sighting(f"raised {error.types[0]}"))
+            if error.types[0] == "NotImplementedError" and NO_FORWARD not in error.detail:
+                kind, reason = "not written", NOT_WRITTEN
+            else:
+                kind, reason = "raised", error.reason
+            seen = (*seen, Sighting(_told(error)))
             return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
         case door.Failure():
             kinds = {door.NotDefined: "not defined", door.TimedOut: "timed out", door.Ended: "ended"}
-            seen = (*seen, Sighting(error.reason))
+            # What is in brackets is the student's own, such as a shape.
+            seen = (*seen, Sighting(re.sub(r"\(.*?\)", "(…)", error.reason)))
             return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, sightings=seen)
     # A value that no check foresaw: only a suite proved on the solution may say so of an answer.
     return Outcome(False, "wrong", "The result is not of the kind that was asked for.", sightings=seen)
+
+
+def _told(error: door.Raised) -> str:
+    """What an error tells of the idea behind it: of what type it is, and of a TypeError, about what."""
+    if REFUSALS & set(error.types):
+        return "raised a refusal"
+    about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None
+    return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"
 
 
 def criterion_of(function: Callable[..., None], unit: str, version: str) -> Criterion:

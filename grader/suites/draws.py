@@ -11,6 +11,7 @@ Nothing that depends on the draws is noted, for they are each answer's own.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Protocol
 
 import torch
@@ -32,6 +33,21 @@ def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
     """About that share of the marks, each true or false (or one or zero), are true."""
     count = marks.numel()
     expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
+
+
+def expect_own_draws(kept: torch.Tensor, pairs: Mapping[str, torch.Tensor]) -> None:
+    """Not nearly all pairs of entries are kept or dropped together. pairs: by reason, true where both came out alike.
+
+    To be asked before a count, which is a matter of luck where many entries hang on one draw. Of n independent pairs
+    that are alike with a probability of 0.7 at most, nine in ten are with a chance of exp(-0.08 n): of 200, 2e-7. And
+    of n entries, each kept with a probability of 0.2 to 0.8, all but a twentieth are kept, or dropped, with a chance of
+    2 exp(-0.045 n): of 1,000, 6e-20.
+    """
+    count, some = kept.sum().item(), 0.05 * kept.numel()
+    # Nearly all pairs are then alike whatever they hang on.
+    expect_true(some <= count <= kept.numel() - some, "Nearly all are kept, or nearly none.")
+    for reason, alike in pairs.items():
+        expect_true(alike.sum().item() <= 0.9 * alike.numel(), reason)
 
 
 def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> None:

@@ -46,13 +46,32 @@ class Attention(nn.Module):
                 return weights * self.dropout(torch.ones_like(weights[:1]))
             case "unscaled":
                 return self.dropout(weights) * (1 - self.dropout.p) if self.training else weights
+            case "rows made whole":
+                return nn.functional.normalize(self.dropout(weights), p=1, dim=-1)
+            case "rows divided by nothing":
+                left = self.dropout(weights)
+                return left / left.sum(dim=-1, keepdim=True)
+            case "minus infinity":
+                is_dropped = self.dropout(torch.ones_like(weights)) == 0
+                return weights.masked_fill(is_dropped, -torch.inf) if self.training else weights
+            case "share kept":
+                kept = self.dropout(torch.ones_like(weights)) != 0
+                return weights * kept / kept.double().mean()
         return weights
 
     def forward(self, inputs: Tensor) -> Tensor:
+        inputs = self.dropout(inputs) if self.place == "inputs" else inputs
         queries, keys, values = (inputs @ matrix for matrix in (self.W_query, self.W_key, self.W_value))
+        if self.place == "projections":
+            queries, keys, values = self.dropout(queries), self.dropout(keys), self.dropout(values)
         scores = queries @ keys.mT / keys.shape[-1] ** 0.5
         future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
-        outputs = self.drop(softmax(scores.masked_fill(future, -torch.inf))) @ values
+        masked = scores.masked_fill(future, -torch.inf)
+        if self.place == "masked scores":
+            return softmax(self.dropout(masked)) @ values
+        if self.place == "values":
+            values = self.dropout(values)
+        outputs = self.drop(softmax(masked)) @ values
         return self.dropout(outputs) if self.place == "outputs" else outputs
 
 
@@ -159,7 +178,12 @@ def test_a_call_that_drops_what_another_did_is_told() -> None:
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("outputs", "A weight is not the same for all features of a value."),
+        ("outputs", r"A weight is not the same for all features of a value\.$"),
+        ("values", r"A weight is not the same for all features of a value\.$"),
+        ("projections", "A weight is not the same for all features of a value, and what is kept was multiplied"),
+        ("inputs", "Weights that are kept were multiplied by different numbers"),
+        ("rows made whole", "Weights that are kept were multiplied by different numbers"),
+        ("share kept", "Weights that are kept were multiplied by other numbers in other calls"),
         ("unscaled", "What weights that are kept were multiplied by are not the expected ones"),
     ],
 )
@@ -167,6 +191,19 @@ def test_what_is_dropped_is_a_weight_and_the_others_grow(place: str, reason: str
     weights, outputs = in_training(place)
     with pytest.raises(Wrong, match=reason):
         expect_dropping_after_softmax(weights, outputs, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("minus infinity", "Even the last token's outputs in training are not finite numbers."),
+        ("masked scores", "Most tokens' outputs in training are not finite numbers."),
+        ("rows divided by nothing", "The outputs in training are not all finite numbers."),
+    ],
+)
+def test_where_outputs_are_not_finite_tells_what_was_done(place: str, reason: str) -> None:
+    with pytest.raises(Wrong, match=reason):
+        in_training(place)
 
 
 def test_a_module_that_drops_nothing_is_told() -> None:

@@ -15,6 +15,7 @@ from grader.suites.draws import (
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
+    expect_own_draws,
 )
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
@@ -105,6 +106,27 @@ def test_marks_are_counted_whether_they_are_bool_or_numbers() -> None:
     for dtype in (torch.bool, torch.float32, torch.float64):
         assert reason(expect_count, marks.to(dtype), 0.75, "off") is None
         assert reason(expect_count, marks.to(dtype), 0.25, "off") == "off"
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        (lambda: torch.rand(1000) < 0.8, None),
+        (lambda: (torch.rand(500) < 0.8).repeat_interleave(2), "together"),
+        (lambda: torch.rand(1000) < 0.99, "Nearly all are kept, or nearly none."),
+        (lambda: torch.rand(1000) < 0.01, "Nearly all are kept, or nearly none."),
+    ],
+)
+def test_entries_that_hang_on_one_draw_are_told_from_those_that_are_hardly_ever_dropped(
+    kept: Callable[[], torch.Tensor], expected: str | None
+) -> None:
+    torch.manual_seed(1)
+    marks = kept()
+    assert reason(expect_own_draws, marks, {"together": marks[0::2] == marks[1::2]}) == expected
+
+
+def test_own_draws_of_no_entries_pass() -> None:
+    assert reason(expect_own_draws, torch.zeros(0), {"together": torch.zeros(0)}) is None
 
 
 def test_nothing_is_noted_that_depends_on_the_draws() -> None:

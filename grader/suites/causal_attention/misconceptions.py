@@ -246,12 +246,22 @@ def rest_shared_out_equally(weights: Tensor) -> Tensor:
 
 @misconception(
     "mask_then_renormalize",
+    "What the future had is summed and handed out in equal shares. Those who had more should get more of it too: "
+    "divide by the sum that is left.",
+)
+def future_shared_out_equally(weights: Tensor) -> Tensor:
+    rest = weights.triu(1).sum(-1, keepdim=True) / torch.arange(1, len(weights) + 1)[:, None]
+    return (weights + rest).tril()
+
+
+@misconception(
+    "mask_then_renormalize",
     "The past counts the same for all: each weight became one over the number of tokens seen. Keep the weights, and "
     "divide them by their sum.",
 )
 def past_averaged(weights: Tensor) -> Tensor:
-    seen = (~future(len(weights))).to(weights.dtype) + 0 * weights
-    return seen.tril() / seen.tril().sum(-1, keepdim=True)
+    seen = (~future(len(weights))).to(weights.dtype)
+    return seen / seen.sum(-1, keepdim=True)
 
 
 @misconception(
@@ -260,6 +270,16 @@ def past_averaged(weights: Tensor) -> Tensor:
     "gives a new one.",
 )
 def weights_masked_in_place(weights: Tensor) -> Tensor:
+    weights.masked_fill_(future(weights.shape[-1]), 0)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+@misconception(
+    "mask_then_renormalize",
+    "The caller's weights were changed, through `.data` or under `torch.no_grad()`, so that not even the gradients "
+    "know. `masked_fill` without an underscore gives a new tensor.",
+)
+def weights_masked_behind_the_gradients(weights: Tensor) -> Tensor:
     with torch.no_grad():
         weights.masked_fill_(future(weights.shape[-1]), 0)
     return weights / weights.sum(-1, keepdim=True)
@@ -302,10 +322,10 @@ def lonely_weight_squeezed(weights: Tensor) -> Tensor:
 
 @misconception(
     "mask_then_renormalize",
-    "A float32 tensor of your own is multiplied with the weights as a matrix, which float64 weights refuse. Make it "
-    "like the weights: `torch.ones_like`, or `dtype=weights.dtype`.",
+    "A float32 tensor of your own meets the weights in a matrix product or takes in a copy of them, which float64 "
+    "weights refuse. Make it like the weights: `torch.ones_like`, or `dtype=weights.dtype`.",
 )
-def sums_by_a_float32_product(weights: Tensor) -> Tensor:
+def weights_meet_float32(weights: Tensor) -> Tensor:
     return past_of(weights) / (past_of(weights) @ torch.ones(len(weights), 1))  # (T, T) @ (T, 1) -> (T, 1)
 
 
@@ -488,6 +508,15 @@ def softmax_forgotten(scores: Tensor, d_k: int) -> Tensor:
 
 @misconception(
     "mask_then_softmax",
+    "Minus infinity was added to the future's scores, and there it ends: these are no weights yet. Softmax is what "
+    "makes shares of them: positive, zero for the future, and with the sum one in each row.",
+)
+def softmax_forgotten_after_adding(scores: Tensor, d_k: int) -> Tensor:
+    return (scores + torch.full_like(scores, -torch.inf).triu(1)) / d_k**0.5
+
+
+@misconception(
+    "mask_then_softmax",
     "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
     "instead: `masked_fill`, or `torch.where`.",
 )
@@ -517,9 +546,8 @@ def a_thousand_subtracted(scores: Tensor, d_k: int) -> Tensor:
     "The whole weight goes to the best score, and the others get nothing. Softmax is softer than a maximum: every "
     "token that may be seen has its share, and so the scores can learn.",
 )
-def best_score_takes_all(scores: Tensor, d_k: int) -> Tensor:
-    best = nn.functional.one_hot(masked(scores).argmax(-1), len(scores)).to(scores.dtype)
-    return best + 0 * causal_softmax(scores, d_k)
+def best_score_takes_all(scores: Tensor, d_k: int) -> Tensor:  # noqa: ARG001
+    return nn.functional.one_hot(masked(scores).argmax(-1), len(scores)).to(scores.dtype)
 
 
 @misconception(
@@ -528,6 +556,16 @@ def best_score_takes_all(scores: Tensor, d_k: int) -> Tensor:
     "gives a new one.",
 )
 def scores_masked_in_place(scores: Tensor, d_k: int) -> Tensor:
+    scores.masked_fill_(future(len(scores)), -torch.inf)
+    return torch.softmax(scores / d_k**0.5, dim=-1)
+
+
+@misconception(
+    "mask_then_softmax",
+    "The caller's scores were changed, through `.data` or under `torch.no_grad()`, so that torch itself does not see "
+    "it. `masked_fill` without an underscore gives a new tensor.",
+)
+def scores_masked_behind_the_gradients(scores: Tensor, d_k: int) -> Tensor:
     with torch.no_grad():
         scores.masked_fill_(future(len(scores)), -torch.inf)
     return torch.softmax(scores / d_k**0.5, dim=-1)
@@ -561,10 +599,10 @@ def lonely_score_squeezed(scores: Tensor, d_k: int) -> Tensor:
 
 @misconception(
     "mask_then_softmax",
-    "The scores are copied into a tensor of your own, which is float32 and refuses float64 scores. Make it like the "
-    "scores: `torch.full_like`, or `dtype=scores.dtype`.",
+    "A float32 tensor of your own takes in a copy of the scores or meets them in a matrix product, which float64 "
+    "scores refuse. Make it like the scores: `torch.full_like`, or `dtype=scores.dtype`.",
 )
-def scores_copied_into_float32(scores: Tensor, d_k: int) -> Tensor:
+def scores_meet_float32(scores: Tensor, d_k: int) -> Tensor:
     copy, seen = torch.full(scores.shape, -torch.inf), ~future(len(scores))
     copy[seen] = scores[seen]
     return torch.softmax(copy / d_k**0.5, dim=-1)
@@ -608,7 +646,7 @@ def share_of_p_kept(weights: Tensor, p: float, generator: Source = None) -> Tens
 )
 def p_taken_for_keeping(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
-    return weights * ~drawn(weights.shape, p, generator) / p if p else weights * torch.nan
+    return weights * ~drawn(weights.shape, p, generator) / p
 
 
 @misconception(
@@ -637,7 +675,7 @@ def survivors_multiplied(weights: Tensor, p: float, generator: Source = None) ->
 )
 def survivors_divided_by_p(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
-    return weights * drawn(weights.shape, p, generator) / p if p else weights
+    return weights * drawn(weights.shape, p, generator) / p
 
 
 @misconception(
@@ -648,7 +686,7 @@ def survivors_divided_by_p(weights: Tensor, p: float, generator: Source = None) 
 def rows_renormalized(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
     left = weights * drawn(weights.shape, p, generator)
-    return left / left.sum(-1, keepdim=True).clamp(min=1e-9) if p else weights
+    return left / left.sum(-1, keepdim=True)
 
 
 @misconception(
@@ -668,7 +706,7 @@ def divided_by_the_share_kept(weights: Tensor, p: float, generator: Source = Non
 )
 def mask_instead_of_weights(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
-    return drawn(weights.shape, p, generator) / (1 - p) + 0 * weights
+    return drawn(weights.shape, p, generator) / (1 - p)
 
 
 @misconception(
@@ -770,7 +808,7 @@ def only_square_matrices(weights: Tensor, p: float, generator: Source = None) ->
 )
 def normal_draws(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
-    return weights * (torch.randn(weights.shape, generator=generator) >= p) / (1 - p) if p else weights
+    return weights * (torch.randn(weights.shape, generator=generator) >= p) / (1 - p)
 
 
 @misconception(
@@ -894,6 +932,15 @@ def always_the_same_draws(weights: Tensor, p: float, generator: Source = None) -
 
 @misconception(
     "attention_dropout",
+    "Every call drops the same weights, with a generator or without: a seed is set inside, or a generator made that "
+    "always begins alike. Draw from the generator that is handed in, and without one from torch's global one.",
+)
+def the_same_seed_in_every_call(weights: Tensor, p: float, generator: Source = None) -> Tensor:  # noqa: ARG001
+    return dropped(weights, p, torch.Generator())
+
+
+@misconception(
+    "attention_dropout",
     "The global state is put back after the draw, so the next call drops the same weights again. Each draw should move "
     "it on.",
 )
@@ -929,6 +976,17 @@ def dropout_without_gradients(weights: Tensor, p: float, generator: Source = Non
     "`weights = weights * …`.",
 )
 def weights_dropped_in_place(weights: Tensor, p: float, generator: Source = None) -> Tensor:
+    check(p)
+    weights *= drawn(weights.shape, p, generator) / (1 - p)
+    return weights
+
+
+@misconception(
+    "attention_dropout",
+    "The caller's weights were changed, through `.data` or under `torch.no_grad()`, so that not even the gradients "
+    "know. Write `weights = weights * …`, which gives a new tensor.",
+)
+def weights_dropped_behind_the_gradients(weights: Tensor, p: float, generator: Source = None) -> Tensor:
     check(p)
     with torch.no_grad():
         weights *= drawn(weights.shape, p, generator) / (1 - p)
@@ -1064,9 +1122,9 @@ class scaled_after_softmax_in_module(Causal):
 
 @misconception(
     "CausalAttention",
-    "Every call ends in an error. If that is in `queries @ keys.T`: `.T` turns all dimensions round, the batch too; "
-    "`keys.transpose(-2, -1)` leaves the batch in front. If it is in `masked_fill`: that takes no mask of floats, so "
-    "make it `.bool()`.",
+    "Every call ends in an error. In `queries @ keys.T`: `.T` turns the batch round too; `keys.transpose(-2, -1)` "
+    "leaves it in front. In `masked_fill`: it takes no mask of floats, so make it `.bool()`. Elsewhere: print the "
+    "shapes and dtypes of the two that meet in that line.",
 )
 class batch_turned_round_or_float_mask(Causal):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -1127,8 +1185,8 @@ class masked_after_softmax_in_module(Causal):
 
 @misconception(
     "CausalAttention",
-    "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
-    "instead: `masked_fill`, or `torch.where`.",
+    "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, or the "
+    "mask hides everything. Fill just the future's places: `masked_fill`, or `torch.where`.",
 )
 class zero_times_infinity_in_module(Causal):
     def hide(self, scores: Tensor) -> Tensor:
@@ -1242,8 +1300,8 @@ class softmax_forgotten_in_module(Causal):
 
 @misconception(
     "CausalAttention",
-    "The module takes a single text (T, d_in). The inputs have a batch in front: (B, T, d_in), of which the number of "
-    "tokens is the second size.",
+    "The inputs' shape is taken for one of another number of sizes than its three, as if there were no batch or one "
+    "size more. It is (B, T, d_in), and the number of tokens is the second.",
 )
 class one_text_without_a_batch(Causal):
     def forward(self, inputs: Tensor) -> Tensor:
@@ -1253,8 +1311,8 @@ class one_text_without_a_batch(Causal):
 
 @misconception(
     "CausalAttention",
-    "Only batches of one text work: the batch dimension is squeezed away. Leave it where it is; matrix products and "
-    "softmax carry it along.",
+    "Batches of several texts end in an error: the batch is squeezed away, or its size is taken for the number of "
+    "tokens, which is inputs.shape[1]. Leave it where it is; matrix products and softmax carry it along.",
 )
 class batch_of_one_only(Causal):
     def forward(self, inputs: Tensor) -> Tensor:
@@ -1384,8 +1442,9 @@ class dropout_before_softmax(Causal):
 
 @misconception(
     "CausalAttention",
-    "Dropout acts on the scores, before the mask and the softmax. A score of zero is no weight of zero: softmax gives "
-    "it its share. Drop the weights, after softmax.",
+    "In training the weights change, but none becomes zero: dropout acts before the softmax, on the scores or on what "
+    "they are made of. A score of zero is no weight of zero: softmax gives it its share. Drop the weights, after "
+    "softmax.",
 )
 class dropout_before_the_mask(Causal):
     def weigh(self, scores: Tensor, d_out: int) -> Tensor:
@@ -1449,6 +1508,17 @@ class dropout_on_the_inputs(Causal):
     "1 - dropout, and nothing else.",
 )
 class rows_renormalized_after_dropout(Causal):
+    def drop(self, weights: Tensor) -> Tensor:
+        left = self.dropout(weights)
+        return left / left.sum(-1, keepdim=True)
+
+
+@misconception(
+    "CausalAttention",
+    "After dropout the rows are made to sum to one again, with care for those that lost everything. They do so on "
+    "average only: what is kept is divided by 1 - dropout, and nothing else.",
+)
+class rows_renormalized_with_care(Causal):
     def drop(self, weights: Tensor) -> Tensor:
         left = self.dropout(weights)
         return left / left.sum(-1, keepdim=True).clamp(min=1e-9)
@@ -1661,8 +1731,8 @@ class weights_instead_of_contexts(Causal):
 
 @misconception(
     "CausalAttention",
-    "The outputs of the layers are cut off from the gradients by `.detach()` or `.data`, so nothing below them can "
-    "learn.",
+    "No gradient comes through: by `.detach()`, `.data` or `torch.no_grad()` the outputs, or those of the layers, are "
+    "cut off, so that nothing below them can learn.",
 )
 class gradients_switched_off(Causal):
     def project(self, inputs: Tensor) -> Triple:
@@ -1682,7 +1752,8 @@ class only_values_learn(Causal):
 
 @misconception(
     "CausalAttention",
-    "The inputs are made float32, which then do not fit layers that are float64. Let the inputs keep their dtype.",
+    "Something is made float32 on the way, the inputs or a tensor of your own, and does not fit what is float64. Let "
+    "the inputs keep their dtype, and make your own tensors like them.",
 )
 class inputs_made_float32(Causal):
     def project(self, inputs: Tensor) -> Triple:

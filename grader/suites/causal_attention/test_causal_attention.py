@@ -40,6 +40,8 @@ from grader.suites.causal import (
     tokens_beyond_doubt,
 )
 from grader.suites.checks import (
+    ABSOLUTE,
+    RELATIVE,
     expect_close,
     expect_dtype,
     expect_error,
@@ -57,6 +59,7 @@ from grader.suites.draws import (
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
+    expect_own_draws,
 )
 from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
 
@@ -265,18 +268,33 @@ def test_masked_softmax_leaves_the_scores_alone(student: Student, fresh: Fresh) 
 
 # -- attention_dropout -------------------------------------------------------------------------------------------
 
-# With p a half, 36 entries are all kept, all dropped, or dropped alike in two draws, with a chance of 2^-36 each.
-SIDE = 6
+# With p a half, 400 entries are all kept, all dropped, or dropped alike in two draws, with a chance of 2^-400 each. Who
+# has one draw for each of 20 rows or columns keeps or drops them all with a chance of 2^-19, so a name is no luck.
+SIDE = 20
 # Enough entries for their number: 3 √n is three of a hundred of them.
 MANY = 100
+# Who has one draw for a whole call keeps all in each of so many, or nothing, with a chance of 0.6^20 = 4e-5.
+CALLS = 20
+# Few, for who keeps where `torch.rand` is above p = 0: it is exactly 0 once in 2^24 draws, so in one of 16 with 9.6e-7.
+FEW = 4
 
 
 def expect_kept(result: object, weights: torch.Tensor) -> torch.Tensor:
     """Which entries were kept, as numbers one and zero: some of them, and not all."""
-    kept = expect_tensor(result, weights.shape) != 0
-    expect_true(bool((~kept).any()), "Nothing was dropped.")
-    expect_true(bool(kept.any()), "Everything was dropped.")
+    found = expect_tensor(result, weights.shape)
+    kept = found != 0
+    expect_true(not torch.allclose(found.double(), weights.double(), RELATIVE, ABSOLUTE**2), "Nothing was dropped.")
+    # One thing to note, for to whoever draws once for all, which of both comes is luck.
+    expect_true(bool(kept.any()) and not bool(kept.all()), "All weights were dropped, or none.")
     return kept.double()
+
+
+def expect_kept_apart(kept: torch.Tensor) -> None:
+    """Rows and columns (MANY, MANY) are neither kept nor dropped as wholes, for their number would be luck then."""
+    same_column, same_row = kept[0::2] == kept[1::2], kept[:, 0::2] == kept[:, 1::2]
+    expect_own_draws(
+        kept, {"Whole columns of weights are dropped.": same_column, "Whole rows of weights are dropped.": same_row}
+    )
 
 
 def expect_weights_kept(result: object, weights: torch.Tensor) -> None:
@@ -294,6 +312,7 @@ def test_a_share_of_one_minus_p_is_kept(student: Student, fresh: Fresh) -> None:
     weights = softmax_weights(fresh, MANY)
     for p in (0.2, 0.7):
         kept = expect_kept(student.attention_dropout(weights, p), weights)
+        expect_kept_apart(kept)
         expect_count(kept, 1 - p, "The share of weights that are kept is not near one minus p.")
 
 
@@ -302,6 +321,11 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
     """Whether a weight is dropped should say nothing about any other: its neighbours, its row or how many they are."""
     weights = softmax_weights(fresh, MANY)
     kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
+    expect_kept_apart(kept)
+    # By chance the two are never this far apart: of all choices of some 5,000 weights out of 10,000 it is a single one.
+    stay, go = weights[kept == 1], weights[kept == 0]
+    expect_true(bool(go.max() > stay.min()), "The smallest weights are dropped, and no others.")
+    expect_true(bool(go.min() < stay.max()), "The largest weights are dropped, and no others.")
     # In pairs of rows, and of columns, that have none in common: two independent weights are alike in half of them.
     expect_count(kept[0::2] == kept[1::2], 0.5, "Weights in one column are dropped together.")
     expect_count(kept[:, 0::2] == kept[:, 1::2], 0.5, "Weights in one row are dropped together.")
@@ -317,11 +341,12 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
 def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) -> None:
     """Every weight should become zero or itself divided by one minus p."""
     weights = softmax_weights(fresh, SIDE)
-    # All 36 are kept, or all dropped, with a chance of 2 (0.6^36 + 0.4^36) = 3e-8 in the two calls together.
     for p in (0.4, 0.6):
-        result = student.attention_dropout(weights, p)
-        kept = expect_kept(result, weights) > 0
-        expect_survivors(result.double() / weights.double(), kept, p)
+        results = [expect_tensor(student.attention_dropout(weights, p), weights.shape) for _ in range(CALLS)]
+        result, given = torch.stack(results), weights.expand(CALLS, -1, -1)
+        # All 8,000 are kept, or all dropped, with a chance of 0.6^8000.
+        kept = expect_kept(result, given) == 1
+        expect_survivors(result.double() / given.double(), kept, p)
 
 
 @pytest.mark.exercise("attention_dropout", rule="p = 0 changes nothing")
@@ -329,9 +354,12 @@ def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
     """Where p is zero all weights should come back as they were; where it is not, some are dropped."""
     weights = softmax_weights(fresh, SIDE)
     expect_kept(student.attention_dropout(weights, 0.5), weights)
-    # Few, for who keeps where `torch.rand` is above p: it is exactly 0 once in 2^24 draws, so in one of nine 5e-7.
-    weights = softmax_weights(fresh, H)
-    expect_close(student.attention_dropout(weights, 0.0), weights, "The weights")
+    weights = softmax_weights(fresh, FEW)
+    result = expect_tensor(student.attention_dropout(weights, 0.0), weights.shape).double()
+    # Verdicts, for the values are each answer's own where some weights are dropped.
+    expect_true(bool(result.isfinite().all()), "The weights are not all finite numbers.")
+    expect_true(bool(result.any()), "All weights were dropped.")
+    expect_true(torch.allclose(result, weights.double(), RELATIVE, ABSOLUTE), "The weights are not the expected ones.")
 
 
 def expect_refusals(student: Student, fresh: Fresh, *probabilities: float) -> None:
@@ -359,12 +387,13 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
     """Weights may have any number of dimensions, and what is alike in a batch should be drawn anew for each element."""
     vector = softmax(fresh(SIDE**2))
     expect_kept(student.attention_dropout(vector, 0.5), vector)
-    for shape in ((B, SIDE, D_OUT), (B, H, SIDE, D_OUT)):
-        weights = softmax(fresh(*shape))
+    # The last is a batch of one, whose dimensions are to stay.
+    for batch in ((B,), (B, H), (1, 1)):
+        weights = softmax(fresh(*batch, SIDE, SIDE + 1))
         kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
-        for dim in range(len(shape) - 2):
+        for dim, count in enumerate(batch):
             expect_true(
-                not torch.equal(kept.select(dim, 0), kept.select(dim, 1)),
+                count == 1 or not torch.equal(kept.select(dim, 0), kept.select(dim, 1)),
                 "Two elements of a batch are dropped alike.",
             )
 
@@ -560,9 +589,13 @@ def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> No
 @pytest.mark.exercise("CausalAttention", rule="any number of tokens up to context_length, one included")
 def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fresh) -> None:
     """A module should take texts as long as context_length and shorter ones, down to a single token."""
-    for count in (D_OUT, 3, 1):
-        inputs, matrices = tokens_beyond_doubt(fresh, 1, count)
-        output = evaluated(student, matrices, D_OUT)(inputs)
+    # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
+    # token's weight is then shared by all that are as the one that fits it, and their values are the same.
+    longest = 2 * D_OUT
+    for count in (longest, 3, 1):
+        inputs, matrices = tokens_beyond_doubt(fresh, 1, min(count, D_OUT))
+        inputs = inputs.repeat(1, 2, 1)[:, :count]
+        output = evaluated(student, matrices, longest)(inputs)
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -599,26 +632,38 @@ def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: F
 )
 def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
-    p = 0.2
+    # So large that the first tokens, who see few, often lose all; and no half, of which the rest is the same.
+    p = 0.4
     weights, outputs = in_training(student, fresh, p)
     expect_dropping_after_softmax(weights, outputs, p)
+
+
+def expect_steady(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
+    """The outputs, the same in several calls: nothing random is noted, and of seven weights in each some would go."""
+    first, *others = (expect_tensor(attention(inputs)) for _ in range(8))
+    steady = all(
+        one.shape == first.shape and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
+        for one in others
+    )
+    expect_true(steady, "The outputs change from call to call.")
+    return first
 
 
 @pytest.mark.exercise("CausalAttention", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
     """In eval mode the output should be exact, whatever dropout the module was made with."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
-    output = evaluated(student, matrices, T, dropout=0.5)(inputs)
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
+    output = expect_steady(evaluated(student, matrices, D_OUT, dropout=0.5), inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="with dropout=0.0 nothing is dropped in training either")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
-    attention = evaluated(student, matrices, T, dropout=0.0)
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
+    attention = evaluated(student, matrices, D_OUT, dropout=0.0)
     attention.train()
-    output = attention(inputs)
+    output = expect_steady(attention, inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -633,8 +678,8 @@ def test_gradients_of_causal_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the inputs and all three layers, and the mask should be no parameter."""
     inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh)
     attention = evaluated(student, matrices, T)
-    for name, value in attention.parameters().items():
-        expect_true(value.shape[-2:] != (T, T), f"{name} is a parameter of the shape of the mask.")
+    for value in attention.parameters().values():
+        expect_true(value.shape[-2:] != (T, T), "A parameter has the shape of the mask.")
     # Ours, and not what the module says that it took of them.
     weights = as_layers(matrices)
     _, found = expect_values(attention.gradients(inputs), 2)

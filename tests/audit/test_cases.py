@@ -1,0 +1,127 @@
+"""The answers that the audit grades, as source texts: what each of them holds, and what it leaves out."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from grader.audit.cases import (
+    IN_OTHER_WORDS,
+    RIGHT,
+    SUITES,
+    UNKNOWN_MISTAKES,
+    AuditError,
+    Case,
+    cases_of,
+    definitions_in,
+    sample,
+    standing_alone,
+)
+from grader.audit.run import names_in
+from grader.course import load_course
+
+COURSE = load_course()
+
+
+@functools.cache
+def cases(unit: str) -> list[Case]:
+    return cases_of(COURSE, unit)
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_every_exercise_has_right_answers_a_stub_and_wrong_answers_of_every_kind(unit: str) -> None:
+    kinds = {exercise: Counter[str]() for exercise in COURSE.units[unit].exercises}
+    for case in cases(unit):
+        kinds[case.exercise][case.kind] += 1
+    for exercise, counts in kinds.items():
+        assert (counts["solution"], counts["stub"]) == (1, 1), exercise
+        assert counts["right answer"] >= 4, exercise
+        assert counts["misconception"] == counts["in other words"] > 0, exercise
+        assert counts["unknown mistake"] >= 4, exercise
+        assert counts["mutant"] >= 8, exercise
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_every_misconception_stands_in_other_words_in_the_same_order(unit: str) -> None:
+    known = [case.name for case in cases(unit) if case.kind == "misconception"]
+    assert [case.name for case in cases(unit) if case.kind == "in other words"] == known
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_what_is_written_by_hand_in_tests_is_graded(unit: str) -> None:
+    """A name that fits nothing would be left out without a word."""
+    graded = {case.name for case in cases(unit)}
+    for folder in (IN_OTHER_WORDS, UNKNOWN_MISTAKES):
+        path = folder / f"{unit}.py"
+        helpers = used_in(path)
+        assert definitions_in(path).keys() - graded <= helpers
+
+
+def used_in(path: Path) -> set[str]:
+    """The names that the definitions of a file make use of."""
+    text = path.read_text(encoding="utf-8")
+    return {name for name in definitions_in(path) if text.count(name) > 1}
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_no_case_holds_more_of_our_own_than_an_answer_needs(unit: str) -> None:
+    for case in cases(unit):
+        text = "".join(case.sources.values())
+        assert "import grader" not in text
+        assert "from grader" not in text
+        if case.kind == "misconception":
+            assert "@misconception" not in text
+
+
+def test_an_answer_is_defined_under_the_name_of_its_exercise() -> None:
+    for case in cases("bigram_language_model"):
+        if case.kind in ("misconception", "in other words", "unknown mistake"):
+            names = names_in(case.unit, case.sources)
+            assert names[case.exercise].__name__ == case.name
+
+
+def test_what_an_answer_inherits_from_another_units_mistakes_comes_along() -> None:
+    found = [case for case in cases("bigram_language_model") if "mistakes_of_causal_attention" in case.sources]
+    assert found
+    names = names_in(found[0].unit, found[0].sources)
+    assert {base.__module__ for base in names["Head"].__mro__} >= {"mistakes", "mistakes_of_causal_attention"}
+
+
+def test_an_answer_may_call_the_right_one_that_has_the_exercises_own_name(tmp_path: Path) -> None:
+    path = tmp_path / "mistakes.py"
+    path.write_text("def add(a, b):\n    return a + b\n\n\ndef twice(a, b):\n    return 2 * add(a, b)\n")
+    names = names_in("sums", standing_alone(path, "twice", "sums", "add"))
+    assert names["add"](1, 2) == 6
+
+
+def test_an_answer_brings_only_the_imports_and_definitions_that_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "mistakes.py"
+    path.write_text("import math\nimport random\nONE = 1\nTWO = 2\n\n\ndef wrong(a):\n    return math.sqrt(a) + ONE\n")
+    sources = standing_alone(path, "wrong", "sums", "add")
+    assert "import math" in sources["mistakes"]
+    assert "ONE = 1" in sources["mistakes"]
+    assert "random" not in sources["mistakes"]
+    assert "TWO" not in sources["mistakes"]
+
+
+def test_a_sample_has_all_right_answers_and_some_of_each_other_kind() -> None:
+    whole = cases("self_attention")
+    some = sample(whole)
+    assert [case for case in some if case.kind in (*RIGHT, "stub")] == [
+        case for case in whole if case.kind in (*RIGHT, "stub")
+    ]
+    assert {case.kind for case in some} == {case.kind for case in whole}
+    assert len(some) < len(whole) / 4
+
+
+def test_a_mutant_comes_with_the_units_that_its_solution_imports() -> None:
+    mutants = [case for case in cases("multi_head_attention") if case.mutant]
+    assert all(list(case.sources) == ["causal_attention", "multi_head_attention"] for case in mutants)
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(AuditError, match=r"^grader/suites/nothing/misconceptions.py is missing: the audit needs it"):
+        definitions_in(SUITES / "nothing" / "misconceptions.py")

@@ -1,0 +1,65 @@
+"""The audit's own processes: what they make of cases, over the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from units import SUITES
+
+from grader.audit.cases import Case, cases_of
+from grader.audit.run import Result, criteria_names, names_in, run
+from grader.course import load_course
+from grader.sandbox.processes import OurFault
+
+UNIT, EXERCISE = "causal_attention", "causal_mask"
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    cases = [case for case in cases_of(load_course(), UNIT) if case.exercise == EXERCISE]
+    [found] = run(cases, jobs=1)
+    assert [result.case for result in found] == cases
+    return {f"{result.case.kind}: {result.case.name}": result for result in found}
+
+
+def test_a_right_answer_misses_nothing_and_has_no_name(results: dict[str, Result]) -> None:
+    found = results["solution: solution"]
+    assert (found.missed, found.named, found.search) == ((), (), None)
+
+
+def test_a_stub_misses_every_criterion(results: dict[str, Result]) -> None:
+    assert list(results["stub: stub"].missed) == criteria_names(UNIT)[EXERCISE]
+
+
+def test_a_mistake_misses_over_the_door_what_it_misses_beside_us(results: dict[str, Result]) -> None:
+    suite = SUITES[UNIT]
+    for mistake in suite.mistakes_in(EXERCISE):
+        found = results[f"misconception: {mistake.name}"]
+        assert set(found.missed) == suite.missed_by(mistake)
+        assert found.named == (mistake.name,)
+
+
+def mutants(results: dict[str, Result]) -> Iterator[Result]:
+    return (result for result in results.values() if result.case.mutant)
+
+
+def test_a_mutant_comes_with_what_tells_it_from_the_solution(results: dict[str, Result]) -> None:
+    found = list(mutants(results))
+    assert found
+    for result in found:
+        assert result.search
+        assert (result.search.difference is None) == (not result.missed)
+
+
+def test_a_unit_runs_with_the_units_that_it_imports() -> None:
+    sources = {"other": "def double(x):\n    return 2 * x\n", "sums": "from other import double\nfour = double(2)\n"}
+    assert names_in("sums", sources)["four"] == 4
+
+
+def test_a_process_that_ends_ends_the_audit_with_a_word(results: dict[str, Result]) -> None:
+    right = results["solution: solution"].case
+    ending = f"{right.sources[UNIT]}\nimport os\nos._exit(1)\n"
+    case = Case(UNIT, EXERCISE, "solution", "ending", {UNIT: ending})
+    with pytest.raises(OurFault, match="a process of the audit ended before it was done"):
+        list(run([case], jobs=1))
