@@ -80,6 +80,7 @@ WRONG_SCALES = (
     "divided_by_d_k_itself",
     "multiplied_by_root",
     "scaled_by_number_of_tokens",
+    "scaled_by_number_of_queries",
     "scaled_by_first_dimension",
     "scaled_by_width_of_values",
     "scaled_for_the_worked_example",

@@ -156,7 +156,11 @@ def last_state_only(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> T
     "each step, or keep a copy.",
 )
 def last_state_in_every_row(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
-    return hidden_states(inputs, W_x, W_h, bias)[-1:].repeat(len(inputs), 1)
+    state, states = torch.zeros_like(bias), []
+    for token in inputs:
+        state[:] = torch.tanh(token @ W_x + state @ W_h + bias)
+        states.append(state)
+    return torch.stack(states)
 
 
 @misconception(
@@ -290,8 +294,8 @@ def gradients_stop_between_steps(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias:
 
 @misconception(
     "rnn_hidden_states",
-    "One of the caller's arguments was changed. `+=` works on the tensor itself; write `x = x + …`, which makes a new "
-    "one.",
+    "One of the caller's arguments was changed. `+=`, and methods whose names end in an underscore, work on the tensor "
+    "itself; write `x = x + …`, which makes a new one.",
 )
 def inputs_changed_in_place(inputs: Tensor, W_x: Tensor, W_h: Tensor, bias: Tensor) -> Tensor:
     states = hidden_states(inputs, W_x, W_h, bias)
@@ -570,8 +574,8 @@ def encoder_learns_nothing(
 
 @misconception(
     "additive_scores",
-    "The caller's encoder states were changed. They are needed again for the context: `+=` works on the tensor itself, "
-    "so write `x = x + …`.",
+    "The caller's encoder states were changed. They are needed again for the context: `+=`, and methods whose names "
+    "end in an underscore, work on the tensor itself, so write `x = x + …`.",
 )
 def encoder_states_changed_in_place(
     decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
@@ -1117,6 +1121,17 @@ class mask_upside_down(Cross):
 
 @misconception(
     "CrossAttention",
+    "The mask is upside down: only padding is attended to. In torch's own attention, True in a mask says that a token "
+    "is seen; in padding_mask it says that the token is padding, so turn it round: `~padding_mask`.",
+)
+class mask_upside_down_for_torch(Cross):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Mask) -> Tensor:
+        seen = None if padding_mask is None else padding_mask[:, None]  # (B, T_k) -> (B, 1, T_k)
+        return nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
+
+
+@misconception(
+    "CrossAttention",
     "The mask is laid over the queries: `padding_mask[:, :, None]` is a column. It speaks of the tokens in context, "
     "which are the last dimension of the scores: `padding_mask[:, None, :]`.",
 )
@@ -1190,6 +1205,17 @@ class a_thousand_subtracted(Cross):
 
 @misconception(
     "CrossAttention",
+    "The scores of the padding are set to a number that is negative, but not low enough: where all other scores are "
+    "lower still, padding comes out on top. Minus infinity is below everything.",
+)
+class scores_of_padding_set_to_minus_a_hundred(Cross):
+    def weigh(self, scores: Tensor, padding_mask: Mask) -> Tensor:
+        scores = self.scale(scores)
+        return self.share(scores if padding_mask is None else scores.masked_fill(padding_mask[:, None], -100))
+
+
+@misconception(
+    "CrossAttention",
     "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
     "instead: `masked_fill`, or `torch.where`.",
 )
@@ -1239,14 +1265,30 @@ class padding_only_at_the_end(Cross):
         return super().hide(scores, torch.arange(scores.shape[-1]) >= left)
 
 
-@misconception(
-    "CrossAttention",
-    "Without a mask there is an error. `padding_mask` is None where nothing is padding: ask `if padding_mask is not "
-    "None` before you use it.",
+NO_MASK = (
+    "Without a mask there is an error. It may be left out where nothing is padding, so its default is None: "
+    "`padding_mask=None`. Ask `if padding_mask is not None` before you use it."
 )
+
+
+@misconception("CrossAttention", NO_MASK)
 class mask_required(Cross):
-    def forward(self, x: Tensor, context: Tensor, padding_mask: Mask = None) -> Tensor:
-        return super().forward(x, context, padding_mask.bool())  # type: ignore[union-attr]
+    def weigh(self, scores: Tensor, padding_mask: Mask) -> Tensor:
+        hidden = padding_mask[:, None]  # type: ignore[index]  # (B, T_k) -> (B, 1, T_k)
+        return self.share(self.scale(scores.masked_fill(hidden, -torch.inf)))
+
+
+@misconception("CrossAttention", NO_MASK)
+class mask_asked_for_its_methods(Cross):
+    def weigh(self, scores: Tensor, padding_mask: Mask) -> Tensor:
+        hidden = padding_mask.bool()[:, None]  # type: ignore[union-attr]  # (B, T_k) -> (B, 1, T_k)
+        return self.share(self.scale(scores.masked_fill(hidden, -torch.inf)))
+
+
+@misconception("CrossAttention", NO_MASK)
+class mask_without_a_default(Cross):
+    def forward(self, x: Tensor, context: Tensor, padding_mask: Mask) -> Tensor:  # type: ignore[override]
+        return super().forward(x, context, padding_mask)
 
 
 @misconception(
@@ -1265,7 +1307,8 @@ class mask_asked_for_yes_or_no(Cross):
 @misconception(
     "CrossAttention",
     "Every call ends in an error, for shapes do not fit. Of the keys (B, T_k, d_out) the last two dimensions change "
-    "places, and the batch stays in front; `.T` moves it too. The weights (B, T_q, T_k) stand in front of the values.",
+    "places, and the batch stays in front; `.T` moves it too. The weights (B, T_q, T_k) stand in front of the values, "
+    "and nothing is added to what comes of it: x has another width.",
 )
 class products_that_do_not_fit(Cross):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Mask) -> Tensor:
@@ -1476,8 +1519,8 @@ class weights_instead_of_outputs(Cross):
 
 @misconception(
     "CrossAttention",
-    "x is added to the output, or normalised on the way. That is what a transformer block does around attention; this "
-    "module gives the weighted sums alone.",
+    "The queries are added to the output. A transformer block adds x to what attention gives, but that is done around "
+    "it; this module gives the weighted sums alone.",
 )
 class query_added(Cross):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Mask) -> Tensor:
@@ -1486,8 +1529,8 @@ class query_added(Cross):
 
 @misconception(
     "CrossAttention",
-    "The outputs of the layers are cut off from the gradients by `.detach()` or `.data`, so nothing below them can "
-    "learn.",
+    "The gradients are cut off, by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers nor anything below "
+    "them can learn.",
 )
 class gradients_switched_off(Cross):
     def project(self, x: Tensor, context: Tensor) -> Triple:
@@ -1558,7 +1601,7 @@ class context_changed_in_place(Cross):
 )
 class mask_changed_in_place(Cross):
     def forward(self, x: Tensor, context: Tensor, padding_mask: Mask = None) -> Tensor:
-        output = super().forward(x, context, padding_mask)
-        if padding_mask is not None:
-            padding_mask.logical_not_()
-        return output
+        if padding_mask is None:
+            return super().forward(x, context)
+        padding_mask.logical_not_()  # True for what is seen
+        return super().forward(x, context, ~padding_mask)

@@ -21,6 +21,7 @@ def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
     num_tokens, h, a = draw.sizes(3)
+    h = max(h, 2)  # no state is a single number: who makes the context (1, h), and squeezes it, is right
     return [
         draw.normal(h),
         draw.normal(num_tokens, h),

@@ -258,14 +258,17 @@ def dot_products(queries_count: int, keys_count: int, which: int) -> torch.Tenso
     return products
 
 
-def dot_products_with_padding(queries_count: int, padding: torch.Tensor, which: int) -> torch.Tensor:
-    """(T_q, T_k): the same for what is no padding (T_k,), but all negative; and padding fits every query best.
+def dot_products_with_padding(
+    queries_count: int, padding: torch.Tensor, which: int, below: float = 2 * FITTING
+) -> torch.Tensor:
+    """(T_q, T_k): the same for what is no padding (T_k,), but lower by `below`; and padding fits every query best.
 
-    So whoever leaves padding its weight, or gives it the score 0, hears of nothing else. Nothing is lost where padding
-    is hidden only after the softmax: exp(-160) is zero in float32, but exp(-160 / √d_out) is not.
+    All others are negative. So whoever leaves padding its weight, or gives it the score 0, hears of nothing else.
+    Nothing is lost where padding is hidden only after the softmax: exp(-160) is zero in float32, but exp(-160 / √d_out)
+    is not.
     """
     products = torch.full((queries_count, len(padding)), FITTING, dtype=torch.float64)
-    seen = dot_products(queries_count, int((~padding).sum()), which) - 2 * FITTING
+    seen = dot_products(queries_count, int((~padding).sum()), which) - below
     products[:, ~padding] = seen
     return products
 
@@ -664,6 +667,12 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     # Its scores become 3200. Hidden only after a softmax, also one in float64, it leaves nothing for the others.
     context[padding_mask] *= 40
     output = attention_with(student, matrices)(x, context, padding_mask)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+    # Now the others are far below: the best of their scores is -580 / √d_out = -219. No number but a very low one hides
+    # padding from them. In float64, where exp(-580) is no zero for who subtracts no maximum.
+    products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=580 + FITTING)
+    x, context, matrices = texts_with(fresh, [products], torch.float64)
+    output = attention_with(student, matrices, torch.float64)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
 
 

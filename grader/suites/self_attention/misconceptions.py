@@ -133,8 +133,8 @@ def inputs_made_float32(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value:
 
 @misconception(
     "project_qkv",
-    "Gradients stop at the results. `torch.no_grad()` is for using a model that has learnt; here the matrices are "
-    "still to learn.",
+    "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a model that has learnt; here the "
+    "matrices are still to learn.",
 )
 def gradients_switched_off(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor) -> Triple:
     with torch.no_grad():
@@ -152,7 +152,8 @@ def inputs_detached(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Ten
 
 @misconception(
     "project_qkv",
-    "The matrices are cut off from the gradients by `.detach()` or `.data`, so they would stay what they are for ever.",
+    "The matrices are cut off from the gradients, by `.detach()`, by `.data` or by an nn.Parameter made of them, so "
+    "they would stay what they are for ever.",
 )
 def matrices_detached(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor) -> Triple:
     return projections(inputs, W_query.detach(), W_key.detach(), W_value.detach())
@@ -284,6 +285,11 @@ def scaled_by_number_of_tokens(queries: Tensor, keys: Tensor, values: Tensor) ->
     return weighted(dot_products(queries, keys) / keys.shape[-2] ** 0.5, values)
 
 
+@misconception("scaled_dot_product_attention", BY_TOKENS)
+def scaled_by_number_of_queries(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
+    return weighted(dot_products(queries, keys) / queries.shape[-2] ** 0.5, values)
+
+
 @misconception(
     "scaled_dot_product_attention",
     "The divisor comes from the first dimension, which is the tokens, or the batch where there is one. d_k is the "
@@ -388,20 +394,28 @@ def scores_returned_as_weights(queries: Tensor, keys: Tensor, values: Tensor) ->
 
 @misconception(
     "scaled_dot_product_attention",
-    "`.T` turns a matrix; with a batch in front it turns all dimensions round. `transpose(-2, -1)` swaps the last two "
-    "and leaves the rest.",
+    "This fits matrices alone. With a batch in front, `.T` turns all dimensions round and `mm` refuses; "
+    "`transpose(-2, -1)` and `@` work on the last two and leave the rest.",
 )
 def only_two_dimensions(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     return weighted(queries @ keys.T / keys.shape[-1] ** 0.5, values)
 
 
-@misconception(
-    "scaled_dot_product_attention",
-    "`transpose(1, 2)` fits exactly one leading dimension. Count from the end instead: `transpose(-2, -1)` fits "
-    "none, one and many.",
+ONE_BATCH = (
+    "`transpose(1, 2)`, `permute(0, 2, 1)` and `bmm` fit exactly one leading dimension. Count from the end instead: "
+    "`transpose(-2, -1)` and `@` fit none, one and many."
 )
+
+
+@misconception("scaled_dot_product_attention", ONE_BATCH)
 def exactly_one_leading_dimension(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     return weighted(queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5, values)
+
+
+@misconception("scaled_dot_product_attention", ONE_BATCH)
+def exactly_three_dimensions(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
+    scores = torch.einsum("bqd,bkd->bqk", queries, keys)
+    return weighted(scores / keys.shape[-1] ** 0.5, values)
 
 
 @misconception(
@@ -414,13 +428,21 @@ def at_most_one_leading_dimension(queries: Tensor, keys: Tensor, values: Tensor)
     return weighted(queries @ turned / keys.shape[-1] ** 0.5, values)
 
 
-@misconception(
-    "scaled_dot_product_attention",
+TORN = (
     "`reshape` and `view` keep the order of the numbers and only break the rows elsewhere, so the keys are torn "
-    "apart. `transpose` is what swaps two dimensions.",
+    "apart. `transpose` is what swaps two dimensions."
 )
+
+
+@misconception("scaled_dot_product_attention", TORN)
 def reshaped_instead_of_transposed(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     torn = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])  # (…, T_k, d_k) -> (…, d_k, T_k)
+    return weighted(queries @ torn / keys.shape[-1] ** 0.5, values)
+
+
+@misconception("scaled_dot_product_attention", TORN)
+def viewed_instead_of_transposed(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
+    torn = keys.view(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])  # (…, T_k, d_k) -> (…, d_k, T_k)
     return weighted(queries @ torn / keys.shape[-1] ** 0.5, values)
 
 
@@ -517,8 +539,8 @@ def always_float64(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
 
 @misconception(
     "scaled_dot_product_attention",
-    "Gradients stop at the results. `torch.no_grad()` is for using a model that has learnt; attention must pass them "
-    "on to all that lies below.",
+    "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a model that has learnt; attention "
+    "must pass them on to all that lies below.",
 )
 def no_gradients(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     with torch.no_grad():
@@ -546,8 +568,8 @@ def weights_returned_detached(queries: Tensor, keys: Tensor, values: Tensor) -> 
 
 @misconception(
     "scaled_dot_product_attention",
-    "The caller's queries were changed: `/=` works on the tensor itself. Write `queries = queries / …`, or divide "
-    "the scores.",
+    "The caller's queries were changed: `/=` and `mul_` work on the tensor itself. Write `queries = queries / …`, or "
+    "divide the scores.",
 )
 def queries_scaled_in_place(queries: Tensor, keys: Tensor, values: Tensor) -> Pair:
     queries /= keys.shape[-1] ** 0.5
@@ -664,8 +686,8 @@ class scaled_by_d_in_in_v1(ByHand):
 
 @misconception(
     "SelfAttention_v1",
-    "Plain tensors are no parameters: an optimiser, `state_dict()` and `.double()` pass them by. nn.Parameter is what "
-    "makes a tensor part of the module.",
+    "The module has no parameters: an optimiser, `state_dict()` and `.double()` pass by plain tensors, and whatever "
+    "stands in a Python list. Make each matrix an nn.Parameter, and an attribute of its own.",
 )
 class plain_tensors(ByHand):
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -675,6 +697,20 @@ class plain_tensors(ByHand):
     def project(self, inputs: Tensor) -> Triple:
         W_query, W_key, W_value = self.matrices
         return projections(inputs, W_query, W_key, W_value)
+
+
+@misconception(
+    "SelfAttention_v1",
+    "There are parameters, but not W_query, W_key and W_value: they have other names, stand in a list, or are one wide "
+    "matrix. Others reach the weights by the names that were agreed on.",
+)
+class matrices_under_other_names(ByHand):
+    def __init__(self, d_in: int, d_out: int) -> None:
+        nn.Module.__init__(self)
+        self.W_q, self.W_k, self.W_v = (nn.Parameter(torch.rand(d_in, d_out)) for _ in MATRICES)
+
+    def project(self, inputs: Tensor) -> Triple:
+        return projections(inputs, self.W_q, self.W_k, self.W_v)
 
 
 @misconception(
@@ -719,8 +755,8 @@ class frozen_matrices(ByHand):
 
 @misconception(
     "SelfAttention_v1",
-    "Each call draws new matrices, and the parameters are never used. What is learnt in one call must be there in "
-    "the next: draw them once, in `__init__`.",
+    "Two calls with the same inputs give different outputs: something is drawn in `forward`, the matrices perhaps. "
+    "What is learnt in one call must be there in the next, so draw in `__init__`, once.",
 )
 class matrices_drawn_in_forward(ByHand):
     def project(self, inputs: Tensor) -> Triple:
@@ -789,7 +825,8 @@ class matrices_detached_in_v1(ByHand):
 
 @misconception(
     "SelfAttention_v1",
-    "Nothing can learn through this forward, for `torch.no_grad()` forgets how the output came about.",
+    "Nothing can learn through this forward: `torch.no_grad()`, `.detach()` and `.data` forget how the output came "
+    "about.",
 )
 class gradients_switched_off_in_v1(ByHand):
     def forward(self, inputs: Tensor) -> Tensor:
@@ -928,8 +965,8 @@ class matrices_in_the_second_version(ByHand):
 
 @misconception(
     "SelfAttention_v2",
-    "The layers stand in a plain list, where a module does not look for its parts. Assign each to an attribute of "
-    "its own, W_query, W_key and W_value.",
+    "The module has no parameters: in a plain list or dict it does not look for layers, and plain tensors are none. "
+    "Assign each nn.Linear to an attribute of its own, W_query, W_key and W_value.",
 )
 class layers_in_a_list(Layered):
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
@@ -938,6 +975,21 @@ class layers_in_a_list(Layered):
 
     def project(self, inputs: Tensor) -> Triple:
         queries, keys, values = (layer(inputs) for layer in self.layers)
+        return queries, keys, values
+
+
+@misconception(
+    "SelfAttention_v2",
+    "There are parameters, but no layers W_query, W_key and W_value: they have other names, stand in an nn.ModuleList, "
+    "or are one wide layer. Others reach the weights by the names that were agreed on.",
+)
+class layers_under_other_names(Layered):
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        nn.Module.__init__(self)
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+
+    def project(self, inputs: Tensor) -> Triple:
+        queries, keys, values = self.W_qkv(inputs).chunk(3, dim=-1)  # (T, 3 · d_out) -> three (T, d_out)
         return queries, keys, values
 
 
@@ -1063,7 +1115,8 @@ class weights_instead_of_contexts_in_v2(Layered):
 
 @misconception(
     "SelfAttention_v2",
-    "The layers' outputs are cut off from the gradients by `.detach()` or `.data`, so nothing below them can learn.",
+    "The gradients are cut off, by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers nor anything below "
+    "them can learn.",
 )
 class gradients_switched_off_in_v2(Layered):
     def project(self, inputs: Tensor) -> Triple:
@@ -1189,8 +1242,8 @@ def opposite_direction(attention_v2: nn.Module, attention_v1: nn.Module) -> None
 
 @misconception(
     "transfer_weights",
-    "The weights come from layers made on the spot, so they are new random ones. Take them from the attention_v2 that "
-    "was handed in.",
+    "The weights that arrive are random: they come from layers made on the spot, or from random inputs. Take them from "
+    "the layers of the attention_v2 that was handed in.",
 )
 def weights_of_fresh_layers(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     check_biases(attention_v2)
@@ -1214,8 +1267,8 @@ def activations_as_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> 
 
 @misconception(
     "transfer_weights",
-    "The result is worked out on a copy, and the attention_v1 that was handed in keeps its own weights. Change that "
-    "one.",
+    "attention_v1 keeps its own weights: nothing was written to it, or only to a copy or a new name. Change the module "
+    "that was handed in.",
 )
 def worked_on_a_copy(attention_v2: nn.Module, _attention_v1: nn.Module) -> dict[str, Tensor]:
     check_biases(attention_v2)
@@ -1246,8 +1299,8 @@ def parameters_replaced_by_tensors(attention_v2: nn.Module, attention_v1: nn.Mod
 
 @misconception(
     "transfer_weights",
-    "A plain tensor is assigned where a parameter stands, and nn.Module refuses that. Wrap it in nn.Parameter, or "
-    "copy it in without recording gradients.",
+    "What is assigned where a parameter stands is none: a plain tensor, or a whole layer. nn.Module refuses that. Wrap "
+    "the transposed weight in nn.Parameter, or copy it in without recording gradients.",
 )
 def tensor_assigned_to_a_parameter(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     check_biases(attention_v2)
@@ -1257,8 +1310,8 @@ def tensor_assigned_to_a_parameter(attention_v2: nn.Module, attention_v1: nn.Mod
 
 @misconception(
     "transfer_weights",
-    "Parameters are copied into while gradients are recorded, which torch refuses. A transfer is no step to be "
-    "learnt through: do it under `torch.no_grad()`.",
+    "An error of torch's stops the transfer. If it speaks of a leaf variable, copy under `torch.no_grad()`: a transfer "
+    "is no step to be learnt through. If it speaks of keys, `state_dict()` calls W_query.weight what is W_query here.",
 )
 def copied_while_gradients_are_recorded(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     check_biases(attention_v2)
@@ -1479,8 +1532,8 @@ def half_instead_of_root_in_variance(d_k: int, samples: int, generator: Source =
 
 @misconception(
     "dot_product_variance",
-    "The variance itself is divided by √d_k. It is the dot products that are scaled, and what divides a number "
-    "divides its variance by the square.",
+    "The second number is near √d_k: a root of the variance, or the variance divided by it. It is the dot products "
+    "that are divided by √d_k, and what divides a number divides its variance by the square.",
 )
 def variance_divided_by_root(d_k: int, samples: int, generator: Source = None) -> Numbers:
     plain, _ = measured(d_k, samples, generator)
@@ -1516,8 +1569,8 @@ def scaled_first(d_k: int, samples: int, generator: Source = None) -> Numbers:
 
 @misconception(
     "dot_product_variance",
-    "Each vector is multiplied by itself. q·q is a sum of squares and varies twice as much; draw the keys on their "
-    "own.",
+    "The variance is twice too large: that of q·q, or of a sum of both vectors' entries. Draw the keys on their own, "
+    "and multiply each entry of q by its entry of k.",
 )
 def vectors_with_themselves(d_k: int, samples: int, generator: Source = None) -> Numbers:
     queries, _ = draw(d_k, samples, generator)
@@ -1538,7 +1591,8 @@ def uniform_entries(d_k: int, samples: int, generator: Source = None) -> Numbers
 
 @misconception(
     "dot_product_variance",
-    "The products of the entries are averaged. A dot product sums them, and it is the sum that grows with d_k.",
+    "The dot products come out divided by d_k: averaged, or made of vectors of length one. A dot product sums the "
+    "products of the entries as they are, and it is the sum that grows with d_k.",
 )
 def mean_instead_of_sum(d_k: int, samples: int, generator: Source = None) -> Numbers:
     plain, scaled = measured(d_k, samples, generator)
@@ -1547,8 +1601,8 @@ def mean_instead_of_sum(d_k: int, samples: int, generator: Source = None) -> Num
 
 @misconception(
     "dot_product_variance",
-    "This is the variance of the single products. A dot product is their sum over the d_k features: sum first, then "
-    "measure.",
+    "This is the variance of single numbers: entries, or products of two. A dot product is the sum of such products "
+    "over the d_k features: multiply and sum first, then measure.",
 )
 def products_never_summed(d_k: int, samples: int, generator: Source = None) -> Numbers:
     queries, keys = draw(d_k, samples, generator)
@@ -1621,8 +1675,8 @@ def generator_seeded_anew(d_k: int, samples: int, generator: Source = None) -> N
 
 @misconception(
     "dot_product_variance",
-    "A second generator is made from the seed of the first, which itself stays where it was. Draw from the one that "
-    "was handed in, and it moves on.",
+    "A second generator is made from the seed or the state of the first, which itself stays where it was. Draw from "
+    "the one that was handed in, and it moves on.",
 )
 def generator_copied(d_k: int, samples: int, generator: Source = None) -> Numbers:
     copy = torch.Generator().manual_seed(generator.initial_seed()) if generator else None
