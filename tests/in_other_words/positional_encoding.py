@@ -263,6 +263,16 @@ def power_before_division(num_positions, d_model):
     return pe
 
 
+def power_before_both_divisions(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(0, d_model, 2):
+            pe[pos, i] = math.sin(pos / 10000**i / d_model)
+            pe[pos, i + 1] = math.cos(pos / 10000**i / d_model)
+    return pe
+
+
 def multiplied_by_the_powers(num_positions, d_model):
     assert d_model % 2 == 0
     pe = torch.zeros(num_positions, d_model)

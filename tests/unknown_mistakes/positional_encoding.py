@@ -99,21 +99,32 @@ def sinusoidal_encoding__root_of_the_position(num_positions, d_model):
     return pe
 
 
-def sinusoidal_encoding__odd_width_refused_with_a_runtime_error(num_positions, d_model):
-    if d_model % 2:
-        raise RuntimeError("d_model must be even")
-    return table(range(num_positions), exponents(d_model))
+def sinusoidal_encoding__logarithm_times_the_width(num_positions, d_model):
+    exponents(d_model)
+    pe = torch.zeros(num_positions, d_model)
+    position = torch.arange(num_positions).unsqueeze(1)
+    div_term = torch.exp(torch.arange(0, d_model, 2) * -math.log(10000.0) * d_model)
+    pe[:, 0::2] = torch.sin(position * div_term)
+    pe[:, 1::2] = torch.cos(position * div_term)
+    return pe
 
 
-def sinusoidal_encoding__odd_width_gives_none(num_positions, d_model):
-    if d_model % 2:
-        print("d_model must be even")
-        return None
-    return table(range(num_positions), exponents(d_model))
+def sinusoidal_encoding__exponents_squared(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model) ** 2 * d_model / 4)
 
 
-def sinusoidal_encoding__one_column_more_for_an_odd_width(num_positions, d_model):
-    return table(range(num_positions), exponents(d_model + d_model % 2))
+def sinusoidal_encoding__base_of_ten(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model), base=10.0)
+
+
+def sinusoidal_encoding__squares_of_sines_and_cosines(num_positions, d_model):
+    return table(range(num_positions), exponents(d_model)) ** 2
+
+
+def sinusoidal_encoding__sines_of_cosines(num_positions, d_model):
+    encoding = table(range(num_positions), exponents(d_model))
+    encoding[:, 1::2] = torch.sin(encoding[:, 1::2])
+    return encoding
 
 
 # -- add_positions -----------------------------------------------------------------------------------------------
@@ -149,10 +160,13 @@ def add_positions__layer_norm_at_the_end(x):
     return nn.functional.layer_norm(x + encoding_like(x), x.shape[-1:])
 
 
-def add_positions__odd_width_left_as_it_is(x):
-    if x.shape[-1] % 2:
-        return x
-    return x + encoding_like(x)
+def add_positions__one_position_twice(x):
+    positions = encoding_like(x)
+    return x + torch.cat([positions[:1], positions[:-1]])
+
+
+def add_positions__sines_added_to_every_feature(x):
+    return x + encoding_like(x)[:, 0::2].repeat_interleave(2, dim=1)
 
 
 def add_positions__single_sequence_refused(x):

@@ -8,15 +8,6 @@ import torch.nn.functional as F
 # -- dot_product -------------------------------------------------------------------------------------------------
 
 
-def dot_product__different_lengths_give_zero(a, b):
-    if len(a) != len(b):
-        return 0
-    total = 0
-    for x, y in zip(a, b):
-        total += x * y
-    return total
-
-
 def dot_product__length_asked_in_a_misspelt_way(a, b):
     if a.lenght != b.lenght:
         raise ValueError("the lengths differ")
@@ -64,12 +55,6 @@ def dot_product__last_left_out_and_lengths_not_compared(a, b):
     for i in range(len(a) - 1):
         total += a[i] * b[i]
     return total
-
-
-def dot_product__different_lengths_give_a_sentence(a, b):
-    if len(a) != len(b):
-        return "the lengths differ"
-    return sum(x * y for x, y in zip(a, b))
 
 
 # -- attention_scores --------------------------------------------------------------------------------------------
@@ -201,11 +186,6 @@ def softmax_stable__divided_by_the_spread(x, dim=-1):
 
 def softmax_stable__minus_ten_thousand_for_minus_infinity(x, dim=-1):
     return torch.softmax(torch.nan_to_num(x, neginf=-1e4), dim)
-
-
-def softmax_stable__places_of_the_maxima_subtracted(x, dim=-1):
-    e = torch.exp(x - x.argmax(dim, keepdim=True))
-    return e / e.sum(dim, keepdim=True)
 
 
 def softmax_stable__rounded(x, dim=-1):

@@ -84,8 +84,8 @@ def cut_off_below_zero(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 @misconception(
     "linear_as_matmul",
-    "The weight is transposed first. `nn.Linear` keeps it as (k, n), and so it has to; here it comes as (n, k), and "
-    "(m, n) @ (n, k) fits as it is.",
+    "The weight is taken for its transpose, (k, n), as `nn.Linear` keeps it. Here it comes as (n, k): each row of x "
+    "goes with its columns, and (m, n) @ (n, k) fits as it is.",
 )
 def weight_transposed(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return functional.linear(x, weight, bias)
@@ -160,8 +160,8 @@ def bias_without_gradients(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 @misconception(
     "linear_as_matmul",
-    "No gradient reaches the weight, which was cut off by `.detach()` or `.data`. What a layer learns is its weight "
-    "and its bias.",
+    "No gradient reaches the weight, which was cut off by `.detach()`, `.data` or a new `nn.Parameter` made of it. "
+    "What a layer learns is its weight and its bias: take both as they are.",
 )
 def weight_without_gradients(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return linear(x, weight.detach(), bias)
@@ -230,6 +230,9 @@ SIDE_BY_SIDE = (
 )
 FROM_ONE = (
     "Positions are counted from 1. The first token stands at position 0, where all sines are 0 and all cosines 1."
+)
+EXPONENT_WITHOUT_BRACKETS = (
+    "A power binds more tightly than a division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets."
 )
 EXCHANGED = "Sines and cosines have changed places. The even columns, 0 among them, are the sines."
 
@@ -331,8 +334,8 @@ def divided_by_the_positions(num_positions: int, d_model: int) -> Tensor:
 
 @misconception(
     "sinusoidal_encoding",
-    "All hands turn equally fast: `//` divides whole numbers and drops what is left, so every exponent is 0. `/` keeps "
-    "it.",
+    "All hands turn equally fast, as if every exponent were 0. Where `//` divides whole numbers, it drops what is "
+    "left; `/` keeps it.",
 )
 def exponents_floored(num_positions: int, d_model: int) -> Tensor:
     return pairs(angles(num_positions, columns(d_model) // d_model))
@@ -347,12 +350,14 @@ def angles_floored(num_positions: int, d_model: int) -> Tensor:
     return pairs(angles(num_positions, columns(d_model) / d_model).floor())
 
 
-@misconception(
-    "sinusoidal_encoding",
-    "A power binds more tightly than a division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets.",
-)
+@misconception("sinusoidal_encoding", EXPONENT_WITHOUT_BRACKETS)
 def power_before_division(num_positions: int, d_model: int) -> Tensor:
     return pairs(torch.arange(num_positions)[:, None] / (10000.0 ** columns(d_model).double() / d_model))
+
+
+@misconception("sinusoidal_encoding", EXPONENT_WITHOUT_BRACKETS)
+def power_before_both_divisions(num_positions: int, d_model: int) -> Tensor:
+    return pairs(torch.arange(num_positions)[:, None] / 10000.0 ** columns(d_model).double() / d_model)
 
 
 @misconception(
@@ -361,7 +366,6 @@ def power_before_division(num_positions: int, d_model: int) -> Tensor:
     "hand is slower than the one before.",
 )
 def multiplied_by_the_powers(num_positions: int, d_model: int) -> Tensor:
-    # In float32, as learners do: the angles get so large that its rounding shows.
     return pairs(torch.arange(num_positions)[:, None] * 10000 ** (columns(d_model) / d_model))
 
 
@@ -491,7 +495,7 @@ def single_position_squeezed(num_positions: int, d_model: int) -> Tensor:
 
 
 ODD_ACCEPTED = (
-    "An odd width goes through, and one sine is left without its cosine. Whoever asks for that has made a mistake, "
+    "An odd width raises no error. Sines and cosines come in pairs, so whoever asks for an odd one has made a mistake, "
     "and only an error tells them."
 )
 OTHER_NUMBER_REFUSED = (
@@ -512,8 +516,8 @@ def odd_width_accepted(num_positions: int, d_model: int) -> Tensor:
 
 @misconception(
     "sinusoidal_encoding",
-    "An odd width is left for torch to stumble over, where sines and cosines do not fit. Look first, and raise a "
-    "ValueError that says in words what is wrong.",
+    "An odd width ends in an error of another kind than agreed, such as torch's own where sines and cosines do not "
+    "fit. Look first, and raise a ValueError that says in words what is wrong.",
 )
 def odd_width_stumbled_over(num_positions: int, d_model: int) -> Tensor:
     # (T, d_model) -> (T, d_model / 2, 2), which fails for an odd d_model
@@ -709,8 +713,8 @@ def flattened_by_view(x: Tensor) -> Tensor:
 
 @misconception(
     "add_positions",
-    "Gradients stop here: x was taken out of the graph, by `.detach()`, `.data` or `torch.no_grad()`. Through x the "
-    "embeddings are to learn; it is the encoding that needs no gradient.",
+    "Gradients stop here: x, or the sum, was taken out of the graph, by `.detach()`, `.data` or `torch.no_grad()`. "
+    "Through x the embeddings are to learn; it is the encoding that needs no gradient.",
 )
 def x_detached(x: Tensor) -> Tensor:
     return added(x.detach(), sinusoidal_encoding)

@@ -5,6 +5,8 @@ A name says what was done.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +21,37 @@ Pair = tuple[Tensor, Tensor]
 # -- dot_product -------------------------------------------------------------------------------------------------
 
 
+REFUSED_OTHERWISE = (
+    "The refusal of different lengths is of another kind than agreed. Callers tell errors by their type, and here "
+    "that is ValueError or AssertionError."
+)
+NO_BEGINNING = (
+    "The sum begins with the first product, and where there is none, the code fails. Begin with 0, which is the "
+    "result for two empty sequences."
+)
+NO_TENSORS = (
+    "Lists do, and tensors end in an error: they are not let in, or asked what only lists can answer, as in `if not "
+    "a`. Whatever has numbers at its places will do; `len(a)` says how many."
+)
+NO_LISTS = (
+    "Only tensors are understood. Lists and tuples do not multiply entry by entry: go through the places of both in a "
+    "loop, which suits all of them."
+)
+MEAN = "The sum was divided by the number of places. That is a mean; a dot product is the sum itself."
+COSINE = (
+    "The result was divided by the lengths of both vectors. That is the cosine of the angle between them; the dot "
+    "product lets a long vector count for more."
+)
+CUT_OFF_BY_INT = (
+    "The fractions were cut off by `int`. The numbers of an embedding are small, and nearly all of them is behind the "
+    "point."
+)
+EATEN_UP = (
+    "The caller's lists are eaten up by `pop`, or their entries overwritten. Read the numbers and leave them where "
+    "they are: somebody may want them afterwards."
+)
+
+
 def check_lengths(a: Numbers, b: Numbers) -> None:
     if len(a) != len(b):
         raise ValueError("the lengths differ")
@@ -30,8 +63,8 @@ def products(a: Numbers, b: Numbers) -> list[Any]:
 
 @misconception(
     "dot_product",
-    "Where one sequence is longer, its end is dropped in silence: that is what `zip` does, or the smaller of the two "
-    "lengths. A dot product of different lengths has no meaning, so say that with an error.",
+    "Where one sequence is longer, its end counts for nothing, in silence: that comes of `zip`, of the smaller of the "
+    "two lengths, or of zeros behind the shorter. A dot product of different lengths has no meaning: raise an error.",
 )
 def longer_end_dropped(a: Numbers, b: Numbers) -> Any:
     return sum(x * y for x, y in zip(a, b, strict=False))
@@ -59,21 +92,31 @@ def only_a_longer_first_refused(a: Numbers, b: Numbers) -> Any:
 
 @misconception(
     "dot_product",
-    "Different lengths are reported by a result, such as None, instead of an error. A result is easily computed on "
-    "with; an error cannot be overlooked.",
+    "Different lengths are reported by a result, such as None or 0, instead of an error. A result is easily computed "
+    "on with; an error cannot be overlooked.",
 )
 def different_lengths_give_none(a: Numbers, b: Numbers) -> Any:
     return sum(products(a, b)) if len(a) == len(b) else None
 
 
-@misconception(
-    "dot_product",
-    "The refusal of different lengths is of another kind than agreed. Callers tell errors by their type, and here "
-    "that is ValueError or AssertionError.",
-)
+@misconception("dot_product", REFUSED_OTHERWISE)
 def lengths_refused_with_another_error(a: Numbers, b: Numbers) -> Any:
     if len(a) != len(b):
         raise TypeError("the lengths differ")
+    return sum(products(a, b))
+
+
+@misconception("dot_product", REFUSED_OTHERWISE)
+def lengths_refused_with_any_exception(a: Numbers, b: Numbers) -> Any:
+    if len(a) != len(b):
+        raise Exception("the lengths differ")  # as learners do
+    return sum(products(a, b))
+
+
+@misconception("dot_product", REFUSED_OTHERWISE)
+def lengths_refused_with_an_index_error(a: Numbers, b: Numbers) -> Any:
+    if len(a) != len(b):
+        raise IndexError("the lengths differ")
     return sum(products(a, b))
 
 
@@ -100,17 +143,19 @@ def empty_sequences_refused(a: Numbers, b: Numbers) -> Any:
     return sum(products(a, b))
 
 
-@misconception(
-    "dot_product",
-    "The sum begins with the first product, and where there is none, the code fails. Begin with 0, which is the "
-    "result for two empty sequences.",
-)
+@misconception("dot_product", NO_BEGINNING)
 def sum_begins_with_the_first_product(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
     total = a[0] * b[0]
     for place in range(1, len(a)):
         total = total + a[place] * b[place]
     return total
+
+
+@misconception("dot_product", NO_BEGINNING)
+def products_reduced_without_a_beginning(a: Numbers, b: Numbers) -> Any:
+    check_lengths(a, b)
+    return functools.reduce(operator.add, products(a, b))
 
 
 @misconception(
@@ -122,11 +167,7 @@ def none_for_empty_sequences(a: Numbers, b: Numbers) -> Any:
     return sum(products(a, b)) if len(a) else None
 
 
-@misconception(
-    "dot_product",
-    "`if not a` asks a tensor whether it is true, which means nothing for several numbers, and torch refuses. Ask for "
-    "the length: `len(a) == 0`.",
-)
+@misconception("dot_product", NO_TENSORS)
 def truth_of_a_tensor_asked(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
     if not a:
@@ -134,25 +175,39 @@ def truth_of_a_tensor_asked(a: Numbers, b: Numbers) -> Any:
     return sum(products(a, b))
 
 
-@misconception(
-    "dot_product",
-    "Only tensors are understood. Lists and tuples do not multiply entry by entry: go through the places of both in a "
-    "loop, which suits all of them.",
-)
+@misconception("dot_product", NO_LISTS)
 def tensors_only(a: Any, b: Any) -> Any:
     if a.shape != b.shape:
         raise ValueError("the lengths differ")
     return (a * b).sum()
 
 
-@misconception(
-    "dot_product",
-    "Tensors are not understood: only lists or tuples are let in. Whatever has a length and numbers at its places "
-    "will do, so there is no need to ask what it is.",
-)
+@misconception("dot_product", NO_LISTS)
+def lists_given_to_torch(a: Any, b: Any) -> Any:
+    check_lengths(a, b)
+    return torch.dot(a, b)
+
+
+@misconception("dot_product", NO_TENSORS)
 def tensors_refused(a: Numbers, b: Numbers) -> Any:
     if not isinstance(a, list | tuple) or not isinstance(b, list | tuple):
         raise TypeError("lists are expected")
+    check_lengths(a, b)
+    return sum(products(a, b))
+
+
+@misconception("dot_product", NO_TENSORS)
+def lists_asserted(a: Numbers, b: Numbers) -> Any:
+    assert isinstance(a, list | tuple), "a list is expected"
+    assert isinstance(b, list | tuple), "a list is expected"
+    check_lengths(a, b)
+    return sum(products(a, b))
+
+
+@misconception("dot_product", NO_TENSORS)
+def nothing_but_lists_let_in(a: Numbers, b: Numbers) -> Any:
+    if not isinstance(a, list) or not isinstance(b, list):
+        raise ValueError("a list is expected")
     check_lengths(a, b)
     return sum(products(a, b))
 
@@ -173,7 +228,9 @@ def products_not_added_up(a: Numbers, b: Numbers) -> list[Any]:
 )
 def returned_inside_the_loop(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
-    return a[0] * b[0] if len(a) else 0
+    for x, y in zip(a, b, strict=True):
+        return 0 + x * y
+    return None
 
 
 @misconception(
@@ -222,24 +279,28 @@ def every_number_with_every_other(a: Numbers, b: Numbers) -> Any:
     return sum(x * y for x in a for y in b)
 
 
-@misconception(
-    "dot_product",
-    "The sum was divided by the number of places. That is a mean; a dot product is the sum itself.",
-)
+@misconception("dot_product", MEAN)
 def mean_of_the_products(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
-    return sum(products(a, b)) / max(len(a), 1)
+    return sum(products(a, b)) / len(a)
 
 
-@misconception(
-    "dot_product",
-    "The result was divided by the lengths of both vectors. That is the cosine of the angle between them; the dot "
-    "product lets a long vector count for more.",
-)
+@misconception("dot_product", MEAN)
+def mean_unless_there_are_none(a: Numbers, b: Numbers) -> Any:
+    check_lengths(a, b)
+    return sum(products(a, b)) / len(a) if len(a) else 0
+
+
+@misconception("dot_product", COSINE)
 def cosine_of_the_angle(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
     sizes = sum(x * x for x in a) ** 0.5 * sum(y * y for y in b) ** 0.5
-    return sum(products(a, b)) / (sizes or 1)
+    return sum(products(a, b)) / sizes
+
+
+@misconception("dot_product", COSINE)
+def cosine_unless_there_is_none(a: Numbers, b: Numbers) -> Any:
+    return cosine_of_the_angle(a, b) if len(a) or len(b) else 0
 
 
 @misconception(
@@ -251,14 +312,22 @@ def signs_lost(a: Numbers, b: Numbers) -> Any:
     return sum(abs(product) for product in products(a, b))
 
 
-@misconception(
-    "dot_product",
-    "The fractions were cut off by `int` or `//`. The numbers of an embedding are small, and nearly all of them is "
-    "behind the point.",
-)
+@misconception("dot_product", CUT_OFF_BY_INT)
 def fractions_cut_off(a: Numbers, b: Numbers) -> Any:
     check_lengths(a, b)
     return sum(int(product) for product in products(a, b))
+
+
+@misconception("dot_product", CUT_OFF_BY_INT)
+def fraction_of_the_sum_cut_off(a: Numbers, b: Numbers) -> Any:
+    check_lengths(a, b)
+    return int(sum(products(a, b)))
+
+
+@misconception("dot_product", CUT_OFF_BY_INT)
+def fractions_of_the_numbers_cut_off(a: Numbers, b: Numbers) -> Any:
+    check_lengths(a, b)
+    return sum(int(x) * int(y) for x, y in zip(a, b, strict=True))
 
 
 @misconception(
@@ -271,22 +340,34 @@ def printed_instead_of_returned(a: Numbers, b: Numbers) -> None:
         pass  # here a learner prints; what counts is that nothing is returned
 
 
-@misconception(
-    "dot_product",
-    "The caller's lists are eaten up by `pop`, or their entries overwritten. Read the numbers and leave them where "
-    "they are: somebody may want them afterwards.",
-)
+@misconception("dot_product", EATEN_UP)
 def numbers_taken_out(a: Any, b: Any) -> Any:
     check_lengths(a, b)
-    if isinstance(a, Tensor):
-        return a.mul_(b).sum()
-    a, total = a if isinstance(a, list) else list(a), 0
-    for y in b:
-        total = total + a.pop(0) * y
+    total = 0
+    while len(a):
+        total = total + a.pop() * b.pop()
     return total
 
 
+@misconception("dot_product", EATEN_UP)
+def numbers_overwritten(a: Any, b: Any) -> Any:
+    check_lengths(a, b)
+    for place in range(len(a)):
+        a[place] = a[place] * b[place]
+    return sum(a)
+
+
+@misconception("dot_product", EATEN_UP)
+def numbers_overwritten_but_in_tuples(a: Any, b: Any) -> Any:
+    return numbers_overwritten(list(a) if isinstance(a, tuple) else a, b)
+
+
 # -- attention_scores --------------------------------------------------------------------------------------------
+
+A_LIST = (
+    "The scores came as a list of numbers. Put them into a tensor, (T,), with which others can compute and through "
+    "which gradients flow."
+)
 
 
 @misconception(
@@ -340,7 +421,7 @@ def every_token_as_the_query(query: Tensor, inputs: Tensor) -> Tensor:  # noqa: 
     "vector: use that.",
 )
 def second_input_as_the_query(query: Tensor, inputs: Tensor) -> Tensor:  # noqa: ARG001
-    return inputs @ inputs[min(1, len(inputs) - 1)]
+    return inputs @ inputs[1]
 
 
 @misconception(
@@ -421,13 +502,14 @@ def scores_in_a_column(query: Tensor, inputs: Tensor) -> Tensor:
     return inputs @ query[:, None]  # (T, d) @ (d, 1) -> (T, 1)
 
 
-@misconception(
-    "attention_scores",
-    "The scores came as a list of numbers. Put them into a tensor, (T,), with which others can compute and through "
-    "which gradients flow.",
-)
+@misconception("attention_scores", A_LIST)
 def list_of_scores(query: Tensor, inputs: Tensor) -> list[Any]:
     return [row @ query for row in inputs]
+
+
+@misconception("attention_scores", A_LIST)
+def list_of_plain_numbers(query: Tensor, inputs: Tensor) -> list[float]:
+    return [float(row @ query) for row in inputs]
 
 
 @misconception(
@@ -476,6 +558,11 @@ def inputs_multiplied_in_place(query: Tensor, inputs: Tensor) -> Tensor:
 
 
 # -- normalize_by_sum --------------------------------------------------------------------------------------------
+
+STANDARDISED = (
+    "The scores were brought to mean zero and deviation one. That is standardising; shares are the scores divided by "
+    "their sum."
+)
 
 
 @misconception(
@@ -540,13 +627,14 @@ def smallest_subtracted_first(scores: Tensor) -> Tensor:
     return above / above.sum()
 
 
-@misconception(
-    "normalize_by_sum",
-    "The scores were brought to mean zero and deviation one. That is standardising; shares are the scores divided by "
-    "their sum.",
-)
+@misconception("normalize_by_sum", STANDARDISED)
 def standardised(scores: Tensor) -> Tensor:
     return (scores - scores.mean()) / scores.std()
+
+
+@misconception("normalize_by_sum", STANDARDISED)
+def standardised_by_the_biased_deviation(scores: Tensor) -> Tensor:
+    return (scores - scores.mean()) / scores.std(correction=0)
 
 
 @misconception(
@@ -736,7 +824,7 @@ def sigmoid_of_each(x: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG001
     "The largest entry gets everything. That is a hard maximum; the soft one gives each entry its share.",
 )
 def hard_maximum(x: Tensor, dim: int = -1) -> Tensor:
-    return (x == x.amax(dim=dim, keepdim=True)).to(x.dtype) + 0 * x
+    return (x == x.amax(dim=dim, keepdim=True)).to(x.dtype)
 
 
 @misconception("softmax_naive", LOGARITHMS)
@@ -775,10 +863,22 @@ def naive_first_dimension_by_default(x: Tensor, dim: int = 0) -> Tensor:
 
 @misconception("softmax_naive", TWO_DIMENSIONS)
 def naive_rows_and_columns_only(x: Tensor, dim: int = -1) -> Tensor:
-    if dim in (0, -2):
-        return torch.exp(x) / torch.exp(x).sum(dim=0)
-    if x.dim() == 1:
-        return torch.exp(x) / torch.exp(x).sum()
+    if dim in (0, -2) or x.dim() == 1:
+        return softmax(x, 0)
+    return softmax(x, 1)
+
+
+@misconception("softmax_naive", TWO_DIMENSIONS)
+def naive_rows_and_columns_counted(x: Tensor, dim: int = -1) -> Tensor:
+    if x.dim() > 1:
+        _, _ = x.shape
+    return softmax(x, dim)
+
+
+@misconception("softmax_naive", TWO_DIMENSIONS)
+def naive_sums_in_a_column(x: Tensor, dim: int = -1) -> Tensor:
+    if dim in (0, -2) or x.dim() == 1:
+        return softmax(x, 0)
     return torch.exp(x) / torch.exp(x).sum(dim=1).reshape(-1, 1)
 
 
@@ -823,8 +923,8 @@ def shifted(x: Tensor, by: Tensor | float, dim: int) -> Tensor:
 
 @misconception(
     "softmax_stable",
-    "Nothing is subtracted before the exponential, so large entries become infinite, and infinity over infinity is not "
-    "a number. Subtract the maximum along `dim`: the result is the same, and no exponential exceeds one.",
+    "The maximum is not subtracted before the exponential, so large entries become infinite, and infinity over "
+    "infinity is not a number. Subtract it, along `dim`: the result is the same, and no exponential exceeds one.",
 )
 def maximum_not_subtracted(x: Tensor, dim: int = -1) -> Tensor:
     return shifted(x, 0, dim)
@@ -845,7 +945,7 @@ def one_maximum_for_all(x: Tensor, dim: int = -1) -> Tensor:
     "exponential is zero. The maximum, with its sign, is what brings the largest exponent to zero.",
 )
 def largest_size_subtracted(x: Tensor, dim: int = -1) -> Tensor:
-    return shifted(x, x.masked_fill(x == -torch.inf, 0).abs().amax(dim, keepdim=True), dim)
+    return shifted(x, x.abs().amax(dim, keepdim=True), dim)
 
 
 @misconception(
@@ -966,9 +1066,16 @@ def stable_first_dimension_by_default(x: Tensor, dim: int = 0) -> Tensor:
 
 @misconception("softmax_stable", TWO_DIMENSIONS)
 def stable_rows_and_columns_only(x: Tensor, dim: int = -1) -> Tensor:
-    if dim in (0, -2):
-        return shifted(x, x.amax(0), 0)
-    return shifted(x, x.amax(-1 if x.dim() == 1 else 1, keepdim=True), -1 if x.dim() == 1 else 1)
+    if dim in (0, -2) or x.dim() == 1:
+        return softmax(x, 0)
+    return softmax(x, 1)
+
+
+@misconception("softmax_stable", TWO_DIMENSIONS)
+def stable_rows_and_columns_counted(x: Tensor, dim: int = -1) -> Tensor:
+    if x.dim() > 1:
+        _, _ = x.shape
+    return softmax(x, dim)
 
 
 @misconception("softmax_stable", LOGARITHMS)
@@ -1024,6 +1131,12 @@ def float32_given_back(x: Tensor, dim: int = -1) -> Tensor:
 
 @misconception("softmax_stable", SUM_CONSTANT)
 def stable_sum_as_a_constant(x: Tensor, dim: int = -1) -> Tensor:
+    exponentials = torch.exp(x - x.amax(dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True).detach()
+
+
+@misconception("softmax_stable", SUM_CONSTANT)
+def maximum_and_sum_as_constants(x: Tensor, dim: int = -1) -> Tensor:
     exponentials = torch.exp(x - x.amax(dim, keepdim=True).detach())
     return exponentials / exponentials.sum(dim=dim, keepdim=True).detach()
 
@@ -1075,8 +1188,8 @@ def weights_along_the_features(weights: Tensor, inputs: Tensor) -> Tensor:
 
 @misconception(
     "context_vector",
-    "The inputs were transposed, and do not fit the weights. There is a weight for each row, so (T,) @ (T, d) is right "
-    "as it stands.",
+    "The inputs were transposed, or stand in front of the weights: so a weight would meet a feature. There is a weight "
+    "for each row, and (T,) @ (T, d) is right as it stands.",
 )
 def inputs_transposed(weights: Tensor, inputs: Tensor) -> Tensor:
     return weights @ inputs.T
@@ -1094,16 +1207,16 @@ def weighted_rows_averaged(weights: Tensor, inputs: Tensor) -> Tensor:
     "context_vector",
     "The inputs were added up without their weights. Each row counts as much as its weight says.",
 )
-def weights_not_used(weights: Tensor, inputs: Tensor) -> Tensor:
-    return inputs.sum(dim=0) + 0 * weights.sum()
+def weights_not_used(weights: Tensor, inputs: Tensor) -> Tensor:  # noqa: ARG001
+    return inputs.sum(dim=0)
 
 
 @misconception(
     "context_vector",
     "The inputs were averaged, so that all count alike. How much each counts is what the weights are for.",
 )
-def inputs_averaged(weights: Tensor, inputs: Tensor) -> Tensor:
-    return inputs.mean(dim=0) + 0 * weights.sum()
+def inputs_averaged(weights: Tensor, inputs: Tensor) -> Tensor:  # noqa: ARG001
+    return inputs.mean(dim=0)
 
 
 @misconception(
@@ -1111,7 +1224,7 @@ def inputs_averaged(weights: Tensor, inputs: Tensor) -> Tensor:
     "Only the token with the largest weight was taken. Attention mixes: each token adds as much as its weight says.",
 )
 def best_token_alone(weights: Tensor, inputs: Tensor) -> Tensor:
-    return inputs[weights.argmax()] + 0 * weights.sum()
+    return inputs[weights.argmax()]
 
 
 @misconception(
@@ -1191,6 +1304,15 @@ def single_token_squeezed(weights: Tensor, inputs: Tensor) -> Tensor:
 
 @misconception(
     "context_vector",
+    "`squeeze()` drops every dimension of size one, also that of the features where there is a single one. A context "
+    "is (d,), for d = 1 too: drop the one that you mean, by its number.",
+)
+def single_feature_squeezed(weights: Tensor, inputs: Tensor) -> Tensor:
+    return (weights[None] @ inputs).squeeze()  # (1, d) -> (d,), but (1, 1) -> ()
+
+
+@misconception(
+    "context_vector",
     "The inputs are made float32, which then do not fit float64 weights. Let the arguments decide about the dtype.",
 )
 def context_in_float32_only(weights: Tensor, inputs: Tensor) -> Tensor:
@@ -1235,6 +1357,15 @@ def inputs_weighted_in_place(weights: Tensor, inputs: Tensor) -> Tensor:
 
 # -- simple_self_attention ---------------------------------------------------------------------------------------
 
+SCALED_BY_THE_TOKENS = (
+    "The scores were divided by the number of tokens, or its root. They are the plain dot products here, and a dot "
+    "product sums over the features anyway."
+)
+FEATURES_COMPARED = (
+    "Features were compared with features: the scores are (d, d). The first of the two stays as it is, `inputs @ "
+    "inputs.T`, so that tokens meet tokens."
+)
+
 
 def softmax_stable(x: Tensor, dim: int = -1) -> Tensor:
     """By the name under which an answer calls it: where that was given a stand-in, so is this."""
@@ -1254,13 +1385,14 @@ def scaled_by_the_width(inputs: Tensor) -> Pair:
     return weighted(inputs @ inputs.T / inputs.shape[-1] ** 0.5, inputs)
 
 
-@misconception(
-    "simple_self_attention",
-    "The scores were divided by the number of tokens, or its root. They are the plain dot products here, and a dot "
-    "product sums over the features anyway.",
-)
+@misconception("simple_self_attention", SCALED_BY_THE_TOKENS)
 def scaled_by_the_tokens(inputs: Tensor) -> Pair:
     return weighted(inputs @ inputs.T / len(inputs) ** 0.5, inputs)
+
+
+@misconception("simple_self_attention", SCALED_BY_THE_TOKENS)
+def divided_by_the_tokens(inputs: Tensor) -> Pair:
+    return weighted(inputs @ inputs.T / len(inputs), inputs)
 
 
 @misconception(
@@ -1284,11 +1416,27 @@ def reshaped_instead_of_transposed(inputs: Tensor) -> Pair:
 
 @misconception(
     "simple_self_attention",
-    "Features were compared with features: the scores are (d, d). The first of the two stays as it is, `inputs @ "
-    "inputs.T`, so that tokens meet tokens.",
+    "The inputs were multiplied with themselves as they are, and (T, d) @ (T, d) does not fit. To meet the tokens, "
+    "which are rows, the second has to be transposed: `inputs @ inputs.T`.",
 )
+def transpose_forgotten(inputs: Tensor) -> Pair:
+    return weighted(inputs @ inputs, inputs)
+
+
+@misconception("simple_self_attention", FEATURES_COMPARED)
 def features_compared(inputs: Tensor) -> Pair:
     return weighted(inputs.T @ inputs, inputs.T)
+
+
+@misconception("simple_self_attention", FEATURES_COMPARED)
+def features_compared_and_mixed(inputs: Tensor) -> Pair:
+    weights = softmax_stable(inputs.T @ inputs, dim=-1)
+    return inputs @ weights, weights
+
+
+@misconception("simple_self_attention", FEATURES_COMPARED)
+def features_compared_and_tokens_mixed(inputs: Tensor) -> Pair:
+    return weighted(inputs.T @ inputs, inputs)
 
 
 @misconception(
@@ -1307,7 +1455,7 @@ def later_tokens_hidden(inputs: Tensor) -> Pair:
 )
 def own_token_hidden(inputs: Tensor) -> Pair:
     own = torch.eye(len(inputs), dtype=torch.bool)
-    return weighted((inputs @ inputs.T).masked_fill(own, -1e4), inputs)
+    return weighted((inputs @ inputs.T).masked_fill(own, -torch.inf), inputs)
 
 
 @misconception(
@@ -1431,7 +1579,7 @@ def contexts_alone(inputs: Tensor) -> Tensor:
     "is a context for each.",
 )
 def one_query_only(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs[min(1, len(inputs) - 1)], inputs)
+    return weighted(inputs @ inputs[1], inputs)
 
 
 @misconception(
