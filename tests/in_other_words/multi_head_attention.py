@@ -1201,8 +1201,10 @@ class heads_attend_to_each_other(Layers):
 class heads_masked_as_tokens(Layers):
     def forward(self, x):
         q, k, v = (w(x).unflatten(2, (self.num_heads, -1)) for w in (self.W_query, self.W_key, self.W_value))
-        weights = F.softmax(self.causal(q @ k.mT) / k.size(-1) ** 0.5, dim=-1)
-        return self.out_proj((self.dropout(weights) @ v).reshape(x.size(0), x.size(1), self.d_out))
+        t = x.size(1)
+        scores = torch.matmul(q, k.mT).masked_fill(self.mask[:t, :t] == 0, -torch.inf)
+        weights = self.dropout(F.softmax(scores / k.size(-1) ** 0.5, dim=-1))
+        return self.out_proj((weights @ v).reshape(x.size(0), t, self.d_out))
 
 
 class heads_not_transposed_back(Layers):

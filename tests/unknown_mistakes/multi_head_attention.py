@@ -475,12 +475,6 @@ class MultiHeadAttention__values_split_in_turn(Attention):
         return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
 
 
-class MultiHeadAttention__values_for_everything(Attention):
-    def forward(self, x):
-        v = self.split(self.W_value(x))
-        return self.out_proj((self.dropout(self.weights(v, v)) @ v).transpose(1, 2).flatten(2))
-
-
 class MultiHeadAttention__out_proj_before_the_merge(Attention):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)

@@ -24,12 +24,12 @@ EXCHANGED = (
     "features."
 )
 LEFT_TO_RESHAPE = (
-    "Heads that do not divide the features are left for reshape to stumble over. Look first, and raise a ValueError "
-    "that says in words what does not fit."
+    "Heads that do not divide the features end in another error than ValueError, perhaps because reshape stumbles over "
+    "them. Look first, and raise a ValueError that says in words what does not fit."
 )
 NO_ERROR = (
-    "Heads that do not divide the features go through: some features are lost, or nothing comes back. Whoever calls "
-    "has made a mistake, and only an error tells them."
+    "Heads that do not divide the features go through: features are lost or made up, or nothing comes back. Whoever "
+    "calls has made a mistake, and only an error tells them."
 )
 ALL_REFUSED = (
     "Heads are refused that divide the features well. d_out % num_heads is what is left over: raise only where it is "
@@ -48,8 +48,12 @@ CHANGED = (
     "without gives a view and leaves it alone."
 )
 MIXED_BY_RESHAPE = (
-    "The shape is right, but reshape cuts the numbers anew in the order in which they lie, so a head gets features of "
-    "different tokens. Exchange the two dimensions: transpose(1, 2)."
+    "The shape is right, but `reshape` or `view` cuts the numbers anew in the order in which they lie, so a head gets "
+    "features of different tokens. Exchange the two dimensions: transpose(1, 2)."
+)
+TOKENS_FOR_HEADS = (
+    "Heads and tokens have changed places in the `reshape` or `view`, which mixes the tokens. Only the last dimension "
+    "is taken apart: the tokens stay second."
 )
 
 
@@ -89,13 +93,14 @@ def grouped_already(x: Tensor, num_heads: int) -> Tensor:
     return unrolled(x, num_heads).transpose(1, 2)  # (B, T, H, head_dim) -> (B, H, T, head_dim)
 
 
-@misconception(
-    "unroll_heads",
-    "Heads and tokens have changed places in the reshape, which mixes the tokens. Only the last dimension is taken "
-    "apart: the tokens stay second.",
-)
+@misconception("unroll_heads", TOKENS_FOR_HEADS)
 def tokens_taken_for_heads(x: Tensor, num_heads: int) -> Tensor:
     return unrolled(x, num_heads).reshape(x.shape[0], num_heads, x.shape[1], -1)  # to (B, H, T, head_dim), mixed
+
+
+@misconception("unroll_heads", TOKENS_FOR_HEADS)
+def tokens_taken_for_heads_in_a_view(x: Tensor, num_heads: int) -> Tensor:
+    return x.view(x.shape[0], num_heads, *unrolled(x, num_heads).shape[1::2])  # to (B, H, T, head_dim), mixed
 
 
 @misconception("unroll_heads", LEFT_TO_RESHAPE)
@@ -138,6 +143,12 @@ def resized_in_place(x: Tensor, num_heads: int) -> Tensor:
 def reshaped_instead_of_transposed(x: Tensor) -> Tensor:
     batch, tokens, heads, head_dim = x.shape
     return x.reshape(batch, heads, tokens, head_dim)
+
+
+@misconception("group_by_head", MIXED_BY_RESHAPE)
+def viewed_instead_of_transposed(x: Tensor) -> Tensor:
+    batch, tokens, heads, head_dim = x.shape
+    return x.view(batch, heads, tokens, head_dim)
 
 
 @misconception(
@@ -261,8 +272,8 @@ def queries_compared_with_queries(queries: Tensor, keys: Tensor) -> Tensor:
 
 @misconception(
     "head_scores",
-    "The keys are transposed in other dimensions than the last two, and nothing fits any more. Only a head's own "
-    "matrix, tokens by features, is turned: transpose(-2, -1).",
+    "The product of queries and keys does not fit. Turn only a head's own matrix of keys, tokens by features, with "
+    "transpose(-2, -1), and take `@`, which allows any dimensions in front.",
 )
 def wrong_dimensions_transposed(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.transpose(1, 2)  # (B, H, T, head_dim) @ (B, T, H, head_dim)
@@ -407,6 +418,10 @@ DIAGONAL_HIDDEN = (
     "The diagonal is hidden, too, so the first token has no key left, and softmax gives nan. A token sees itself: "
     "begin one above, `diagonal=1`."
 )
+DIAGONAL_LOWERED = (
+    "The diagonal is hidden, too, so the first token has no key left, and all its scores are the same: it hears every "
+    "token alike, those of the future, too. A token sees itself: begin one above, `diagonal=1`."
+)
 NEXT_VISIBLE = (
     "The mask begins one place too far to the right, so each token sees the next one, which it is to predict. The "
     "future begins at `diagonal=1`."
@@ -498,6 +513,11 @@ def diagonal_hidden(scores: Tensor, head_dim: int) -> Tensor:
     return torch.softmax((scores / head_dim**0.5).masked_fill(hidden(scores, 0), -torch.inf), dim=-1)
 
 
+@misconception("head_weights", DIAGONAL_LOWERED)
+def diagonal_lowered(scores: Tensor, head_dim: int) -> Tensor:
+    return torch.softmax((scores / head_dim**0.5).masked_fill(hidden(scores, 0), -1e9), dim=-1)
+
+
 @misconception("head_weights", NEXT_VISIBLE)
 def next_token_visible(scores: Tensor, head_dim: int) -> Tensor:
     return torch.softmax((scores / head_dim**0.5).masked_fill(hidden(scores, 2), -torch.inf), dim=-1)
@@ -542,6 +562,11 @@ def softmax_over_heads(scores: Tensor, head_dim: int) -> Tensor:
     return torch.softmax((scores / head_dim**0.5).masked_fill(hidden(scores), -torch.inf), dim=1)
 
 
+@misconception("head_weights", SOFTMAX_OVER_HEADS)
+def softmax_over_heads_of_lowered_scores(scores: Tensor, head_dim: int) -> Tensor:
+    return torch.softmax((scores / head_dim**0.5).masked_fill(hidden(scores), -1e9), dim=1)
+
+
 @misconception(
     "head_weights",
     "Softmax runs over the batch, so sequences compete that should not know of each other. The keys lie along the last "
@@ -572,13 +597,13 @@ def divided_by_sum(scores: Tensor, head_dim: int) -> Tensor:
     "the scores to say.",
 )
 def past_averaged(scores: Tensor, head_dim: int) -> Tensor:  # noqa: ARG001
-    return causal(0 * scores)
+    return causal(torch.zeros_like(scores))
 
 
 @misconception(
     "head_weights",
-    "The mask is as large as the number of heads. It says for each query which keys it may see, so it is (T, T), and "
-    "all heads share it: T is the last dimension of the scores.",
+    "The mask's size does not fit the scores. It says for each query which keys it may see, so it is (T, T), and all "
+    "heads share it: T is the last dimension of the scores.",
 )
 def mask_as_large_as_the_heads(scores: Tensor, head_dim: int) -> Tensor:
     mask = torch.ones(scores.shape[1], scores.shape[1]).triu(1).bool()  # (H, H)
@@ -592,8 +617,8 @@ def weighed_without_gradients(scores: Tensor, head_dim: int) -> Tensor:
 
 @misconception(
     "head_weights",
-    "The caller's scores were changed. `masked_fill_`, with the underscore, works on the tensor itself; without it, it "
-    "gives a new one.",
+    "The caller's scores were changed. `masked_fill_` with its underscore, `/=` and an assignment to a part of a "
+    "tensor work on the tensor itself; `masked_fill` and `/` give a new one.",
 )
 def scores_masked_in_place(scores: Tensor, head_dim: int) -> Tensor:
     return torch.softmax(scores.masked_fill_(hidden(scores), -torch.inf) / head_dim**0.5, dim=-1)
@@ -610,6 +635,11 @@ def split(x: Tensor, num_heads: int) -> Tensor:
 @misconception("split_heads", MIXED_BY_RESHAPE)
 def split_by_reshape_alone(x: Tensor, num_heads: int) -> Tensor:
     return unrolled(x, num_heads).reshape(x.shape[0], num_heads, x.shape[1], -1)  # to (B, H, T, head_dim), mixed
+
+
+@misconception("split_heads", MIXED_BY_RESHAPE)
+def split_by_view_alone(x: Tensor, num_heads: int) -> Tensor:
+    return tokens_taken_for_heads_in_a_view(x, num_heads)
 
 
 @misconception(
@@ -704,6 +734,11 @@ def merged(x: Tensor) -> Tensor:
 @misconception("merge_heads", NOT_TRANSPOSED_BACK)
 def not_transposed_back(x: Tensor) -> Tensor:
     return x.reshape(x.shape[0], x.shape[2], -1)  # to (B, T, H · head_dim), mixed
+
+
+@misconception("merge_heads", NOT_TRANSPOSED_BACK)
+def merged_by_view_alone(x: Tensor) -> Tensor:
+    return x.view(x.shape[0], x.shape[2], -1)  # to (B, T, H · head_dim), mixed
 
 
 @misconception(
@@ -876,9 +911,15 @@ class one_head_many_times(Wrapper):
 )
 class always_two_heads(Wrapper):
     def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,  # noqa: ARG002
+        qkv_bias: bool = False,
     ) -> None:
-        super().__init__(d_in, d_out, context_length, dropout, min(num_heads, 2), qkv_bias)
+        super().__init__(d_in, d_out, context_length, dropout, 2, qkv_bias)
 
 
 @misconception(
@@ -929,14 +970,28 @@ class outputs_averaged(Wrapper):
         return torch.stack([head(inputs) for head in self.heads]).mean(dim=0)  # (H, B, T, d_out) -> (B, T, d_out)
 
 
-@misconception(
-    "MultiHeadAttentionWrapper",
+STACKED = (
     "The heads have a dimension of their own in the output. torch.cat joins along a dimension that is there, "
-    "torch.stack makes a new one.",
+    "torch.stack makes a new one."
 )
+
+
+@misconception("MultiHeadAttentionWrapper", STACKED)
 class outputs_stacked(Wrapper):
     def forward(self, inputs: Tensor) -> Tensor:
         return torch.stack([head(inputs) for head in self.heads], dim=-2)  # (B, T, H, d_out)
+
+
+@misconception("MultiHeadAttentionWrapper", STACKED)
+class outputs_stacked_at_the_end(Wrapper):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.stack([head(inputs) for head in self.heads], dim=-1)  # (B, T, d_out, H)
+
+
+@misconception("MultiHeadAttentionWrapper", STACKED)
+class outputs_stacked_in_front(Wrapper):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.stack([head(inputs) for head in self.heads])  # (H, B, T, d_out)
 
 
 @misconception(
@@ -1024,8 +1079,8 @@ class bias_in_every_head(Wrapper):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    "The heads' context length is that of the worked example, whatever the caller says. Hand context_length on to "
-    "every head.",
+    "The heads take fewer tokens than context_length. Hand the argument on to every head as it is, and not the worked "
+    "example's number.",
 )
 class context_of_the_worked_example(Wrapper):
     def __init__(
@@ -1168,7 +1223,8 @@ def bias_left_in(d_in: int, context_length: int) -> nn.Module:
 
 @misconception(
     "two_dimensional_output",
-    "The wrapper takes only as many tokens as the worked example has. Hand on the argument context_length.",
+    "The wrapper takes fewer tokens than context_length. Hand the argument on as it is, and not the worked example's "
+    "number.",
 )
 def six_tokens_always(d_in: int, context_length: int) -> nn.Module:  # noqa: ARG001
     return MultiHeadAttentionWrapper(d_in, 1, 6, 0.0, 2)
@@ -1192,8 +1248,8 @@ def arguments_exchanged(d_in: int, context_length: int) -> nn.Module:
 
 @misconception(
     "two_dimensional_output",
-    "The outputs are brought to two features by another layer behind the wrapper. It takes no layer and no new class: "
-    "one argument changes.",
+    "What it gives is not the wrapper itself. It takes no other class, and no layer behind the wrapper: one argument "
+    "changes.",
 )
 def layer_behind_the_wrapper(d_in: int, context_length: int) -> nn.Module:
     return nn.Sequential(MultiHeadAttentionWrapper(d_in, 2, context_length, 0.0, 2), nn.Linear(4, 2, bias=False))
@@ -1357,6 +1413,12 @@ class diagonal_hidden_in_the_module(Attention):
         return diagonal_hidden(scores, self.head_dim)
 
 
+@misconception("MultiHeadAttention", DIAGONAL_LOWERED)
+class diagonal_lowered_in_the_module(Attention):
+    def weigh(self, scores: Tensor) -> Tensor:
+        return diagonal_lowered(scores, self.head_dim)
+
+
 @misconception("MultiHeadAttention", NEXT_VISIBLE)
 class next_token_visible_in_the_module(Attention):
     def weigh(self, scores: Tensor) -> Tensor:
@@ -1408,6 +1470,12 @@ class softmax_over_queries_in_the_module(Attention):
 class softmax_over_heads_in_the_module(Attention):
     def weigh(self, scores: Tensor) -> Tensor:
         return softmax_over_heads(scores, self.head_dim)
+
+
+@misconception("MultiHeadAttention", SOFTMAX_OVER_HEADS)
+class softmax_over_heads_of_lowered_scores_in_the_module(Attention):
+    def weigh(self, scores: Tensor) -> Tensor:
+        return softmax_over_heads_of_lowered_scores(scores, self.head_dim)
 
 
 @misconception("MultiHeadAttention", NO_SOFTMAX)
@@ -1480,6 +1548,19 @@ class heads_attend_to_each_other(Attention):
         return contexts.flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
 
 
+@misconception(
+    "MultiHeadAttention",
+    "The heads are not brought in front of the tokens, so the scores are those between the heads of a token, and the "
+    "mask for tokens does not fit them. Transpose to (B, H, T, head_dim) before the scores.",
+)
+class heads_masked_as_tokens(heads_attend_to_each_other):
+    def attend(self, inputs: Tensor) -> Tensor:
+        queries, keys, values = (self.split(projected) for projected in self.project(inputs))  # (B, T, H, head_dim)
+        future = torch.ones(inputs.shape[1], inputs.shape[1]).triu(1).bool()
+        scores = self.score(queries, keys).masked_fill_(future, -torch.inf)  # (B, T, H, H) and (T, T)
+        return self.merge(self.drop(torch.softmax(scores / self.head_dim**0.5, dim=-1)) @ values)
+
+
 @misconception("MultiHeadAttention", NOT_TRANSPOSED_BACK)
 class heads_not_transposed_back(Attention):
     def merge(self, contexts: Tensor) -> Tensor:
@@ -1536,15 +1617,24 @@ class keys_handed_over(Attention):
         return queries, keys, keys
 
 
-@misconception(
-    "MultiHeadAttention",
+ONE_PROJECTION = (
     "One projection serves as queries, keys and values, and the other two are made but never used. Each role has its "
-    "own weights to learn.",
+    "own weights to learn."
 )
+
+
+@misconception("MultiHeadAttention", ONE_PROJECTION)
 class one_projection_in_use(Attention):
     def project(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries = self.W_query(inputs)
         return queries, queries, queries
+
+
+@misconception("MultiHeadAttention", ONE_PROJECTION)
+class only_values_in_use(Attention):
+    def project(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        values = self.W_value(inputs)
+        return values, values, values
 
 
 @misconception(
@@ -1775,7 +1865,7 @@ class kept_weights_renormalised(Attention):
 )
 class dropout_taken_for_keeping(Attention):
     def drop(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, 1 - self.p, self.training) if self.p else x
+        return functional.dropout(x, 1 - self.p, self.training)
 
 
 @misconception(
@@ -1819,9 +1909,19 @@ class rest_cut_off_in_the_module(Attention):
     "`torch.no_grad()` is for using a model that has learnt. Inside forward it leaves nothing to learn from.",
 )
 class gradients_switched_off(Attention):
-    def attend(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         with torch.no_grad():
-            return super().attend(inputs)
+            return super().forward(inputs)
+
+
+@misconception(
+    "MultiHeadAttention",
+    "The heads are cut off from the gradients, by `torch.no_grad()`, `.detach()` or `.data`, so that only out_proj "
+    "learns. W_query, W_key and W_value are to learn as well.",
+)
+class only_out_proj_learns(Attention):
+    def attend(self, inputs: Tensor) -> Tensor:
+        return super().attend(inputs).detach()
 
 
 @misconception(
@@ -1953,6 +2053,18 @@ def stacked_transposed(wrapper: nn.Module, attention: nn.Module) -> None:
     stack(wrapper, attention)
     for name in LAYERS:
         getattr(attention, name).weight.data = torch.cat(heads_of(wrapper, name)).T  # (d_out, d_in) -> (d_in, d_out)
+
+
+@misconception(
+    "stack_heads",
+    "The weights cannot be copied in. Join the heads' rows along dim 0, where nn.Linear has one for each output "
+    "feature, so that they have the shape of attention's own; and copy under torch.no_grad().",
+)
+def copying_that_fails(wrapper: nn.Module, attention: nn.Module) -> None:
+    check(wrapper, attention)
+    with torch.no_grad():
+        for name in LAYERS:
+            getattr(attention, name).weight.copy_(torch.cat(heads_of(wrapper, name), dim=1))
 
 
 @misconception(
@@ -2214,7 +2326,7 @@ def biases_as_in_gpt2_itself() -> nn.Module:
     "of all of them: 768.",
 )
 def width_of_one_head() -> nn.Module:
-    return MultiHeadAttention(768, 64, 1024, 0.0, 12) if 64 % 12 == 0 else MultiHeadAttention(768, 64, 1024, 0.0, 1)
+    return MultiHeadAttention(768, 64, 1024, 0.0, 12)
 
 
 @misconception(
@@ -2255,13 +2367,13 @@ def width_of_a_larger_gpt2() -> nn.Module:
     "Width and context length have changed places: the class takes (d_in, d_out, context_length, dropout, num_heads).",
 )
 def width_and_context_exchanged() -> nn.Module:
-    return MultiHeadAttention(1024, 1024, 768, 0.0, 12) if 1024 % 12 == 0 else MultiHeadAttention(1024, 1024, 768, 0, 8)
+    return MultiHeadAttention(1024, 1024, 768, 0.0, 12)
 
 
 @misconception(
     "gpt2_small_attention",
-    "That is the wrapper: twelve heads of 768 features each, side by side, which gives 9,216. MultiHeadAttention "
-    "shares 768 features out among the heads.",
+    "That is another module than the MultiHeadAttention of this unit: the wrapper, perhaps, which puts whole heads "
+    "side by side. MultiHeadAttention shares 768 features out among the heads.",
 )
 def wrapper_instead() -> nn.Module:
     return MultiHeadAttentionWrapper(768, 64, 1024, 0.0, 12)

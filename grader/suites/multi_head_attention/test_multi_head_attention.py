@@ -35,13 +35,15 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
-from grader.suites.layers import Weights, expect_layer, expect_no_bias, set_layers
+from grader.suites.layers import Weights, expect_no_bias, set_layers
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
 D_OUT = H * HEAD_DIM
 # A number of heads that divides no width here.
 NOT_DIVIDING = 4
+# Dimensions of length one stay dimensions: one text of one token, for one head of one feature.
+ALONE = (1, 1, 1, 1)
 # For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
 T_SURE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
@@ -214,15 +216,17 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
 @pytest.mark.exercise("unroll_heads", rule="head h holds the features from h · head_dim on, in their order")
 def test_each_head_has_its_share_of_the_features(student: Student, fresh: Fresh) -> None:
     """Each head should have head_dim features that stand together, in their order: shape (B, T, H, head_dim)."""
-    x = fresh(B, T, D_OUT)
-    expect_close(student.unroll_heads(x, H), unroll(x, H))
+    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1)):
+        x = fresh(*shape)
+        expect_close(student.unroll_heads(x, num_heads), unroll(x, num_heads))
 
 
 @pytest.mark.exercise("unroll_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
 def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
     """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
     x = fresh(B, T, D_OUT)
-    expect_moved(student.unroll_heads(x, HEAD_DIM), x, (B, T, HEAD_DIM, H))
+    for num_heads in (D_OUT, HEAD_DIM):
+        expect_moved(student.unroll_heads(x, num_heads), x, (B, T, num_heads, D_OUT // num_heads))
     expect_error(functools.partial(student.unroll_heads, x, NOT_DIVIDING))
 
 
@@ -256,8 +260,9 @@ def test_unrolling_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 )
 def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
     """What was at [b, t, h] should be at [b, h, t]: shape (B, H, T, head_dim)."""
-    x = fresh(B, T, H, HEAD_DIM)
-    expect_close(student.group_by_head(x), group(x))
+    for shape in ((B, T, H, HEAD_DIM), ALONE):
+        x = fresh(*shape)
+        expect_close(student.group_by_head(x), group(x))
 
 
 @pytest.mark.exercise("group_by_head", rule="x may be a view with any memory layout")
@@ -288,17 +293,19 @@ def test_grouping_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("split_heads", rule="head h holds the features from h · head_dim on, of every token")
 def test_each_head_has_its_features_of_every_token(student: Student, fresh: Fresh) -> None:
     """Each head should hold its own head_dim features of every token: shape (B, H, T, head_dim)."""
-    x = fresh(B, T, D_OUT)
-    expected = splitting(student)(x, H)
-    expect_close(student.split_heads(x, H), expected)
+    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1)):
+        x = fresh(*shape)
+        expected = splitting(student)(x, num_heads)
+        expect_close(student.split_heads(x, num_heads), expected)
 
 
 @pytest.mark.exercise("split_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
 def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
     """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
-    x = fresh(B, T, D_OUT)
+    x = fresh(B, D_OUT, D_OUT)
     splitting(student)
-    expect_moved(student.split_heads(x, HEAD_DIM), x, (B, HEAD_DIM, T, H))
+    for num_heads in (D_OUT, HEAD_DIM):
+        expect_moved(student.split_heads(x, num_heads), x, (B, num_heads, D_OUT, D_OUT // num_heads))
     expect_error(functools.partial(student.split_heads, x, NOT_DIVIDING))
 
 
@@ -336,10 +343,11 @@ def test_splitting_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 )
 def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fresh) -> None:
     """Each token should have its heads side by side again, the first head first: shape (B, T, H · head_dim)."""
-    x = fresh(B, H, T, HEAD_DIM)
-    # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
-    expected = student.part("group_by_head", group)(x).flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
-    expect_close(student.merge_heads(x), expected)
+    for shape in ((B, H, T, HEAD_DIM), ALONE):
+        x = fresh(*shape)
+        # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
+        expected = student.part("group_by_head", group)(x).flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
+        expect_close(student.merge_heads(x), expected)
 
 
 @pytest.mark.exercise(
@@ -383,8 +391,9 @@ def test_merging_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 )
 def test_scores_are_dot_products(student: Student, fresh: Fresh) -> None:
     """Row i of a head's scores should hold the dot products of query i with every key of this head, not scaled."""
-    queries, keys = fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)
-    expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
+    for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALONE, torch.float64)):
+        queries, keys = fresh(*shape, dtype=dtype), fresh(*shape, dtype=dtype)
+        expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
 
 @pytest.mark.exercise("head_scores", rule="each head and each sequence on its own")
@@ -443,9 +452,10 @@ def test_the_future_gets_no_weight(student: Student, fresh: Fresh) -> None:
 )
 def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh) -> None:
     """The weights should be the softmax of scores / √head_dim over each token's past and present."""
-    scores = 3 * fresh(B, H, T, T)
-    expected = weighing(student)(scores.double(), HEAD_DIM)
-    expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
+    for shape in ((B, H, T, T), ALONE):
+        scores = 3 * fresh(*shape)
+        expected = weighing(student)(scores.double(), HEAD_DIM)
+        expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
 
 @pytest.mark.exercise("head_weights", rule="right also where a score of the future is far above the others")
@@ -485,9 +495,20 @@ def expect_module(value: object) -> Object:
     return value
 
 
+def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
+    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+    expect_shape(parameters[f"{name}.weight"], (d_out, d_in))
+
+
 def expect_bias(parameters: Weights, name: str, d_out: int) -> None:
     expect_true(f"{name}.bias" in parameters, f"{name} has no bias.")
-    expect_tensor(parameters[f"{name}.bias"], (d_out,))
+    expect_shape(parameters[f"{name}.bias"], (d_out,))
+
+
+def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
+    """A parameter of that shape. The numbers that it begins with are random, so they are not noted."""
+    found = tuple(parameter.shape)
+    expect_true(found == shape, f"A layer's parameter has the wrong shape: {found}.")
 
 
 def head_layers(heads: int) -> list[str]:
@@ -503,13 +524,16 @@ def fresh_layers(fresh: Fresh, names: list[str], d_in: int, d_out: int, bias: bo
 def with_gradients(
     function: Callable[[torch.Tensor, Weights], torch.Tensor], inputs: torch.Tensor, weights: Weights
 ) -> Weights:
-    """The gradients of function(inputs, weights), for weights whose names have dots."""
+    """The gradients of function(inputs, weights), for weights whose names have dots.
+
+    They come from the last layer back to the inputs, so that it shows where they are cut off.
+    """
     by_keyword = {name.replace(".", "_"): name for name in weights}
 
     def named(inputs: torch.Tensor, **found: torch.Tensor) -> torch.Tensor:
         return function(inputs, {by_keyword[keyword]: value for keyword, value in found.items()})
 
-    return oracle_gradients(named, [inputs], weights)
+    return dict(reversed(oracle_gradients(named, [inputs], weights).items()))
 
 
 # -- MultiHeadAttentionWrapper -----------------------------------------------------------------------------------
@@ -611,19 +635,26 @@ def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fre
     wrapper.eval()
     expect_close(wrapper(inputs), expected, "The outputs after .eval()")
     wrapper.train()
-    expect_dropped(expect_tensor(wrapper(inputs), (80, 1, HEAD_DIM)), expected)
+    expect_dropped(expect_tensor(wrapper(inputs), (80, 1, HEAD_DIM)), expected, causal_attention(student) is CausalHead)
 
 
-def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor) -> None:
+def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor, by_weights: bool) -> None:
     """Every output is zero or its expected value over 1 - P, and there are some of both.
 
-    Nothing that depends on the draws is noted: they are each answer's own.
+    by_weights: whether the heads drop weights; their stand-ins drop features. Nothing that depends on the draws is
+    noted: they are each answer's own.
     """
     is_zero = outputs == 0
     expect_true(not torch.allclose(outputs.double(), expected, rtol=1e-4, atol=1e-5), "Nothing is dropped in training.")
     expect_true(bool(is_zero.any()), "No output is zero, though some weights should be dropped.")
     kept = torch.isclose(outputs.double(), expected / (1 - P), rtol=1e-4, atol=1e-5)
+    # A weight that is dropped takes all features of its head with it.
+    whole = not by_weights or bool((is_zero.all(-1) == is_zero.any(-1)).all())
+    expect_true(
+        whole or bool((is_zero | kept).all()), "Features are dropped, and what is left is not divided by 1 - dropout."
+    )
     expect_true(bool((is_zero | kept).all()), "What is not dropped is not divided by 1 - dropout.")
+    expect_true(whole, "Features are dropped, and not weights.")
     expect_true(not bool(is_zero.all()), "Everything is dropped in training.")
 
 
@@ -673,7 +704,9 @@ def heads_of(wrapper: Object) -> Weights:
     return heads
 
 
-def expect_wrapping(student: Student, fresh: Fresh, wrapper: Object, stand_in: Any, *shapes: tuple[int, int]) -> None:
+def expect_wrapping(
+    student: Student, fresh: Fresh, wrapper: Object, stand_in: Any, *shapes: tuple[int, int], in_training: bool = False
+) -> None:
     """For inputs (B, T, d_in) of each shape, it gives what a wrapper with its weights should give."""
     weights = {name: fresh(*value.shape) for name, value in heads_of(wrapper).items()}
     wrapper.set(weights)
@@ -687,7 +720,13 @@ def expect_wrapping(student: Student, fresh: Fresh, wrapper: Object, stand_in: A
             module = stand_in(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
             module.load_state_dict(weights)
             expected = module(inputs.double()).detach()
-        expect_close(wrapper(inputs), expected, "The outputs")
+        if in_training:  # what is dropped is each answer's own, so no number is noted
+            outputs = expect_tensor(wrapper(inputs), expected.shape).double()
+            expect_true(
+                torch.allclose(outputs, expected.double(), rtol=1e-4, atol=1e-5), "The outputs in training are others."
+            )
+        else:
+            expect_close(wrapper(inputs), expected, "The outputs")
 
 
 TWO_HEADS = "the wrapper has two heads, no dropout and no bias"
@@ -707,7 +746,7 @@ def test_no_dropout(student: Student, fresh: Fresh) -> None:
     wrapper, stand_in = two_heads(student)
     wrapper.train()
     # At least forty times six weights: with a tenth of them dropped, none is in 0.9^240 = 1e-11 of all runs.
-    expect_wrapping(student, fresh, wrapper, stand_in, (40, 3))
+    expect_wrapping(student, fresh, wrapper, stand_in, (40, 3), in_training=True)
 
 
 @pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
@@ -856,12 +895,19 @@ def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: 
     inputs, weights = tokens_beyond_doubt(fresh, 1, CONTEXT, 1)
     attention = attention_with(student, weights, CONTEXT, 1)
     expected = multi_head_attention(student, inputs, weights, 1)
-    for count in (CONTEXT, 1, T):  # what comes later changes nothing
+    for count in (CONTEXT, T, 1):  # what comes later changes nothing
         expect_close(attention(inputs[:, :count]), expected[:, :count], "The outputs")
+    # More than there are features, for the length of a text is no width.
+    long = D_OUT + 1
+    longer = attention_with(student, weights, long, 1)
+    expect_tensor(longer(fresh(1, long, D_WIDE)), (1, long, D_OUT))
 
 
 NOT_HEARD = "The second token does not hear the first."
-DROPOUT = "dropout sets weights to zero after softmax, and divides the others by 1 - dropout, in training only"
+DROPOUT = (
+    "dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or is divided "
+    "by 1 - dropout"
+)
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
@@ -894,7 +940,7 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     expect_true(not bool(near(dropped, whole).all()), "Nothing is dropped in training.")
     expect_true(not bool(near(alone, v).all()), "Where a token sees only itself, its weight is never dropped.")
     one_value = near(dropped[:, 1], v) | near(dropped[:, 1], w) | near(dropped[:, 1], whole[:, 1])
-    sum_to_one = bool((one_value | near(dropped[:, 1], zero)).all())
+    sum_to_one = bool((one_value | near(dropped[:, 1], zero) | dropped[:, 1].isnan()).all())
     expect_true(not sum_to_one, "The weights that are left are made to sum to one again.")
     as_it_was = near(alone, v) | near(alone, zero)
     expect_true(not bool(as_it_was.all()), "What is not dropped is not divided by 1 - dropout.")
@@ -910,6 +956,11 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     # Of 60 sequences and 3 heads, one weight is dropped without the other with a chance of 3/16 each: that this never
     # happens has one of (13/16)^180 = 6e-17.
     expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped each on its own.")
+    # The first key's weight is dropped for the first query and kept for the second with a chance of 3/16, too; and
+    # three heads neither all drop it nor all keep it with 9/16.
+    lost, heard = near(alone, zero), only_first | near(dropped[:, 1], first + second)
+    expect_true(bool((lost & heard).any()), "A key is dropped for all queries at once.")
+    expect_true(bool((lost.any(-1) & ~lost.all(-1)).any()), "All heads drop the same weights.")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
@@ -1013,6 +1064,8 @@ def expect_outputs_of(attention: Object, weights: Weights, inputs: torch.Tensor)
     for name in LAYERS:
         expect_layer(parameters, name, inputs.shape[-1], D_OUT)
     expect_layer(parameters, "out_proj", D_OUT, D_OUT)
+    left = all(torch.equal(parameters[name].detach(), value) for name, value in OUT_PROJ.items())
+    expect_true(left, "attention's out_proj was changed.")
     outputs = multi_head_attention(student, inputs, {n: value.detach() for n, value in parameters.items()})
     expect_close(outputs, side_by_side(student, inputs, weights), "The outputs of attention")
 
@@ -1111,7 +1164,12 @@ def gpt2(student: Student) -> tuple[Object, bool]:
     with student.stand_in("MultiHeadAttention"):
         student.part("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
         made = expect_module(student.gpt2_small_attention())
-    return made, STAND_IN in made.kinds
+    is_stand_in = STAND_IN in made.kinds
+    if not is_stand_in:
+        made.eval()
+        # Another module, such as the wrapper, may have more parameters than there is time to send.
+        made.get("W_query")
+    return made, is_stand_in
 
 
 @pytest.mark.exercise("gpt2_small_attention", rule="768 features in and out")
@@ -1121,6 +1179,7 @@ def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
     if is_stand_in:
         widths = [made.get("d_in"), made.get("d_out")]
         expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with d_in and d_out of {widths}.")
+        expect_tensor(made(torch.zeros(1, 1, GPT2_WIDTH)), (1, 1, GPT2_WIDTH))
     else:
         parameters = made.parameters()
         for name in (*LAYERS, "out_proj"):
@@ -1135,7 +1194,6 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
         heads = made.get("num_heads")
         expect_true(heads == GPT2_HEADS, f"It was made with {heads} heads.")
     else:
-        made.eval()
         weights = fresh_layers(fresh, list(LAYERS), GPT2_WIDTH, GPT2_WIDTH)
         out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
         set_layers(made, {**weights, **out_proj})
@@ -1151,7 +1209,6 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
         length = made.get("context_length")
         expect_true(length == GPT2_CONTEXT, f"It was made with a context length of {length}.")
     else:
-        made.eval()
         width = made.parameters()["W_query.weight"].shape[-1]
         outputs = expect_tensor(made(torch.zeros(1, GPT2_CONTEXT, width)))
         expect_true(outputs.shape[1] == GPT2_CONTEXT, "It does not give an output for each token.")
