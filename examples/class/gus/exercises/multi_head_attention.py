@@ -525,7 +525,8 @@ class MultiHeadAttention(nn.Module):
     - no token sees a later one
     - the heads side by side pass through out_proj
     - any number of tokens up to context_length, one included
-    - dropout sets weights to zero after softmax, and divides the others by 1 - dropout, in training only
+    - dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or
+      is divided by 1 - dropout
     - num_heads that does not divide d_out raises ValueError or AssertionError
     - gradients reach all parameters and the inputs
     - works in float64 after .double()
