@@ -33,7 +33,7 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
     ("name", "d_in", "d_out", "reason"),
     [
         ("other", 2, 3, "There is no layer other."),
-        ("layer", 3, 2, "The result has the wrong shape: (3, 2)."),
+        ("layer", 3, 2, "A layer's parameter has the wrong shape: (3, 2)."),
     ],
 )
 def test_a_layer_that_is_not_as_asked_for_is_told(name: str, d_in: int, d_out: int, reason: str) -> None:

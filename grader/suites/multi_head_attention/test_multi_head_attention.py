@@ -35,7 +35,7 @@ from grader.suites.checks import (
     oracle_gradients,
 )
 from grader.suites.criteria import Fresh
-from grader.suites.layers import Weights, expect_no_bias, set_layers
+from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, set_layers
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -495,20 +495,9 @@ def expect_module(value: object) -> Object:
     return value
 
 
-def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
-    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
-    expect_shape(parameters[f"{name}.weight"], (d_out, d_in))
-
-
 def expect_bias(parameters: Weights, name: str, d_out: int) -> None:
     expect_true(f"{name}.bias" in parameters, f"{name} has no bias.")
     expect_shape(parameters[f"{name}.bias"], (d_out,))
-
-
-def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
-    """A parameter of that shape. The numbers that it begins with are random, so they are not noted."""
-    found = tuple(parameter.shape)
-    expect_true(found == shape, f"A layer's parameter has the wrong shape: {found}.")
 
 
 def head_layers(heads: int) -> list[str]:
