@@ -24,7 +24,9 @@ NOT_WRITTEN = "It is not written yet."
 NO_FORWARD = "is missing the required"
 REFUSALS = {"ValueError", "AssertionError"}
 # A TypeError may mean so many things that its type alone says little.
-TYPE_ERRORS = re.compile(r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|argument")
+TYPE_ERRORS = re.compile(
+    r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign|argument(?! after)"
+)
 # What Python says of a name, an attribute or a module that is not there.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 

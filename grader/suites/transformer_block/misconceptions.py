@@ -196,15 +196,21 @@ class over_the_batch(Over):
 )
 class over_the_tokens(Norm):
     def normalize(self, x: Tensor) -> Tensor:
-        dim = -2 if x.dim() > 1 else -1
-        return (x - x.mean(dim, keepdim=True)) / self.root(x.var(dim, keepdim=True, unbiased=False))
+        return (x - x.mean(-2, keepdim=True)) / self.root(x.var(-2, keepdim=True, unbiased=False))
 
 
-@misconception(
-    "LayerNorm",
+TOKENS_AND_FEATURES = (
     "Mean and variance run over tokens and features together, one pair for each text. Each token has a mean and a "
-    "variance of its own: the last dim alone.",
+    "variance of its own: the last dim alone."
 )
+
+
+@misconception("LayerNorm", TOKENS_AND_FEATURES)
+class over_the_last_two_dims(Over):
+    dims = (-2, -1)
+
+
+@misconception("LayerNorm", TOKENS_AND_FEATURES)
 class over_tokens_and_features(Norm):
     def normalize(self, x: Tensor) -> Tensor:
         dims = (-2, -1) if x.dim() > 1 else (-1,)
@@ -223,8 +229,8 @@ class over_everything(Norm):
 
 @misconception(
     "LayerNorm",
-    "Mean and variance are taken over the third dim, which is the last one for a batch of texts only. `dim=-1` is the "
-    "last one for any number of dims.",
+    "This fits batches of texts alone: the features are taken to be the third dim, or sizes are read off as if there "
+    "were always three. `dim=-1, keepdim=True` fits any number of dims.",
 )
 class over_the_third_dim(Over):
     dims = (2,)
@@ -232,8 +238,8 @@ class over_the_third_dim(Over):
 
 @misconception(
     "LayerNorm",
-    "The mean has lost its dim: without `keepdim=True` it is (B, T), which does not fit (B, T, C). Keep it as (B, T, "
-    "1).",
+    "The mean, or the variance, has lost its dim: without `keepdim=True` it is (B, T), which does not fit (B, T, C). "
+    "Keep it as (B, T, 1).",
 )
 class keepdim_forgotten(Norm):
     def normalize(self, x: Tensor) -> Tensor:
@@ -406,8 +412,12 @@ class features_of_the_worked_example(Norm):
 # Gradients, dtypes, arguments
 
 DETACHED = (
-    "The output is cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. Nothing below this "
+    "What comes in is cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. Nothing below this "
     "module could learn."
+)
+ALL_DETACHED = (
+    "The output is cut off from the gradients, by `.detach()` or `.data` at the end, or by `torch.no_grad()` around "
+    "it all. Neither this module nor anything below it could learn."
 )
 CHANGED = (
     "The caller's x was changed: `-=`, `+=` and methods with an underscore work on the tensor itself. Write `x = x + "
@@ -419,6 +429,12 @@ CHANGED = (
 class x_detached(Norm):
     def normalize(self, x: Tensor) -> Tensor:
         return super().normalize(x.detach())
+
+
+@misconception("LayerNorm", ALL_DETACHED)
+class norm_detached(Norm):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
 
 
 @misconception(
@@ -673,7 +689,8 @@ class biases_unused(Network):
 
 @misconception(
     "FeedForward",
-    "There is one layer only, from emb_dim to emb_dim. The feed-forward has two, and more room between them.",
+    "There is one layer only. The feed-forward has two, each with weights of its own: one from emb_dim to expansion * "
+    "emb_dim, and one back.",
 )
 class one_layer(nn.Module):
     def __init__(self, emb_dim: int, expansion: int = 4) -> None:  # noqa: ARG002
@@ -686,8 +703,7 @@ class one_layer(nn.Module):
 
 @misconception(
     "FeedForward",
-    "There is a third layer between the two, from the hidden width to itself. One hidden layer is all: widen, ReLU, "
-    "back.",
+    "There are three layers. The feed-forward has two, with nothing but ReLU between them: widen, ReLU, back.",
 )
 class three_layers(Network):
     def make(self, emb_dim: int, hidden: int) -> None:
@@ -711,8 +727,8 @@ class first_weights_used_twice(Network):
 
 @misconception(
     "FeedForward",
-    "Every call ends in an error, for shapes do not fit. Either the layers have changed places: first widen, then "
-    "back. Or a weight is used by itself: a layer keeps it as (out, in), so call the layer.",
+    "Every call ends in an error, for shapes do not fit. Call the layer that widens, then ReLU, then the layer that "
+    "leads back, each once: from emb_dim features to expansion * emb_dim, and from there to emb_dim.",
 )
 class layers_exchanged(Network):
     def forward(self, x: Tensor) -> Tensor:
@@ -721,8 +737,9 @@ class layers_exchanged(Network):
 
 @misconception(
     "FeedForward",
-    "The layers are kept in a plain list, where nobody finds their parameters: no optimiser, no `.double()`, no "
-    "`state_dict`. Make them attributes, or use nn.ModuleList or nn.Sequential.",
+    "No layer is found in the module: there is none, or it is kept in a plain list or made in each call, where no "
+    "optimiser, no `.double()` and no `state_dict` looks. Make the layers attributes, or use nn.ModuleList or "
+    "nn.Sequential.",
 )
 class layers_in_a_list(Network):
     def make(self, emb_dim: int, hidden: int) -> None:
@@ -753,15 +770,26 @@ class batches_only(Network):
         return super().forward(x.reshape(texts * tokens, features)).view(texts, tokens, features)
 
 
-@misconception("FeedForward", DETACHED)
+@misconception(
+    "FeedForward",
+    "The hidden layer is cut off from the gradients, by `.detach()`, `.data` or `torch.no_grad()`. The first layer, "
+    "and everything below this module, could never learn.",
+)
 class hidden_layer_detached(Network):
     def activate(self, hidden: Tensor) -> Tensor:
         return functional.relu(hidden.detach())
 
 
+@misconception("FeedForward", ALL_DETACHED)
+class feed_forward_detached(Network):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
+
+
 @misconception(
     "FeedForward",
-    "x is made float32, which then does not fit layers that are float64. Let x keep its dtype.",
+    "x, or what the first layer makes of it, is made float32, which then does not fit layers that are float64. Leave "
+    "the dtype as it is.",
 )
 class x_made_float32(Network):
     def forward(self, x: Tensor) -> Tensor:
@@ -914,7 +942,7 @@ class side_by_side(Around):
 
 @misconception(
     "Residual",
-    "A dropout acts on what sublayer gives, though nobody asked for one here. Add it as it is.",
+    "In training a dropout acts in here, though nobody asked for one. The output is x + sublayer(x), in training too.",
 )
 class dropout_in_residual(Around):
     def forward(self, x: Tensor) -> Tensor:
@@ -923,8 +951,8 @@ class dropout_in_residual(Around):
 
 @misconception(
     "Residual",
-    "What sublayer gives is multiplied by a weight that begins at zero, an idea of later models. Here it counts in "
-    "full.",
+    "What sublayer gives has no part in the output: it is not added, or only times a weight that begins at zero, an "
+    "idea of later models. Here it counts in full: x + sublayer(x).",
 )
 class gate_that_begins_at_zero(Around):
     def __init__(self, sublayer: nn.Module) -> None:
@@ -960,7 +988,8 @@ class sublayer_copied(Around):
 
 @misconception(
     "Residual",
-    "Only single texts or batches of texts are taken: the sizes are read off x. Addition works for any shape.",
+    "Not any shape is taken: the sizes are read off x, as if it were always a batch of texts, or one text. Addition "
+    "works for any shape.",
 )
 class batches_of_texts_only(Around):
     def forward(self, x: Tensor) -> Tensor:
@@ -995,6 +1024,12 @@ class way_around_detached(Around):
 class sublayer_detached(Around):
     def forward(self, x: Tensor) -> Tensor:
         return x + self.sublayer(x).detach()
+
+
+@misconception("Residual", ALL_DETACHED)
+class residual_detached(Around):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
 
 
 @misconception(
@@ -1332,8 +1367,8 @@ class texts_joined_for_attention(Block):
 
 @misconception(
     "TransformerBlock",
-    "attention is given three things. torch's own nn.MultiheadAttention takes queries, keys and values one by one; "
-    "what is handed in here makes them itself, of x alone.",
+    "attention or feed_forward is given more than one thing. torch's own nn.MultiheadAttention takes queries, keys "
+    "and values one by one, and a mask; what is handed in here takes x alone, and makes the rest itself.",
 )
 class attention_given_three_things(Block):
     def attend(self, x: Tensor) -> Tensor:
@@ -1437,8 +1472,8 @@ class x_dropped(Block):
 
 @misconception(
     "TransformerBlock",
-    "Dropout stands between norm and module. The module then works on a part of its input only; drop what it gives, "
-    "after it.",
+    "Dropout stands in front of the modules, before the norm or after it. A module then works on a part of its input "
+    "only; drop what it gives, after it.",
 )
 class dropped_before_the_modules(Block):
     def attend(self, x: Tensor) -> Tensor:
@@ -1559,6 +1594,12 @@ class block_detached(Block):
         return super().forward(x.detach())
 
 
+@misconception("TransformerBlock", ALL_DETACHED)
+class block_output_detached(Block):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
+
+
 @misconception(
     "TransformerBlock",
     "x is cut off from the gradients in the sums, by `.detach()` or `.data`. The way around the modules is there for "
@@ -1655,15 +1696,23 @@ def one_block_too_many(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     return Tower(made(make_block, num_blocks + 1))
 
 
-@misconception(
-    "stack_blocks",
+THROWN_AWAY = (
     "make_block is called once more than needed, and that block thrown away. To make a block takes time and memory: "
-    "call it num_blocks times in all.",
+    "call it num_blocks times in all."
 )
+
+
+@misconception("stack_blocks", THROWN_AWAY)
 def one_block_thrown_away(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     blocks = made(make_block, num_blocks)
     make_block()
     return Tower(blocks)
+
+
+@misconception("stack_blocks", THROWN_AWAY)
+def first_block_thrown_away(make_block: MakeBlock, num_blocks: int) -> nn.Module:
+    make_block()
+    return Tower(made(make_block, num_blocks))
 
 
 @misconception(
@@ -1688,8 +1737,8 @@ def only_the_first_block_works(make_block: MakeBlock, num_blocks: int) -> nn.Mod
 
 @misconception(
     "stack_blocks",
-    "Every block gets x itself, and only the last one's output is kept. Each gets what the one before it gives: x = "
-    "block(x).",
+    "Only the last block has a part in the output: every block gets x itself, or the others are not called. Each gets "
+    "what the one before it gives: x = block(x).",
 )
 def every_block_gets_x(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     class Stack(Tower):
@@ -1741,8 +1790,9 @@ def norm_after_the_stack(make_block: MakeBlock, num_blocks: int) -> nn.Module:
 
 @misconception(
     "stack_blocks",
-    "The blocks are kept in a plain list, where nobody finds their parameters: no optimiser, no `.double()`, no "
-    "`state_dict`. nn.ModuleList and nn.Sequential register them.",
+    "The new stack has no parameters: its blocks are kept in a plain list, or made only when it is called. No "
+    "optimiser, no `.double()` and no `state_dict` finds them. Make them at once; nn.ModuleList and nn.Sequential "
+    "register them.",
 )
 def blocks_in_a_plain_list(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     class Stack(Tower):
@@ -1788,11 +1838,19 @@ def list_returned(make_block: MakeBlock, num_blocks: int) -> list[nn.Module]:
 
 @misconception(
     "stack_blocks",
-    "Making the stack ends in an error. make_block takes no argument, and makes a block only where it is called; "
-    "nn.Sequential takes modules, one by one, so a list of them needs an asterisk: nn.Sequential(*blocks).",
+    "nn.Sequential is handed something that is no module: make_block itself, which makes a block only where it is "
+    "called, or a list. It takes modules one by one: nn.Sequential(*blocks).",
 )
 def asterisk_or_call_forgotten(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     return nn.Sequential(made(make_block, num_blocks))  # type: ignore[call-overload]
+
+
+@misconception(
+    "stack_blocks",
+    "make_block is given an argument, such as the number of the block. It takes none: make_block().",
+)
+def make_block_given_an_argument(make_block: Callable[..., nn.Module], num_blocks: int) -> nn.Module:
+    return Tower([make_block(place) for place in range(num_blocks)])
 
 
 @misconception(
@@ -1825,7 +1883,8 @@ def blocks_made_in_each_call(make_block: MakeBlock, num_blocks: int) -> nn.Modul
 
 @misconception(
     "stack_blocks",
-    "What a block gives is cut off from the gradients before the next one gets it, so only the last block learns.",
+    "The gradients are cut off on their way back through the stack: what a block gets is detached, be it x or what the "
+    "block before it gives. Nothing below that could learn.",
 )
 def detached_between_blocks(make_block: MakeBlock, num_blocks: int) -> nn.Module:
     class Stack(Tower):
@@ -1833,6 +1892,19 @@ def detached_between_blocks(make_block: MakeBlock, num_blocks: int) -> nn.Module
             for block in self.blocks:
                 x = block(x.detach())
             return x
+
+    return Stack(made(make_block, num_blocks))
+
+
+@misconception(
+    "stack_blocks",
+    "What the last block gives is cut off from the gradients, by `.detach()` or `.data`, or all blocks work under "
+    "`torch.no_grad()`. Neither a block nor anything below the stack could learn.",
+)
+def stack_detached(make_block: MakeBlock, num_blocks: int) -> nn.Module:
+    class Stack(Tower):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x).detach()
 
     return Stack(made(make_block, num_blocks))
 
@@ -1926,8 +1998,8 @@ def three_biases_forgotten(num_layers: int, emb_dim: int, vocab_size: int = 5025
 
 @misconception(
     "gpt2_parameter_count",
-    "Biases of 4 · emb_dim numbers are missing in each block: those of attention, where all four layers have one, or "
-    "that of the hidden layer, which has one for each of its outputs.",
+    "4 · emb_dim numbers are missing in each block: the biases of attention, where all four layers have one, that of "
+    "the hidden layer, with one for each of its outputs, or both norms, each with a scale and a shift.",
 )
 def four_biases_forgotten(num_layers: int, emb_dim: int, vocab_size: int = 50257, context_length: int = 1024) -> int:
     return counted(num_layers, emb_dim, vocab_size, context_length, biases=5)
@@ -1962,8 +2034,8 @@ def no_biases_at_all(num_layers: int, emb_dim: int, vocab_size: int = 50257, con
 
 @misconception(
     "gpt2_parameter_count",
-    "Each block has one norm in this count. There are two, one in front of attention and one in front of the "
-    "feed-forward.",
+    "2 · emb_dim numbers are missing in each block: a norm, of which there are two, each with a scale and a shift, or "
+    "two biases of emb_dim numbers.",
 )
 def one_norm_in_a_block(num_layers: int, emb_dim: int, vocab_size: int = 50257, context_length: int = 1024) -> int:
     return counted(num_layers, emb_dim, vocab_size, context_length, norms=2)
@@ -2018,7 +2090,8 @@ def one_layer_for_queries_keys_values(
 
 @misconception(
     "gpt2_parameter_count",
-    "The attention is missing: in each block it has four layers from emb_dim to emb_dim, each with its bias.",
+    "4 · emb_dim² weights and 4 · emb_dim biases are missing in each block: those of attention, with its four layers "
+    "from emb_dim to emb_dim, or those of the feed-forward's first layer.",
 )
 def attention_forgotten(num_layers: int, emb_dim: int, vocab_size: int = 50257, context_length: int = 1024) -> int:
     return counted(num_layers, emb_dim, vocab_size, context_length, squares=8, biases=5)

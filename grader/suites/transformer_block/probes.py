@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.audit.probing import Draw, Observation, alike, call, has_parameters, probe, set_to, shares
+from grader.audit.probing import Draw, Estimate, Observation, alike, call, has_parameters, probe, set_to, shares
 
 PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 
@@ -16,7 +16,8 @@ PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 def with_calm_gradients(seen: Iterator[Observation], x: Tensor, eps: float = 1e-5) -> Iterator[Observation]:
     """The same, but for the gradients of x, which are divided by how much a norm enlarges differences.
 
-    Where the features of a token are nearly alike, that is a few hundred times, and the rounding of float32 with them.
+    Where the features of a token are nearly alike, that is a few hundred times, and the rounding of float32 with them:
+    it is no rule that float64 be never rounded on the way.
     """
     deviation = (x.var(dim=-1, keepdim=True, unbiased=False) + eps).sqrt().clamp(max=1)  # (…, C) -> (…, 1)
     for what, value in seen:
@@ -26,7 +27,9 @@ def with_calm_gradients(seen: Iterator[Observation], x: Tensor, eps: float = 1e-
 
 @probe("LayerNorm")
 def normalised_features(unit: Any, draw: Draw) -> Iterator[Observation]:
-    emb_dim = draw.size(1, 8)
+    # float32 has no digits left for features that are nearly alike, as a single one is with its mean.
+    is_exact = draw.dtype == torch.float64
+    emb_dim = draw.size(1 if is_exact else 2, 8)
     options = draw.pick({}, {}, {"eps": 1e-5}, {"eps": 1e-3}, {"eps": 0.5})
     module = unit.LayerNorm(emb_dim, **options)
     for name, parameter in (("scale", module.scale), ("shift", module.shift)):
@@ -36,13 +39,13 @@ def normalised_features(unit: Any, draw: Draw) -> Iterator[Observation]:
     module.to(draw.dtype).train(draw.chance(0.5))
     parameters = {name: set_to(getattr(module, name), draw.normal(emb_dim, scale=1)) for name in ("scale", "shift")}
     x = draw.normal(*draw.sizes(draw.size(0, 3)), emb_dim)
-    match draw.pick("plain", "small", "constant", "far from zero"):
-        case "small":  # so that eps has a say
-            x = 0.003 * x
+    match draw.pick("spread", "spread", "small", "constant"):
         case "constant":
             x = torch.full_like(x, draw.pick(0.0, 1.0, -2.0))
-        case "far from zero":
-            x = x + draw.pick(3, -5)
+        case "small" if is_exact:  # so that eps has a say
+            x = 0.003 * x
+        case _:
+            x = x + 10 * torch.arange(emb_dim)
     seen = call(module, draw.viewed(x), keeps_dtype=True, parameters=parameters)
     yield from with_calm_gradients(seen, x, options.get("eps", 1e-5))
 
@@ -165,6 +168,9 @@ def block_of_two_steps(unit: Any, draw: Draw) -> Iterator[Observation]:
     block.to(draw.dtype).train(dropout == 0 and draw.chance(0.5))
     parameters = {**given, **set_norms(block, draw)}
     x = draw.normal(draw.size(1, 3), num_tokens, emb_dim)
+    if draw.dtype == torch.float32:  # which has no digits left where a norm meets features that are nearly alike
+        yield "the values in float32", Estimate(block(x), 1e-3)
+        return
     if draw.chance(0.2):  # so that eps has a say
         x = 0.003 * x
     yield from with_calm_gradients(call(block, x, parameters=parameters), x)
@@ -217,10 +223,12 @@ def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Observation]:
     yield "how many blocks were made", len(made)
 
 
-@probe("gpt2_parameter_count", draws=200)
+@probe("gpt2_parameter_count", draws=60)
 def counted_parameters(unit: Any, draw: Draw) -> Iterator[Observation]:
-    num_layers, emb_dim = draw.size(1, 50), draw.size(1, 2000)
-    options = {"vocab_size": draw.size(1, 99_999), "context_length": draw.size(1, 5000)}
+    # GPT-2's heads have 64 features each, so its width is a multiple of that. Who makes a model to count has to have
+    # the memory for it.
+    num_layers, emb_dim = draw.size(1, 4), 64 * draw.size(1, 2)
+    options = {"vocab_size": draw.size(1, 2000), "context_length": draw.size(1, 500)}
     kept = draw.random.sample(sorted(options), draw.size(0, 2))
     count = unit.gpt2_parameter_count(num_layers, emb_dim, **{name: options[name] for name in kept})
     yield "what it is", isinstance(count, int)

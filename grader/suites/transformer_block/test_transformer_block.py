@@ -26,6 +26,8 @@ import torch
 from grader.sandbox import door
 from grader.sandbox.student import Object, Student
 from grader.suites.checks import (
+    ABSOLUTE,
+    RELATIVE,
     expect_close,
     expect_dtype,
     expect_gradients,
@@ -202,7 +204,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
             with contextlib.suppress(door.Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
                 expect_true(not is_tensor, f"{attribute} is a tensor that is no nn.Parameter.")
-        expect_true(name is not None, f"There is no parameter {attribute}.")
+        expect_true(name is not None, f"Of {len(parameters)} parameters that there are, none is {attribute}.")
         expect_true(parameters[name or ""].shape == (C,), f"{attribute} does not have the shape (emb_dim,).")
 
 
@@ -355,9 +357,22 @@ def layers_of(module: Object) -> list[Weights]:
     layers = []
     biases = {name: value for name, value in parameters.items() if value.dim() == 1}
     for name in pair:
-        bias = next((one for one, value in biases.items() if len(value) == len(matrices[name])), None)
+        fitting = [one for one, value in biases.items() if len(value) == len(matrices[name])]
+        # A norm of the module's own may have parameters that fit as well.
+        own = f"{name.removesuffix('weight')}bias"
+        bias = own if own in fitting else next(iter(fitting), None)
         layers.append({name: matrices[name], **({} if bias is None else {bias: biases.pop(bias)})})
     return layers
+
+
+def expect_exact_in_training(module: Object, x: torch.Tensor, expected: torch.Tensor) -> None:
+    """What differs is not noted: a dropout draws for each answer anew, at its own rate."""
+    first, second = (expect_tensor(module(x), expected.shape).double() for _ in range(2))
+    expect_true(
+        torch.allclose(first, second, equal_nan=True), "In training two calls give different outputs for the same x."
+    )
+    exact = torch.allclose(first, expected, rtol=RELATIVE, atol=ABSOLUTE)
+    expect_true(exact, "The outputs in training are not the expected ones, though the shape is right.")
 
 
 def hidden_width(module: Object) -> int:
@@ -437,7 +452,7 @@ def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> N
     module.train()
     # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
     x = fresh(H, 12, C)
-    expect_close(module(x), transformed(x, layers), "The outputs in training")
+    expect_exact_in_training(module, x, transformed(x, layers))
 
 
 @pytest.mark.exercise(
@@ -502,8 +517,21 @@ def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> No
     # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
     x, weights = fresh(H, 12, C), {"weight": fresh(C, C), "bias": fresh(C)}
     residual = around(student, linear_module(student, **weights))
+    expected = x.double() + linear(x, **weights)
+    expect_close(residual(x), expected, "The outputs")
     residual.train()
-    expect_close(residual(x), x.double() + linear(x, **weights), "The outputs")
+    expect_exact_in_training(residual, x, expected)
+    # A sublayer in which something is dropped shows whether it stays in its mode, which is set for it alone as well:
+    # whether its parameters are found, and it with them, is asked elsewhere.
+    dropout = student.make("Dropout", 0.5)
+    residual = around(student, dropout)
+    dropout.eval()
+    expect_close(residual(x), 2 * x, "The outputs around a dropout in eval mode")
+    residual.train()
+    dropout.train()
+    given = (expect_tensor(residual(x), x.shape) - x) / x
+    drawn = bool(((given.abs() < 1e-3) | ((given - 2).abs() < 1e-3)).all())
+    expect_true(drawn, "Around a dropout, in training, an output is neither x nor x plus what the dropout keeps.")
 
 
 @pytest.mark.exercise("Residual", rule="the parameters of sublayer are parameters of this module")
@@ -643,9 +671,17 @@ def test_feed_forward_comes_second(student: Student, fresh: Fresh) -> None:
 NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with parameters of its own"
 
 
-def set_norm(block: Object, name: str, affine: Affine) -> Object:
-    """Gives a norm of the block this scale and shift, which nn.LayerNorm calls weight and bias."""
-    norm = block.get(name)
+def set_norm(block: Object, name: str, affine: Affine, biases: int = 0) -> Object:
+    """Gives a norm of the block this scale and shift, which nn.LayerNorm calls weight and bias.
+
+    biases: how many there are in the modules that the block was given.
+    """
+    count = sum(value.shape == (C,) for value in block.parameters().values()) - biases
+    expect_true(count > 0, "The block has no norms with parameters.")
+    norm: Any = None
+    with contextlib.suppress(door.Raised):
+        norm = block.get(name)
+    expect_true(norm is not None, f"There is no {name}, though the norms of the block have {count} parameters.")
     expect_true(isinstance(norm, Object), f"{name} is not a module.")
     there = norm.parameters()
     pairs = [[registered(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))]
@@ -822,8 +858,8 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
     attention, feed_forward = ((fresh(C, C) / C**0.5, fresh(C)) for _ in range(2))
     norm1, norm2 = ((fresh(C), fresh(C)) for _ in range(2))
     block = made_block(student, linear_module(student, *attention), linear_module(student, *feed_forward))
-    set_norm(block, "norm1", norm1)
-    set_norm(block, "norm2", norm2)
+    set_norm(block, "norm1", norm1, biases=2)
+    set_norm(block, "norm2", norm2, biases=2)
     parameters = {
         **dict(zip(("attention.weight", "attention.bias"), attention, strict=True)),
         **dict(zip(("feed_forward.weight", "feed_forward.bias"), feed_forward, strict=True)),
@@ -869,6 +905,7 @@ def stacked(student: Student, blocks: list[Weights]) -> tuple[Object, Object]:
     """The stack of these blocks, and what it was given to make them with."""
     make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
     stack = student.stack_blocks(make_block, len(blocks))
+    expect_true(stack is not None, "It gives None where a module was expected.")
     expect_true(isinstance(stack, Object), "What it gives is not a module.")
     # A class of one's own may be made of it, and call them.
     expect_true(
@@ -967,7 +1004,8 @@ def count_of(student: Student, *sizes: int) -> Fraction:
     value: Any = result_for(student, *sizes)
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         value = value.item()
-    expect_true(type(value) in (int, float) and math.isfinite(value), "What it gives is not a number.")
+    expect_true(type(value) in (int, float), f"What it gives is not a number, but of the type {type(value).__name__}.")
+    expect_true(math.isfinite(value), "What it gives is not finite.")
     return Fraction(value)
 
 
@@ -1057,6 +1095,6 @@ def test_the_default_vocabulary_and_context(student: Student) -> None:
 def test_the_count_is_an_int(student: Student) -> None:
     """The result should be an int, and in the order of magnitude of the model."""
     count = result_for(student, 2, 3 * WIDTH, VOCABULARY, CONTEXT)
-    expect_true(type(count) is int, "The result is not an int.")
+    expect_true(type(count) is int, f"The result is not an int, but of the type {type(count).__name__}.")
     share = count_of(student, 2, 3 * WIDTH, VOCABULARY, CONTEXT) / (2 * 12 * (3 * WIDTH) ** 2)
     expect_true(0.1 < share < 30, "The result is not in the order of magnitude of the model.")
