@@ -151,6 +151,7 @@ def sample_batch(
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global one is used, and it advances too
+    - data is left as it was
     """
     # TODO: Refuse data that is too short, draw the starts, and cut out the stretches.
     ### BEGIN SOLUTION

@@ -69,14 +69,14 @@ class Solution:
         if key not in self._shown:
             self._shown[key] = list(_observations(probe, self._names, draw))
         expected = iter(self._shown[key])
-        what = "whether it can be called"
+        what = "the first call"
         try:
             with _deadline(PROBE_SECONDS):
                 for (what, right), (_, found) in zip(expected, _observations(probe, names, draw), strict=True):
                     if not alike(found, right):
                         return what
         except (Exception, _OutOfTime) as error:
-            return f"{what}, or what comes next: it raised {type(error).__name__}"
+            return f"it raised {type(error).__name__} at {what} or after it"
         return None
 
 

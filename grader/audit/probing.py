@@ -70,10 +70,14 @@ class Draw:
         return self.random.randint(low, high)
 
     def sizes(self, count: int, low: int = 1, high: int = 7) -> list[int]:
-        """So many sizes: all different in most draws, for then no two can be mixed up, and any in the others."""
+        """So many sizes: all different in most draws, for then no two can be mixed up; in some, one is far larger."""
         if self.chance(0.7):
-            return self.random.sample(range(low, high + 1), count)
-        return [self.size(low, high) for _ in range(count)]
+            sizes = self.random.sample(range(low, high + 1), count)
+        else:
+            sizes = [self.size(low, high) for _ in range(count)]
+        if sizes and self.chance(0.1):
+            sizes[self.random.randrange(count)] = self.size(10, 20)
+        return sizes
 
     def normal(self, *shape: int, dtype: torch.dtype | None = None, scale: float | None = None) -> Tensor:
         """Normal numbers of this draw's dtype, of a scale of their own unless one is given.
@@ -231,12 +235,20 @@ def shares(happened: Tensor) -> Iterator[Observation]:
     mean = seen.mean(dim=0)  # (trials, events) -> (events,)
     variance = mean * (1 - mean) + 1 / trials
     yield "how often it happens", Estimate(mean, DEVIATIONS * (variance / trials) ** 0.5)
+    yield "how often it happens in all", Estimate(mean.mean(), DEVIATIONS * (variance.mean() / seen.numel()) ** 0.5)
     around = seen - mean
-    within = DEVIATIONS * (torch.outer(variance, variance) / trials) ** 0.5  # (events, events)
     # An event goes with itself: that has nothing new to say.
     others = 1 - torch.eye(len(mean), dtype=torch.float64)
-    yield "how often it happens together", Estimate(around.T @ around / trials * others, within)
-    yield "how often it happens one after the other", Estimate(around[1:].T @ around[:-1] / trials, within)
+    yield "how often it happens together", _mean_product(around, around, others)
+    yield "how often it happens one after the other", _mean_product(around[1:], around[:-1])
+
+
+def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> Estimate:
+    """The means of the products of each of these columns with each of those; (trials, events) twice."""
+    trials = len(one)
+    mean = one.T @ other / trials  # (events, events)
+    variance = (one**2).T @ other**2 / trials - mean**2 + 1 / trials
+    return Estimate(mean * others, DEVIATIONS * (variance / trials) ** 0.5)
 
 
 def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Observation]:

@@ -237,7 +237,7 @@ def digest_of(unit: str) -> str:
     files: list[Path] = [
         *SUITES.glob("*.py"),
         *(SUITES / unit).rglob("*.py"),
-        *(ROOT / "grader" / "audit").glob("*.py"),
+        *(path for path in (ROOT / "grader" / "audit").glob("*.py") if path.stem != "pages"),
         *(ROOT / "solutions").glob("*.py"),
         ROOT / "exercises" / f"{unit}.py",
         ROOT / "grader" / "diagnosis.py",

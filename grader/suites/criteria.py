@@ -25,7 +25,8 @@ NO_FORWARD = "is missing the required"
 REFUSALS = {"ValueError", "AssertionError"}
 # A TypeError may mean so many things that its type alone says little.
 TYPE_ERRORS = re.compile(
-    r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign|argument(?! after)"
+    r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"
+    r"|argument(?! after)"
 )
 # What Python says of a name, an attribute or a module that is not there.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")

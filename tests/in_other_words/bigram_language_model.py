@@ -616,6 +616,16 @@ def batch_from_the_system(data, block_size, batch_size, generator=None):
     return data[places], data[places + 1]
 
 
+def data_moved_on_in_place(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(0, len(data) - block_size, (batch_size,), generator=generator)
+    x = torch.stack([data[i : i + block_size] for i in ix])
+    data.copy_(torch.roll(data, -1))
+    y = torch.stack([data[i : i + block_size] for i in ix])
+    return x, y
+
+
 # -- flatten_for_cross_entropy ---
 
 
@@ -1636,6 +1646,13 @@ class dropout_on_the_inputs(Parts):
 class rows_renormalized_after_dropout(Parts):
     def forward(self, x):
         wei = F.dropout(self.masked(x).softmax(-1), self.p, self.training)
+        wei = wei / torch.einsum("bqk->bq", wei).unsqueeze(2)
+        return torch.einsum("bqk,bkd->bqd", wei, self.value(x))
+
+
+class rows_renormalized_with_care(Parts):
+    def forward(self, x):
+        wei = F.dropout(self.masked(x).softmax(-1), self.p, self.training)
         wei = F.normalize(wei, p=1, dim=-1)
         return torch.einsum("bqk,bkd->bqd", wei, self.value(x))
 
@@ -2047,6 +2064,14 @@ class flat_logits_with_targets(Model):
         return logits, loss
 
 
+class lonely_logits_squeezed(Model):
+    def forward(self, idx, targets=None):
+        if targets is None:
+            return self.token_embedding_table(idx), None
+        logits = torch.squeeze(self.token_embedding_table(idx))
+        return logits, F.cross_entropy(logits.reshape(-1, self.vocab_size), targets.flatten())
+
+
 class logits_of_the_last_token(Model):
     def forward(self, idx, targets=None):
         logits = self.token_embedding_table(idx)
@@ -2310,6 +2335,17 @@ class new_tokens_alone(Model):
             last = self.pick(self.token_embedding_table(last), generator)[:, 0]
             new = torch.hstack([new, last[:, None]])
         return new
+
+
+class ids_made_floats(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        B, T = idx.shape
+        out = torch.zeros(B, T + max_new_tokens)
+        out[:, :T] = idx
+        for t in range(T, T + max_new_tokens):
+            logits = self.token_embedding_table(out[:, t - 1].long())
+            out[:, t] = self.pick(logits, generator)[:, 0]
+        return out
 
 
 class prompt_cut_to_its_last_token(Model):

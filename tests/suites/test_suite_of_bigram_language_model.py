@@ -153,9 +153,11 @@ def test_a_model_that_only_ever_writes_zeros_earns_besides_what_no_draw_has_a_pa
         ("bias_in_every_layer", {"no_layer_has_a_bias"}),
         ("mask_as_a_parameter", {"gradients_of_the_head"}),
         ("flat_logits_with_targets", {"logits_are_the_same_with_targets"}),
+        ("lonely_logits_squeezed", {"logits_are_the_same_with_targets"}),
         ("zero_without_targets", {"there_is_no_loss_without_targets"}),
         ("loss_of_the_last_tokens", {"the_loss_is_the_mean_over_all_predictions", "gradients_reach_the_table"}),
         ("table_under_another_name", {"the_table_is_an_embedding"}),
+        ("ids_made_floats", {"the_prompt_comes_first"}),
         ("logits_scaled", {"tokens_are_drawn_from_the_softmax"}),
         ("new_tokens_not_looked_at", {"each_token_follows_from_the_one_before"}),
         ("one_throw_for_all_steps", {"every_token_is_drawn_by_itself"}),
@@ -184,6 +186,19 @@ def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
         "output_of_the_head",
         "gradients_of_the_head",
     }
+
+
+class LogitsCutOff(mistakes.Bigram):
+    """Of what comes out, it is the loss that gradients are asked for."""
+
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
+        logits, loss = super().forward(idx, targets)
+        return logits.detach(), loss
+
+
+def test_logits_that_are_cut_off_from_the_gradients_cost_nothing() -> None:
+    outcomes = SUITE.outcomes({"BigramLanguageModel": LogitsCutOff}, "BigramLanguageModel")
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
 
 
 def test_a_ready_made_loss_earns_every_point_and_a_remark() -> None:

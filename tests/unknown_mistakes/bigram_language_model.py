@@ -14,10 +14,6 @@ def build_vocabulary__characters_that_come_once(text):
     return sorted(c for c in set(text) if text.count(c) == 1)
 
 
-def build_vocabulary__most_frequent_first(text):
-    return sorted(set(text), key=lambda c: (-text.count(c), c))
-
-
 def build_vocabulary__end_token_added(text):
     return [*sorted(set(text)), "<end>"]
 
@@ -30,6 +26,10 @@ def build_vocabulary__first_character_skipped(text):
     return sorted(set(text[1:]))
 
 
+def build_vocabulary__last_character_skipped(text):
+    return sorted(set(text[:-1]))
+
+
 def build_vocabulary__ends_stripped_and_unsorted(text):
     return list(dict.fromkeys(text.strip()))
 
@@ -40,10 +40,6 @@ def build_vocabulary__pairs_of_characters(text):
 
 def build_vocabulary__punctuation_removed(text):
     return sorted(set(text) - set(string.punctuation))
-
-
-def build_vocabulary__counts(text):
-    return {c: text.count(c) for c in sorted(set(text))}
 
 
 # -- encode ---
@@ -67,6 +63,10 @@ def encode__sorted_ids(text, vocabulary):
 
 def encode__a_tuple(text, vocabulary):
     return tuple(vocabulary.index(c) for c in text)
+
+
+def encode__a_list_of_tensors(text, vocabulary):
+    return [torch.tensor(vocabulary.index(c)) for c in text]
 
 
 def encode__end_added(text, vocabulary):
@@ -128,6 +128,25 @@ def decode__last_character_refused(ids, vocabulary):
     return "".join(vocabulary[i] for i in ids)
 
 
+def decode__first_id_alone_checked(ids, vocabulary):
+    if ids and not 0 <= ids[0] < len(vocabulary):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids)
+
+
+def decode__last_id_alone_checked(ids, vocabulary):
+    if ids and not 0 <= ids[-1] < len(vocabulary):
+        raise ValueError("bad id")
+    return "".join(vocabulary[i] for i in ids)
+
+
+def decode__index_error_for_all(ids, vocabulary):
+    for i in ids:
+        if i < 0 or i >= len(vocabulary):
+            raise IndexError(f"bad id {i}")
+    return "".join(vocabulary[i] for i in ids)
+
+
 def decode__a_string_of_numbers(ids, vocabulary):
     if not all(0 <= i < len(vocabulary) for i in ids):
         raise ValueError("bad id")
@@ -166,12 +185,22 @@ def sample_batch__stretches_of_t_plus_one(data, block_size, batch_size, generato
     return data[ix], data[ix]
 
 
-def sample_batch__starts_sorted(data, block_size, batch_size, generator=None):
+def sample_batch__both_ends_left_out(data, block_size, batch_size, generator=None):
     if len(data) <= block_size:
         raise ValueError("too short")
-    starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator).sort().values
-    ix = starts[:, None] + torch.arange(block_size)
+    last = len(data) - block_size - 1
+    starts = torch.zeros(batch_size, 1, dtype=torch.long)
+    if last > 1:
+        starts = torch.randint(1, last, (batch_size, 1), generator=generator)
+    ix = starts + torch.arange(block_size)
     return data[ix], data[ix + 1]
+
+
+def sample_batch__squeezed(data, block_size, batch_size, generator=None):
+    if len(data) <= block_size:
+        raise ValueError("too short")
+    ix = torch.randint(len(data) - block_size, (batch_size, 1), generator=generator) + torch.arange(block_size)
+    return data[ix].squeeze(), data[ix + 1].squeeze()
 
 
 def sample_batch__only_even_starts(data, block_size, batch_size, generator=None):
@@ -203,25 +232,7 @@ def sample_batch__places_instead_of_tokens(data, block_size, batch_size, generat
     return ix, ix + 1
 
 
-def sample_batch__triangular_starts(data, block_size, batch_size, generator=None):
-    if len(data) <= block_size:
-        raise ValueError("too short")
-    u = torch.rand(batch_size, 1, generator=generator) ** 2
-    ix = (u * (len(data) - block_size)).long() + torch.arange(block_size)
-    return data[ix], data[ix + 1]
-
-
 # -- flatten_for_cross_entropy ---
-
-
-def flatten_for_cross_entropy__transposed_then_viewed(logits, targets):
-    B, T, V = logits.shape
-    return logits.transpose(0, 1).view(B * T, V), targets.transpose(0, 1).view(B * T)
-
-
-def flatten_for_cross_entropy__joined_in_one_tensor(logits, targets):
-    B, T, V = logits.shape
-    return torch.cat([logits.reshape(B * T, V), targets.reshape(B * T)])
 
 
 def flatten_for_cross_entropy__softmax_on_the_way(logits, targets):
@@ -236,21 +247,17 @@ def flatten_for_cross_entropy__argmax_of_the_logits(logits, targets):
     return logits.flatten(0, 1).argmax(-1), targets.flatten()
 
 
-def flatten_for_cross_entropy__texts_averaged(logits, targets):
-    return logits.mean(1), targets[:, -1]
-
-
 def flatten_for_cross_entropy__picked_logits(logits, targets):
     rows = logits.flatten(0, 1)
     return rows.gather(1, targets.flatten()[:, None]), targets.flatten()
 
 
-def flatten_for_cross_entropy__first_tokens(logits, targets):
-    return logits[:, 0], targets[:, 0]
-
-
 def flatten_for_cross_entropy__first_text(logits, targets):
     return logits[0], targets[0]
+
+
+def flatten_for_cross_entropy__targets_repeated(logits, targets):
+    return logits.flatten(0, 1), targets[0].repeat(logits.shape[0])
 
 
 def flatten_for_cross_entropy__three_values(logits, targets):
@@ -378,19 +385,6 @@ def running_mean_loop__divided_by_t_plus_two(x):
 # -- running_mean_matmul ---
 
 
-def running_mean_matmul__whole_numbers(x):
-    T = x.shape[1]
-    seen = torch.tril(torch.ones(T, T, dtype=torch.long))
-    return seen @ x / seen.sum(1, keepdim=True)
-
-
-def running_mean_matmul__elementwise(x):
-    T = x.shape[1]
-    wei = torch.tril(torch.ones(T, T, dtype=x.dtype))
-    wei = wei / wei.sum(1, keepdim=True)
-    return wei * x
-
-
 def running_mean_matmul__normalized_by_length(x):
     wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
     return F.normalize(wei, dim=1) @ x
@@ -435,34 +429,6 @@ def running_mean_matmul__mean_of_two_averages(x):
 
 
 # -- running_mean_softmax ---
-
-
-def running_mean_softmax__minus_one_for_the_future(x):
-    T = x.shape[1]
-    wei = torch.zeros(T, T, dtype=x.dtype)
-    wei = wei.masked_fill(torch.tril(torch.ones(T, T)) == 0, -1)
-    return torch.softmax(wei, -1) @ x
-
-
-def running_mean_softmax__mask_of_floats(x):
-    T = x.shape[1]
-    wei = torch.zeros(T, T, dtype=x.dtype)
-    wei = wei.masked_fill(1 - torch.tril(torch.ones(T, T)), float("-inf"))
-    return torch.softmax(wei, -1) @ x
-
-
-def running_mean_softmax__minus_a_mask_of_bools(x):
-    T = x.shape[1]
-    wei = torch.zeros(T, T, dtype=x.dtype)
-    wei = wei.masked_fill(1 - torch.ones(T, T, dtype=torch.bool).tril(), float("-inf"))
-    return torch.softmax(wei, -1) @ x
-
-
-def running_mean_softmax__scores_of_whole_numbers(x):
-    T = x.shape[1]
-    wei = torch.zeros(T, T, dtype=torch.long)
-    wei = wei.masked_fill(torch.tril(torch.ones(T, T)) == 0, float("-inf"))
-    return torch.softmax(wei, -1) @ x
 
 
 def running_mean_softmax__random_scores(x):
@@ -523,26 +489,6 @@ class RightHead(nn.Module):
 
     def forward(self, x):
         return self.dropout(self.weights(x)) @ self.value(x)
-
-
-class Head__residual_added(RightHead):
-    def forward(self, x):
-        return x + super().forward(x)
-
-
-class Head__viewed_as_n_embd(RightHead):
-    def forward(self, x):
-        B, T, C = x.shape
-        return super().forward(x).view(B, T, C)
-
-
-class Head__mask_minus_bools(RightHead):
-    def forward(self, x):
-        T = x.shape[1]
-        k, q = self.key(x), self.query(x)
-        wei = q @ k.mT * k.shape[-1] ** -0.5
-        wei = wei.masked_fill(1 - self.tril[:T, :T].bool(), float("-inf"))
-        return self.dropout(F.softmax(wei, dim=-1)) @ self.value(x)
 
 
 class Head__relu_of_the_outputs(RightHead):

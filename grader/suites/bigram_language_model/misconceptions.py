@@ -25,8 +25,8 @@ Source = torch.Generator | None
 
 @misconception(
     "build_vocabulary",
-    "The characters stand in the order in which they came, or in that of a `set`, which changes from run to run. Sort "
-    "them, and the same text gives the same ids everywhere.",
+    "The characters do not stand in sorted order, but as they came, by how often they come, or in the order of a "
+    "`set`, which changes from run to run. Sort them, and the same text gives the same ids everywhere.",
 )
 def not_sorted(text: str) -> list[str]:
     return list(dict.fromkeys(text))
@@ -70,8 +70,8 @@ def spaces_left_out(text: str) -> list[str]:
 
 @misconception(
     "build_vocabulary",
-    "Line breaks are left out: the text was cut into lines, or stripped, first. They are characters too, and a model "
-    "learns from them where lines end.",
+    "Line breaks are left out, as where the text is cut into lines, or stripped, first. They are characters too, and a "
+    "model learns from them where lines end.",
 )
 def line_breaks_left_out(text: str) -> list[str]:
     return sorted(set("".join(text.splitlines())))
@@ -96,8 +96,8 @@ def fixed_alphabet(text: str) -> list[str]:  # noqa: ARG001
 
 @misconception(
     "build_vocabulary",
-    "The text was cut into words. Here a token is a single character: a text is a sequence of them, and `set(text)` "
-    "goes through it one by one.",
+    "The text was cut into words, or lines, or not at all. Here a token is a single character: a text is a sequence of "
+    "them, and `set(text)` goes through it one by one.",
 )
 def words_instead_of_characters(text: str) -> list[str]:
     return sorted(set(text.split()))
@@ -122,8 +122,8 @@ def vocabulary_as_one_string(text: str) -> str:
 
 @misconception(
     "build_vocabulary",
-    "The vocabulary is a dictionary from characters to ids. That is how encode may look them up, but what is asked for "
-    "here is the sorted list.",
+    "The vocabulary is a dictionary. From characters to ids, that is how encode may look them up, but what is asked "
+    "for here is the sorted list.",
 )
 def vocabulary_as_a_dictionary(text: str) -> dict[str, int]:
     return {character: place for place, character in enumerate(sorted(set(text)))}
@@ -131,8 +131,8 @@ def vocabulary_as_a_dictionary(text: str) -> dict[str, int]:
 
 @misconception(
     "build_vocabulary",
-    "The vocabulary is a `set`. A set has no places, and so it cannot say which id a character has: make a sorted list "
-    "of it.",
+    "The vocabulary is a `set`, or something else that has no places, such as an iterator. So it cannot say which id a "
+    "character has: make a sorted list of it.",
 )
 def vocabulary_as_a_set(text: str) -> set[str]:
     return set(text)
@@ -203,8 +203,8 @@ def vocabulary_taken_for_a_dictionary(text: str, vocabulary: Any) -> list[int]:
 
 @misconception(
     "encode",
-    "The ids are a tensor. That is made of them later, once, for the whole text; here a plain list of int is asked "
-    "for.",
+    "The ids are a tensor or an array. That is made of them later, once, for the whole text; here a plain list of int "
+    "is asked for.",
 )
 def ids_as_a_tensor(text: str, vocabulary: list[str]) -> Tensor:
     return torch.tensor(ids_of(text, vocabulary))
@@ -357,7 +357,7 @@ def spaces_in_between(ids: list[int], vocabulary: list[str]) -> str:
 )
 def characters_of_unicode(ids: list[int], vocabulary: list[str]) -> str:
     text_of(ids, vocabulary)
-    return "".join(chr(number + ord("a")) for number in ids)
+    return "".join(chr(number) for number in ids)
 
 
 @misconception(
@@ -568,8 +568,8 @@ def blocks_side_by_side(data: Tensor, block_size: int, batch_size: int, generato
 
 @misconception(
     "sample_batch",
-    "Starts that lie too far back are moved to the last one that is allowed, which so comes up far more often than "
-    "all others. Draw only from those that are allowed.",
+    "Some starts come up far more often than others, as the last one does where starts that lie too far back are "
+    "moved to it. Draw only from those that are allowed, all equally likely.",
 )
 def late_starts_moved_back(data: Tensor, block_size: int, batch_size: int, generator: Source = None) -> Pair:
     require_enough(data, block_size)
@@ -579,8 +579,8 @@ def late_starts_moved_back(data: Tensor, block_size: int, batch_size: int, gener
 
 @misconception(
     "sample_batch",
-    "A random number is rounded to the nearest start, so the first and the last come up half as often as the others. "
-    "`torch.randint` draws whole numbers, all equally likely.",
+    "Starts in the middle come up more often than the first and the last, as where a random number is rounded to the "
+    "nearest start. `torch.randint` draws whole numbers, all equally likely.",
 )
 def starts_rounded(data: Tensor, block_size: int, batch_size: int, generator: Source = None) -> Pair:
     require_enough(data, block_size)
@@ -600,8 +600,8 @@ def one_start_for_all_rows(data: Tensor, block_size: int, batch_size: int, gener
 
 @misconception(
     "sample_batch",
-    "One start is drawn, and each row begins a token after the row before. Such rows are all but copies of each other; "
-    "draw a start for each.",
+    "Where a row begins follows from the row before, as where it begins a token later, or the starts are put in order. "
+    "Draw a start for each row, and leave the starts as they come.",
 )
 def rows_one_after_another(data: Tensor, block_size: int, batch_size: int, generator: Source = None) -> Pair:
     require_enough(data, block_size)
@@ -765,6 +765,17 @@ def batch_from_the_system(data: Tensor, block_size: int, batch_size: int, genera
     return sampled(data, block_size, batch_size, from_the_system(generator))
 
 
+@misconception(
+    "sample_batch",
+    "The data itself is moved on, to read the targets from it, and is no longer what it was for the next batch. Look "
+    "the targets up at the places behind, `data[places + 1]`, and leave the data alone.",
+)
+def data_moved_on_in_place(data: Tensor, block_size: int, batch_size: int, generator: Source = None) -> Pair:
+    batch = sampled(data, block_size, batch_size, generator)
+    data[:-1] = data[1:].clone()
+    return batch
+
+
 # -- flatten_for_cross_entropy -----------------------------------------------------------------------------------
 
 
@@ -811,8 +822,8 @@ def targets_in_another_order(logits: Tensor, targets: Tensor) -> Pair:
 
 @misconception(
     "flatten_for_cross_entropy",
-    "One prediction is left of each text, as if its last token were all: 4 predictions where there are 32. Every token "
-    "predicts the one after it, and all of them are to be learnt from.",
+    "One prediction is left of each text: 4 where there are 32. Every token predicts the one after it, and all of "
+    "them are to be learnt from.",
 )
 def last_tokens_alone(logits: Tensor, targets: Tensor) -> Pair:
     return logits[:, -1], targets[:, -1]
@@ -889,8 +900,9 @@ def logits_alone(logits: Tensor, targets: Tensor) -> Tensor:  # noqa: ARG001
 
 @misconception(
     "flatten_for_cross_entropy",
-    "Every call ends in an error: the numbers do not fill the sizes that are asked for. Logits (B, T, V) become "
-    "(B · T, V), and targets (B, T) become (B · T,); read B, T and V off the logits, whatever they are.",
+    "Every call ends in an error. If it says that a shape is invalid: logits (B, T, V) become (B · T, V), and "
+    "targets (B, T) become (B · T,); read B, T and V off the logits. If it speaks of a `view`: after `transpose` "
+    "only `reshape` works. Logits and targets stay two tensors.",
 )
 def sizes_that_do_not_fit(logits: Tensor, targets: Tensor) -> Pair:
     return logits.reshape(32, 65), targets.reshape(32)
@@ -907,8 +919,8 @@ def lonely_prediction_squeezed(logits: Tensor, targets: Tensor) -> Pair:
 
 @misconception(
     "flatten_for_cross_entropy",
-    "The logits are cut off from the gradients, by `.detach()` or `.data`. The loss is worked out from them, and "
-    "through it the whole model learns.",
+    "The logits are cut off from the gradients, as by `.detach()`, `.data` or `torch.no_grad()`. The loss is worked "
+    "out from them, and through it the whole model learns.",
 )
 def flat_without_gradients(logits: Tensor, targets: Tensor) -> Pair:
     return flatten_for_cross_entropy(logits.detach(), targets)
@@ -1059,8 +1071,8 @@ def one_largest_logit_for_all(logits: Tensor, targets: Tensor) -> Tensor:
 
 @misconception(
     "cross_entropy",
-    "A small number keeps the logarithm finite, and makes the loss wrong: with logits of 1000 and -1000 it should be "
-    "2000. Work out the logarithm of the softmax on paper first.",
+    "The logarithm is kept finite by force, as by a small number that is added, and the loss is wrong: with logits of "
+    "1000 and -1000 it should be 2000. Work out the logarithm of the softmax on paper first.",
 )
 def logarithm_kept_finite_by_force(logits: Tensor, targets: Tensor) -> Tensor:
     return -chosen(torch.softmax(logits, dim=-1), targets).clamp(min=1e-30).log().mean()
@@ -1068,8 +1080,8 @@ def logarithm_kept_finite_by_force(logits: Tensor, targets: Tensor) -> Tensor:
 
 @misconception(
     "cross_entropy",
-    "`logits[:, targets]` takes the columns of all targets for every row, (N, N). One entry of each row is wanted: "
-    "`logits[torch.arange(N), targets]`, or `gather`.",
+    "For every row the columns of all targets are taken, (N, N), as by `logits[:, targets]` or a matrix product. One "
+    "entry of each row is wanted: `logits[torch.arange(N), targets]`, or `gather`.",
 )
 def all_columns_for_every_row(logits: Tensor, targets: Tensor) -> Tensor:
     return -torch.log_softmax(logits, dim=-1)[:, targets].mean()
@@ -1095,8 +1107,8 @@ def share_of_misses(logits: Tensor, targets: Tensor) -> Tensor:
 
 @misconception(
     "cross_entropy",
-    "The loss is cut off from the gradients, by `.item()`, `float(…)` or `.detach()`. It is where all gradients begin, "
-    "so leave it a tensor.",
+    "The loss is cut off from the gradients, as by `.item()`, `.detach()` or `torch.no_grad()`. It is where all "
+    "gradients begin, so leave it a tensor.",
 )
 def loss_as_a_plain_number(logits: Tensor, targets: Tensor) -> float:
     return losses(logits, targets).mean().item()
@@ -1136,8 +1148,7 @@ def lonely_row_squeezed(logits: Tensor, targets: Tensor) -> Tensor:
     "The caller's logits were changed: `-=` works on the tensor itself. Write `logits = logits - …`.",
 )
 def logits_changed_in_place(logits: Tensor, targets: Tensor) -> Tensor:
-    with torch.no_grad():
-        logits -= logits.amax(dim=-1, keepdim=True)
+    logits -= logits.amax(dim=-1, keepdim=True)
     return losses(logits, targets).mean()
 
 
@@ -1178,8 +1189,9 @@ FLOAT32 = (
     "`dtype=x.dtype`."
 )
 NO_FIT = (
-    "Every call ends in an error, for shapes do not fit. The weights are (T, T), with the T that x has, `x.shape[1]`, "
-    "and in the product they stand in front of x, which is (B, T, C)."
+    "Every call ends in an error. If it speaks of shapes: the weights are (T, T), with T = `x.shape[1]`, and stand in "
+    "front of x in a product, `@`. If it speaks of a dtype: they are floats, in the dtype of x, and a mask is bool, "
+    "turned round by `~`."
 )
 SQUEEZED = (
     "`squeeze()` drops every dimension of length one, and so a single text, or a text of one token, loses its shape."
@@ -1206,9 +1218,8 @@ def averaged(x: Tensor) -> Tensor:
 
 def changed_in_place(x: Tensor) -> Tensor:
     means = averaged(x)
-    with torch.no_grad():
-        x[:] = means
-    return means
+    x[:] = means
+    return x
 
 
 def as_one_long_text(x: Tensor) -> Tensor:
@@ -1321,8 +1332,8 @@ def float32_weights_by_loop(x: Tensor) -> Tensor:
 
 @misconception(
     "running_mean_loop",
-    "Every call ends in an error, for shapes do not fit. Each token's mean has C numbers, and the result has the shape "
-    "of x, (B, T, C), whatever its sizes are: read them off x.",
+    "Every call ends in an error. If it speaks of shapes or sizes: each token's mean has C numbers, and the result has "
+    "the shape of x, (B, T, C), whatever its sizes are; read them off x.",
 )
 def no_fit_by_loop(x: Tensor) -> Tensor:
     return worked_example_alone(x)
@@ -1456,8 +1467,8 @@ def future_averaged_by_softmax(x: Tensor) -> Tensor:
 
 @misconception(
     "running_mean_softmax",
-    "Softmax is taken of ones and zeros, so that the future still has a weight: exp of zero is one. Scores of zero "
-    "that are minus infinity in the future give it none.",
+    "The future still has a weight: its scores lie one below the others and no more, as where softmax is taken of "
+    "ones and zeros. Scores of zero that are minus infinity in the future give it none.",
 )
 def softmax_of_the_triangle(x: Tensor) -> Tensor:
     return torch.softmax(seen_by_each(x), dim=-1) @ x
@@ -1659,9 +1670,9 @@ class keys_reshaped(causal.keys_reshaped, CausalHead): ...
 
 @misconception(
     "Head",
-    "Every call ends in an error. If that is in a product: of the keys the last two dimensions change places, and the "
-    "batch stays in front; `.T` moves it too. The weights come before the values. If it is in `masked_fill`: the mask "
-    "has to be bool.",
+    "Every call ends in an error. In the scores: swap the last two dimensions of the keys, and leave the batch in "
+    "front. At the mask: it has to be bool, and `~` turns it round. After the values: the output is (B, T, head_size), "
+    "no longer n_embd wide. Elsewhere: print the shapes that meet there.",
 )
 class batch_turned_round_or_float_mask(causal.batch_turned_round_or_float_mask, CausalHead): ...
 
@@ -1795,8 +1806,8 @@ class softmax_forgotten_in_head(causal.softmax_forgotten_in_module, CausalHead):
 
 @misconception(
     "Head",
-    "The head takes a single text (T, C). The inputs have a batch in front: (B, T, C), of which the number of tokens "
-    "is the second size.",
+    "The inputs' shape is taken for one of another number of sizes than its three, as if there were no batch or one "
+    "size more. It is (B, T, n_embd), and the number of tokens is the second.",
 )
 class one_text_without_a_batch(causal.one_text_without_a_batch, CausalHead): ...
 
@@ -1884,6 +1895,10 @@ class dropout_on_the_inputs(causal.dropout_on_the_inputs, CausalHead): ...
 
 @as_in_unit_3
 class rows_renormalized_after_dropout(causal.rows_renormalized_after_dropout, CausalHead): ...
+
+
+@as_in_unit_3
+class rows_renormalized_with_care(causal.rows_renormalized_with_care, CausalHead): ...
 
 
 @as_in_unit_3
@@ -2202,6 +2217,17 @@ class flat_logits_with_targets(Bigram):
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
         logits, loss = super().forward(idx, targets)
         return (logits, None) if targets is None else (logits.flatten(0, 1), loss)
+
+
+@misconception(
+    "BigramLanguageModel",
+    "With targets, the logits are squeezed, and so a single text, or texts of one token, lose a dimension of length "
+    "one. Logits are (B, T, V) whatever these are.",
+)
+class lonely_logits_squeezed(Bigram):
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
+        logits, loss = super().forward(idx, targets)
+        return (logits, None) if targets is None else (logits.squeeze(), loss)
 
 
 @misconception(
@@ -2552,6 +2578,16 @@ class one_throw_for_all_steps(Bigram):
 class new_tokens_alone(Bigram):
     def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
         return super().generate(idx, max_new_tokens, generator)[:, idx.shape[1] :]
+
+
+@misconception(
+    "BigramLanguageModel",
+    "The ids come back as floats, as from a `torch.zeros` that was filled with them. Only a whole number can be looked "
+    "up: begin with the dtype of idx, or use `torch.cat`.",
+)
+class ids_made_floats(Bigram):
+    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
+        return super().generate(idx, max_new_tokens, generator).float()
 
 
 @misconception(

@@ -97,6 +97,7 @@ def starts_in(data: Tensor, batch: tuple[Tensor, Tensor], block_size: int) -> Te
 
 
 def data_for(draw: Draw, tokens: int) -> Tensor:
+    """Ids without repetitions."""
     return torch.tensor(draw.random.sample(range(100), tokens), dtype=torch.int64)
 
 
@@ -105,9 +106,14 @@ def stretches_and_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
     block_size, batch_size = draw.sizes(2, 1, 8)
     starts = draw.pick(1, draw.size(1, 9))
     data = data_for(draw, block_size + starts)
-    idx, targets = unit.sample_batch(data, block_size, batch_size, **draw.pick({}, {"generator": draw.generator}))
+    options = draw.pick({}, {"generator": draw.generator})
+    given = data.clone()
+    batch = unit.sample_batch(given, block_size, batch_size, **options)
+    yield "the data afterwards", given
+    yield "whether there are two tensors", isinstance(batch, tuple | list)
+    idx, targets = batch
     yield "the shapes", [tuple(idx.shape), tuple(targets.shape)]
-    yield "how many rows are stretches", len(starts_in(data, (idx, targets), block_size))
+    yield "how many rows are stretches", len(starts_in(data, batch, block_size))
     if starts == 1:
         yield "the only stretch", (idx, targets)
 
@@ -124,9 +130,9 @@ def likelihood_of_starts(unit: Any, draw: Draw) -> Iterator[Observation]:
     block_size, starts = draw.size(1, 4), draw.size(2, 5)
     data = data_for(draw, block_size + starts)
     options = draw.pick({}, {"generator": draw.generator})
-    batch = unit.sample_batch(data, block_size, 4000, **options)
+    batch = unit.sample_batch(data.clone(), block_size, 4000, **options)
     yield from shares(one_hot(starts_in(data, batch, block_size), starts).bool())
-    batches = [unit.sample_batch(data, block_size, 2, **options) for _ in range(500)]
+    batches = [unit.sample_batch(data.clone(), block_size, 2, **options) for _ in range(500)]
     small = torch.stack([starts_in(data, batch, block_size) for batch in batches])  # (500, 2)
     yield from shares(one_hot(small, starts).flatten(1).bool())  # (500, 2, starts) -> (500, 2 · starts)
 
@@ -134,7 +140,7 @@ def likelihood_of_starts(unit: Any, draw: Draw) -> Iterator[Observation]:
 @probe("sample_batch", draws=4)
 def where_starts_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
     def result_with(generator: torch.Generator | None) -> Any:
-        return unit.sample_batch(data, 4, 60, generator=generator)
+        return unit.sample_batch(data.clone(), 4, 60, generator=generator)
 
     data = data_for(draw, 60)
     yield from draws_from_generator(result_with, draw.number)
@@ -217,7 +223,7 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
     module = unit.Head(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout)
     set_layers(draw, module.to(draw.dtype), NAMES)
     set_to(module.value.weight, unit_values(num_tokens))
-    yield from dropped_weights(module, one_hot_texts(2000, num_tokens).to(draw.dtype), dropout)
+    yield from dropped_weights(module, one_hot_texts(1000, num_tokens).to(draw.dtype), dropout)
 
 
 # -- the model ---------------------------------------------------------------------------------------------------
@@ -253,7 +259,9 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Observation]:
     idx = draw.integers(0, vocabulary, batch, num_tokens)
     given = idx.clone()
     options = draw.pick({}, {"generator": draw.generator})
-    yield "the text", model.train(draw.chance(0.5)).generate(given, draw.size(0, 4), **options)
+    text = model.train(draw.chance(0.5)).generate(given, draw.size(0, 4), **options)
+    yield "the text", text
+    yield "whether the ids are whole numbers", not text.is_floating_point()
     yield "the prompt afterwards", given
 
 

@@ -136,4 +136,4 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
     module = unit.CausalAttention(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout)
     set_layers(draw, module.to(draw.dtype), NAMES)
     set_to(module.W_value.weight, unit_values(num_tokens))
-    yield from dropped_weights(module, one_hot_texts(2000, num_tokens).to(draw.dtype), dropout)
+    yield from dropped_weights(module, one_hot_texts(1000, num_tokens).to(draw.dtype), dropout)

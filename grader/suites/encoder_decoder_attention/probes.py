@@ -50,6 +50,8 @@ def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Observation]:
     module.to(draw.dtype).train(draw.chance(0.5))
     parameters = set_layers(draw, module, NAMES)
     x, context = draw.normal(batch, queries, d_query), draw.normal(batch, keys, d_context)
+    if draw.dtype == torch.float64 and draw.chance(0.2):  # so that scores of tokens can be far below those of padding
+        x = 100 * x
     if draw.chance(0.3):
         yield from call(module, x, context, parameters=parameters)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -124,7 +124,7 @@ def weights_dropped_in_each_head(unit: Any, draw: Draw) -> Iterator[Observation]
     set_layers(draw, module, names_in_heads(num_heads))
     for head in module.heads:
         set_to(head.W_value.weight, unit_values(num_tokens))
-    yield from dropped_weights(module, one_hot_texts(2000, num_tokens), dropout, num_heads)
+    yield from dropped_weights(module, one_hot_texts(1000, num_tokens), dropout, num_heads)
 
 
 @probe("two_dimensional_output", draws=300)
@@ -180,7 +180,7 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
     set_to(module.W_value.weight, unit_values(num_tokens, num_heads))
     set_to(module.out_proj.weight, torch.eye(width))
     set_to(module.out_proj.bias, torch.zeros(width))
-    yield from dropped_weights(module, one_hot_texts(2000, num_tokens), dropout, num_heads)
+    yield from dropped_weights(module, one_hot_texts(1000, num_tokens), dropout, num_heads)
 
 
 class OneHead(nn.Module):
@@ -221,6 +221,11 @@ class Whole(nn.Module):
         return self.out_proj(torch.cat(contexts, dim=-1))
 
 
+def set_identity(layer: nn.Linear) -> None:
+    set_to(layer.weight, torch.eye(layer.out_features))
+    set_to(layer.bias, torch.zeros(layer.out_features))
+
+
 def attended(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     scores = queries @ keys.mT / queries.shape[-1] ** 0.5  # (B, T, width) @ (B, width, T) -> (B, T, T)
     future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(diagonal=1)
@@ -231,7 +236,7 @@ def state_of(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
     return [(name, value.detach().clone(), value.requires_grad) for name, value in module.named_parameters()]
 
 
-@probe("stack_heads")
+@probe("stack_heads", draws=500)
 def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
     d_in, width, num_heads, num_tokens = draw.sizes(4)
     draw.dtype = torch.float32
@@ -239,24 +244,26 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
     wrapper, attention = Wrapper(d_in, [width] * num_heads, bias), Whole(d_in, num_heads * width, num_heads, bias)
     set_layers(draw, wrapper, names_in_heads(num_heads))
     before = state_of(wrapper)
+    is_ready = draw.chance(0.5)
+    if is_ready:  # no rule says when out_proj becomes an identity
+        set_identity(attention.out_proj)
     unit.stack_heads(wrapper, attention)
     yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
     yield from layers(attention, NAMES)
-    attention.out_proj.weight = nn.Parameter(torch.eye(num_heads * width))
-    attention.out_proj.bias = nn.Parameter(torch.zeros(num_heads * width))
+    if not is_ready:
+        set_identity(attention.out_proj)
     inputs = draw.normal(draw.size(1, 3), num_tokens, d_in)
     yield "the outputs", attention(inputs)
     yield "the outputs that the weights make", Whole.forward(attention, inputs)
     yield "the wrapper's outputs", wrapper(inputs)
     for name in NAMES:
-        kinds = [isinstance(value, nn.Parameter) for value in getattr(attention, name).parameters()]
-        yield (
-            f"whether {name} has parameters",
-            (kinds, has_parameters(attention, getattr(attention, name).parameters())),
-        )
+        values = list(getattr(attention, name).parameters())
+        yield f"the values of {name}", values  # of its bias too, which for keys no output shows
+        kinds = [isinstance(value, nn.Parameter) for value in values]
+        yield f"whether {name} has parameters", (kinds, has_parameters(attention, values))
 
 
-@probe("stack_heads", draws=300)
+@probe("stack_heads", draws=150)
 def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
     """The widths of layers. That there are as many heads is what the exercise begins with, and no rule.
 
@@ -294,4 +301,24 @@ def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Observation]:
     set_layers(draw, module, ALL_NAMES)
     with torch.no_grad():
         yield "the outputs", module(draw.normal(1, (1024, 5)[draw.number], 768, scale=1))
-        yield from refusal(module, draw.normal(1, 1025, 768, scale=1))
+    yield "the context length asked for", context_length_asked_for(unit.gpt2_small_attention)
+
+
+def context_length_asked_for(make: Callable[[], Any]) -> int:
+    """Of the MultiHeadAttention that it makes; a module of another kind has only its outputs to tell by."""
+    lengths = [1024]
+
+    def remember(d_in: int, d_out: int, context_length: int, *_: Any, **__: Any) -> nn.Module:  # noqa: ARG001
+        lengths.append(context_length)
+        return nn.Identity()
+
+    names = make.__globals__
+    kept = names.get("MultiHeadAttention")
+    names["MultiHeadAttention"] = remember
+    try:
+        make()
+    except Exception:  # it goes on with what it takes for attention
+        return lengths[-1]
+    finally:
+        names["MultiHeadAttention"] = kept
+    return lengths[-1]
