@@ -66,7 +66,7 @@ def test_an_answer_that_raises_differs() -> None:
     found = search(double, lambda number: number.missing, doubled)
 
     assert found.difference == Difference(
-        "doubled", 0, "whether it can be called, or what comes next: it raised AttributeError"
+        "doubled", 0, "it raised AttributeError at the first call or after it"
     )
 
 
