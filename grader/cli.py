@@ -349,13 +349,15 @@ def _print_audit(tables: list[UnitTable]) -> None:
     from grader.audit.pages import COLUMNS, totals
     from grader.audit.verdict import naming_of
 
-    table = Table("unit", *COLUMNS, box=None, pad_edge=False)
+    # What should be zero is a column only where it is not.
+    shown = [n for n, cell in enumerate(totals(tables)) if cell != "0"]
+    table = Table("unit", *(COLUMNS[n] for n in shown), box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     for one in tables:
-        table.add_row(one.unit, *totals([one]))
+        table.add_row(one.unit, *(totals([one])[n] for n in shown))
     if len(tables) > 1:
-        table.add_row("all", *totals(tables), style="bold")
+        table.add_row("all", *(totals(tables)[n] for n in shown), style="bold")
     out.print(table)
     naming = naming_of(tables)
     out.print(

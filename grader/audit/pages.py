@@ -18,7 +18,7 @@ from grader.files import write_atomically
 SUMMARY = "README.md"
 FATES: tuple[Fate, ...] = ("killed", "equivalent", "survived", "unfair")
 MUTANT_COLUMNS = ("mutants", *FATES)
-COLUMNS = ("criteria", "right answers", "that lose", "wrong answers", "that keep all", *MUTANT_COLUMNS)
+COLUMNS = ("criteria", "right", "losing points", "wrong", "keeping all", *MUTANT_COLUMNS)
 
 
 def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> list[Path]:
@@ -60,11 +60,13 @@ def summary_page(tables: Sequence[UnitTable], course: Course) -> str:
             + [["**all**", *totals(tables)]],
         ),
         "Right answers are the solution and others in other styles, by exercise. Wrong answers are the misconceptions, "
-        "the same mistakes in other words, and mistakes that are none of them, all written by hand.",
+        "the same mistakes in other words, and mistakes that are none of them, all written by hand. Where a right one "
+        "loses points, or a wrong one keeps all, the suite is to be mended.",
         "## Mutants",
-        "A mutant is the solution with one slip, made on the syntax tree. It is **equivalent** where thousands of "
-        "draws find nothing that the course rules on to tell it from the solution: values, shapes, gradients, "
-        "parameters, arguments afterwards, refusals, training and evaluation, distributions, dtypes. It has "
+        "A mutant is the solution with one slip, made on the syntax tree. It is **equivalent** where nothing is found "
+        "that the course rules on and that tells it from the solution: values, shapes, gradients, parameters, "
+        "arguments afterwards, refusals, training and evaluation, distributions, dtypes. A draw tries a batch of inputs "
+        "or a module; mostly a thousand are compared, and fewer where one takes long, as each page says. It has "
         "**survived** where something tells it but no hidden test fails, and is **unfair** where nothing tells it and "
         "one does.",
         *_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
@@ -80,6 +82,8 @@ def summary_page(tables: Sequence[UnitTable], course: Course) -> str:
         "Random exercises are matched on the statistics that the suite takes, each within the error of both estimates. "
         "An answer that only raises errors is matched where the same tests raise the same types of errors and no other "
         "misconception does that. Where two mistakes cannot be told apart by what they do, one sentence says both.",
+        "These shares are of what is written here, and so is the work that went into them: a mistake that got a wrong "
+        "name was given a truer sentence, or a test that tells it apart. Students will make others.",
         "## How it is made",
         "`grader audit` makes all of it anew, `grader audit --unit UNIT` one unit's part, and `grader audit --quick` "
         "holds a sample of the answers against these tables, as `make test` does. The JSON beside each page says "

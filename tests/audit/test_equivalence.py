@@ -65,9 +65,7 @@ def test_every_probe_has_its_first_draws_before_any_has_all() -> None:
 def test_an_answer_that_raises_differs() -> None:
     found = search(double, lambda number: number.missing, doubled)
 
-    assert found.difference == Difference(
-        "doubled", 0, "it raised AttributeError at the first call or after it"
-    )
+    assert found.difference == Difference("doubled", 0, "it raised AttributeError at the first call or after it")
 
 
 def test_an_answer_that_never_ends_differs(monkeypatch: pytest.MonkeyPatch) -> None:
