@@ -65,8 +65,8 @@ def summary_page(tables: Sequence[UnitTable], course: Course) -> str:
         "## Mutants",
         "A mutant is the solution with one slip, made on the syntax tree. It is **equivalent** where nothing is found "
         "that the course rules on and that tells it from the solution: values, shapes, gradients, parameters, "
-        "arguments afterwards, refusals, training and evaluation, distributions, dtypes. A draw tries a batch of inputs "
-        "or a module; mostly a thousand are compared, and fewer where one takes long, as each page says. It has "
+        "arguments afterwards, refusals, training and evaluation, distributions, dtypes. A draw tries a batch of "
+        "inputs or a module; mostly a thousand are compared, and fewer where one takes long, as each page says. It has "
         "**survived** where something tells it but no hidden test fails, and is **unfair** where nothing tells it and "
         "one does.",
         *_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
