@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from units import COURSE, SUITES
 
+from grader.batch import Engine
 from grader.course import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import class_throughput as benchmark
+import regrades
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +54,11 @@ def test_the_peer_runs_every_test_of_a_unit_and_a_right_answer_passes_them_all(s
 def test_an_answer_that_is_still_to_write_passes_no_test_of_the_peer(submissions: Path) -> None:
     _, passed = benchmark.run_peer(submissions / "unfinished-00", next(iter(COURSE.units)))
     assert passed == 0
+
+
+def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -> None:
+    submissions = list(regrades.partly_right(COURSE))
+    assert len({submission.student for submission in submissions}) == 10
+    for submission, result in engine.grade(submissions, 2):
+        wrong = {one["exercise"] for one in result["outcomes"] if not one["passed"]}
+        assert len(wrong) == 2, submission.student
