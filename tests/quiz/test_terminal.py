@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -466,6 +467,11 @@ def letters_of(text: str) -> str:
 # -- a real terminal ------------------------------------------------------------------------------------------
 
 
+def heed_ctrl_c() -> None:
+    """Also where the tests themselves do not, because they run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], str]]]:
     """The quiz in a terminal of its own, and a function that types something and gives what is shown after it."""
@@ -475,8 +481,9 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
     # The new session takes the first terminal that it opens for its own, so that Ctrl-C reaches it.
     command = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(theirs), *COMMAND]
     process = subprocess.Popen(
-        command, cwd=repository, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
-    )
+        command, cwd=repository, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        preexec_fn=heed_ctrl_c,
+    )  # fmt: skip
     os.close(theirs)
 
     def type_(keys: bytes) -> str:

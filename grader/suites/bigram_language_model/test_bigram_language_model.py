@@ -378,6 +378,8 @@ def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> No
 @pytest.mark.exercise("sample_batch", rule="data is left as it was")
 def test_the_data_is_left_alone(student: Student, fresh: Fresh) -> None:
     """Tokens of the data should come back, with the data the same after the call as before."""
+    # Whoever draws nothing has left the data alone, but for nothing.
+    two_batches(student, fresh_data(fresh, LONG))
     data = fresh_data(fresh, LONG)
     batch, after = expect_values(student.sample_batch.with_arguments(data, T, B), 2)
     idx, _ = expect_values(batch, 2)
