@@ -7,7 +7,9 @@ exercises are done wrong, by a misconception each; random exercises among them.
 
 from __future__ import annotations
 
+import itertools
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -60,6 +62,7 @@ def main(
     submissions = [Submission("solutions", Path(), None, solutions(course), {}), *partly_right(course)]
     first: dict[str, tuple[list[bool], list[str]]] = {}
     others: dict[str, int] = {}
+    rounds = itertools.count(1)
     with Engine() as engine:
         versions = engine.greeting()["versions"]
         for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
@@ -69,6 +72,8 @@ def main(
             shown = passed, [one["name"] for one in result["misconceptions"]]
             known = first.setdefault(submission.student, shown)
             others[submission.student] = others.get(submission.student, 0) + (shown != known)
+            if submission is submissions[-1]:
+                print(f"{next(rounds)} times: {sum(others.values())} other outcomes", file=sys.stderr)
     print(f"torch {versions['torch']}, Python {versions['python']}: each graded {times} times")
     for student, (passed, names) in first.items():
         points = f"{sum(passed)} of {len(passed)} criteria"
