@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+from grader.audit.cases import with_imports
+from grader.audit.run import names_in
 from grader.course import ROOT, load_course
 from grader.sandbox.student import Beside
 from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
@@ -95,14 +95,4 @@ by_misconception = pytest.mark.parametrize(
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
     """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions."""
-    names: dict[str, Any] = {"__name__": unit}
-    before = set(sys.modules)
-    sys.path.insert(0, str(ROOT / "solutions"))
-    try:
-        with warnings.catch_warnings(action="ignore"):  # right answers may warn
-            exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), names)
-    finally:
-        sys.path.remove(str(ROOT / "solutions"))
-        for name in set(sys.modules) - before & set(COURSE.units):
-            del sys.modules[name]
-    return names
+    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), ROOT / "solutions", COURSE))

@@ -22,6 +22,7 @@ UNKNOWN_MISTAKES = ROOT / "tests" / "unknown_mistakes"
 Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
 WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
+WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "unknown mistake")
 
 EVERY = 12  # of the wrong answers, in a sample
 

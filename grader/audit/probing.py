@@ -21,6 +21,8 @@ from grader.sandbox import wire
 # What float32 allows, as in the hidden tests.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 DRAWS = 1000
+# Of dropout.
+PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 # How far a mean of draws may lie from its expectation, in standard deviations. Two of them that are equal in
 # distribution are then further apart than both allow about once in 1e16 for a normal distribution; the rest is for
 # those that are not quite normal.

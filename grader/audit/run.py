@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from grader.audit.cases import RIGHT, Case
+from grader.audit.cases import WRITTEN, Case
 from grader.audit.equivalence import Search, Solution
 from grader.course import Course, load_course
 from grader.diagnosis import diagnose
@@ -30,8 +30,9 @@ SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 
 @dataclass(frozen=True)
 class Result:
-    """What one case came to. missed: the criteria that it lost. named: the misconceptions that a report would name.
+    """What one case came to. missed: the criteria that it lost.
 
+    named: the misconceptions that a report would name, of a mistake that was written by hand.
     search: for a mutant, what tells it from the solution.
     """
 
@@ -114,7 +115,7 @@ def _results(cases: Sequence[Case]) -> list[Result]:
     def result(case: Case) -> Result:
         outcomes = _graded(case, asked)
         missed = tuple(criterion.name for criterion, outcome in outcomes if not outcome.passed)
-        named = () if case.kind in ("stub", *RIGHT) else diagnose(exercise, outcomes, known)
+        named = diagnose(exercise, outcomes, known) if case.kind in WRITTEN else []
         search = solution.search(names_in(unit, case.sources)) if case.mutant else None
         return Result(case, missed, tuple(one.name for one in named), search)
 
@@ -141,7 +142,7 @@ def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
             for name, text in sources.items():
                 module = sys.modules[name] = types.ModuleType(name)
                 exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-        return dict(vars(sys.modules[unit]))
+        return vars(sys.modules[unit])
     finally:
         for name in sources:
             sys.modules.pop(name, None)

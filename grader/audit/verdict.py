@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grader.audit.cases import IN_OTHER_WORDS, RIGHT, SUITES, UNKNOWN_MISTAKES, Kind
+from grader.audit.cases import IN_OTHER_WORDS, RIGHT, SUITES, UNKNOWN_MISTAKES, WRITTEN, Kind
 from grader.audit.equivalence import Search
 from grader.audit.operators import OPERATORS
 from grader.audit.run import Result
@@ -114,7 +114,7 @@ def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str],
     def of(*kinds: Kind) -> list[Result]:
         return [result for result in results if result.case.kind in kinds]
 
-    wrong = of("misconception", "in other words", "unknown mistake")
+    wrong = of(*WRITTEN)
     wrong += [result for result in of("mutant") if _fate(result) == "killed"]
     losers = {name: frozenset(n for n, one in enumerate(wrong) if name in one.missed) for name in criteria}
     together: dict[frozenset[int], list[str]] = {}

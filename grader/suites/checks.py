@@ -23,6 +23,8 @@ __tracebackhide__ = True
 # values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
+# The errors that are right where one is asked for.
+REFUSALS = {"ValueError", "AssertionError"}
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
 
@@ -160,7 +162,7 @@ def expect_error(call: Callable[[], Any]) -> None:
     except door.Raised as raised:
         if raised.types[0] == "NotImplementedError":
             raise  # an exercise that is not written yet says so by itself
-        is_allowed = bool({"ValueError", "AssertionError"} & set(raised.types))
+        is_allowed = bool(REFUSALS & set(raised.types))
         _note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
         if not is_allowed:
             raise Wrong(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None

@@ -16,13 +16,12 @@ import torch
 from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
-from grader.suites.checks import REMARKS, SEEN, Sighting, Wrong, begin_test
+from grader.suites.checks import REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 NOT_WRITTEN = "It is not written yet."
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
-REFUSALS = {"ValueError", "AssertionError"}
 # A TypeError may mean so many things that its type alone says little.
 TYPE_ERRORS = re.compile(
     r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from grader.audit.probing import (
+    PROBABILITIES,
     Draw,
     Observation,
     alike,
@@ -29,7 +30,6 @@ from grader.audit.probing import (
 )
 
 NAMES = ("key", "query", "value")
-PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 CHARACTERS = "abcxyzABCXYZ 0189\n\t.,-'éßЖ語🙂"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from grader.audit.probing import (
+    PROBABILITIES,
     Draw,
     Observation,
     alike,
@@ -26,7 +27,6 @@ from grader.audit.probing import (
 )
 
 NAMES = ("W_query", "W_key", "W_value")
-PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 
 
 @probe("causal_mask", draws=60)

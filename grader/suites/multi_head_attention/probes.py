@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.audit.probing import (
+    PROBABILITIES,
     Draw,
     Observation,
     alike,
@@ -25,7 +26,6 @@ from grader.audit.probing import (
 )
 
 NAMES = ("W_query", "W_key", "W_value")
-PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 
 
 def names_in_heads(num_heads: int) -> list[str]:

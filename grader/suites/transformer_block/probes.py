@@ -8,9 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.audit.probing import Draw, Estimate, Observation, alike, call, has_parameters, probe, set_to, shares
-
-PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
+from grader.audit.probing import (
+    PROBABILITIES,
+    Draw,
+    Estimate,
+    Observation,
+    alike,
+    call,
+    has_parameters,
+    probe,
+    set_to,
+    shares,
+)
 
 
 def with_calm_gradients(seen: Iterator[Observation], x: Tensor, eps: float = 1e-5) -> Iterator[Observation]:
