@@ -24,7 +24,7 @@ RIGHT: tuple[Kind, ...] = ("solution", "right answer")
 WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
 WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "unknown mistake")
 
-EVERY = 12  # of the wrong answers, in a sample
+EVERY = 20  # of the wrong answers, in a sample
 
 # What marks a definition of ours, and stands in no student's file.
 MARK = "misconception"
