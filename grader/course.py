@@ -64,6 +64,11 @@ class Unit(Model):
     exercises: Annotated[dict[str, Count], Field(min_length=1)]
     quiz: Count | None = None
 
+    @property
+    def time_shares(self) -> int:
+        """What its time is shared by: loading its file, and each exercise, once alone and once with stand-ins."""
+        return 1 + 2 * len(self.exercises)
+
 
 class Course(Model):
     """The course: everything that autograder.yml says, with the units in order."""

@@ -1,12 +1,13 @@
-"""Files written whole or not at all, in folders that one program at a time writes to."""
+"""Files written whole or not at all, in folders that one program at a time writes to; and what many files hold."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -65,6 +66,14 @@ def held(folder: Path) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError):  # Windows removes no file that is open
                 path.unlink()
+
+
+def digest(paths: Iterable[Path], root: Path) -> bytes:
+    """SHA-256 of these files, in this order: of their names below `root` and of all they hold."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.digest()
 
 
 def _lock(file: TextIO) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from grader import __version__, report
 from grader.course import FILENAME, ROOT, Course, Level
+from grader.files import digest
 from grader.quiz.marking import explanation, mark, right_answer
 from grader.quiz.questions import to_json
 from grader.quiz.sheet import Sheet, read_sheet
@@ -243,7 +244,5 @@ def _digest(submission: Submission, course: Course, quizzes: Mapping[str, Quiz],
 
 @cache
 def _grader_digest() -> bytes:
-    total = hashlib.sha256()
-    for path in [ROOT / FILENAME, *sorted((ROOT / "grader").rglob("*.py")), *sorted((ROOT / "grader").rglob("*.ini"))]:
-        total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return total.digest()
+    ours = ROOT / "grader"
+    return digest([ROOT / FILENAME, *sorted(ours.rglob("*.py")), *sorted(ours.rglob("*.ini"))], ROOT)

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all, and a folder is held by one program at a time."""
+"""A file is written whole or not at all, a folder is held by one program at a time, and files have a digest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.files import FolderInUse, held, remove_partial, write_atomically
+from grader.files import FolderInUse, digest, held, remove_partial, write_atomically
 
 
 def names(folder: Path) -> list[str]:
@@ -141,3 +141,21 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"), held(tmp_path):
         pass
     assert precious.read_text() == "text"
+
+
+def test_a_digest_is_of_names_texts_and_order_and_not_of_the_place(tmp_path: Path) -> None:
+    def digest_of(folder: str, **texts: str) -> bytes:
+        paths = [tmp_path / folder / name for name in texts]
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return digest(paths, tmp_path / folder)
+
+    first = digest_of("here", one="text", two="")
+    assert first == digest_of("there", one="text", two="")
+    others = [
+        digest_of("here", one="text"),
+        digest_of("here", one="", two="text"),
+        digest_of("here", two="", one="text"),
+    ]
+    assert len({first, *others}) == 4

@@ -127,8 +127,7 @@ def _graded(case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, 
     course = _course()
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
     door = Door(_server(), sources, course.limits)
-    # As an exercise's share of time is in conftest.
-    door.charge(case.exercise, 1 + 2 * len(course.units[case.unit].exercises))
+    door.charge(case.exercise, course.units[case.unit].time_shares)
     try:
         return [(criterion, criterion.run(door)) for criterion in criteria]
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from grader.audit.equivalence import Search
 from grader.audit.operators import OPERATORS
 from grader.audit.run import Result
 from grader.course import ROOT, Course
+from grader.files import digest
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -244,7 +244,4 @@ def digest_of(unit: str) -> str:
         IN_OTHER_WORDS / f"{unit}.py",
         UNKNOWN_MISTAKES / f"{unit}.py",
     ]
-    total = hashlib.sha256()
-    for path in sorted(files):
-        total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return total.hexdigest()
+    return digest(sorted(files), ROOT).hex()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.sandbox.student import Object, Student
-from grader.suites.checks import RELATIVE, expect_close, expect_tensor, expect_true
+from grader.suites.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
 from grader.suites.criteria import Fresh
 from grader.suites.draws import expect_count, expect_own_draws
 
@@ -238,6 +238,17 @@ def expect_each_weight_dropped_by_itself(outputs: torch.Tensor, seen: torch.Tens
     both = dropout**2 + (1 - dropout) ** 2
     for reason, alike in pairs.items():
         expect_count(alike, both, reason)
+
+
+def expect_steady(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
+    """The outputs, the same in several calls: nothing random is noted, and of seven weights in each some would go."""
+    first, *others = (expect_tensor(attention(inputs)) for _ in range(8))
+    steady = all(
+        one.shape == first.shape and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
+        for one in others
+    )
+    expect_true(steady, "The outputs change from call to call.")
+    return first
 
 
 def expect_dropping_after_softmax(weights: torch.Tensor, outputs: torch.Tensor, dropout: float) -> None:

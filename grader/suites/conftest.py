@@ -149,8 +149,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 
 def _charge(config: pytest.Config, criterion: Criterion, account: str) -> None:
-    """From here on the unit's code runs on this account: there is one for loading, and two for each exercise."""
-    _door(config).charge(account, 1 + 2 * len(config.stash[COURSE].units[criterion.unit].exercises))
+    """From here on the unit's code runs on this account."""
+    _door(config).charge(account, config.stash[COURSE].units[criterion.unit].time_shares)
 
 
 def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> list[str]:

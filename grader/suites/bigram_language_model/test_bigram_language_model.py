@@ -26,6 +26,7 @@ from grader.suites.causal import (
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
     expect_no_look_ahead,
+    expect_steady,
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
@@ -860,17 +861,6 @@ def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -
         inputs = inputs.repeat(1, 2, 1)[:, :count]
         output = head_with(student, matrices, longest)(inputs)
         expect_close(output, attended(student, inputs, **matrices), "The outputs")
-
-
-def expect_steady(head: Object, inputs: torch.Tensor) -> torch.Tensor:
-    """The outputs, the same in several calls: nothing random is noted, and of ten weights in each some would go."""
-    first, *others = (expect_tensor(head(inputs)) for _ in range(8))
-    steady = all(
-        one.shape == first.shape and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
-        for one in others
-    )
-    expect_true(steady, "The outputs change from call to call.")
-    return first
 
 
 def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:

@@ -31,6 +31,7 @@ from grader.suites.causal import (
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
+    expect_steady,
     expect_survivors,
     fitting_tokens,
     future,
@@ -636,17 +637,6 @@ def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fres
     p = 0.4
     weights, outputs = in_training(student, fresh, p)
     expect_dropping_after_softmax(weights, outputs, p)
-
-
-def expect_steady(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
-    """The outputs, the same in several calls: nothing random is noted, and of seven weights in each some would go."""
-    first, *others = (expect_tensor(attention(inputs)) for _ in range(8))
-    steady = all(
-        one.shape == first.shape and torch.allclose(one.double(), first.double(), RELATIVE, ABSOLUTE, equal_nan=True)
-        for one in others
-    )
-    expect_true(steady, "The outputs change from call to call.")
-    return first
 
 
 @pytest.mark.exercise("CausalAttention", rule="in eval mode nothing is dropped")
