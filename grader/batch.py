@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import itertools
 import json
 import queue
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
+from grader.course import Course
+from grader.grade import Rubric, make_report
+from grader.quiz.source import Quiz
+from grader.report import Report
+from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
 from grader.submission import Submission
 
@@ -22,6 +29,14 @@ ERROR_LINES = 12
 
 class EngineFault(Exception):
     """The grader's own fault; the text ends with the last lines of what the engine had to say."""
+
+
+class NotLockedIn(Exception):
+    """Student code cannot be locked in here; `lacking` says of each layer that is needed why it is not there."""
+
+    def __init__(self, lacking: list[str]) -> None:
+        super().__init__(f"Student code cannot be locked in here ({'; '.join(lacking)}).")
+        self.lacking = lacking
 
 
 class Engine:
@@ -129,3 +144,70 @@ class Engine:
         words = self.last_words()
         said = f" Its last words:\n{words}" if words else ""
         return EngineFault(f"The grading engine ended with code {code}.{said}")
+
+
+class Graded(NamedTuple):
+    """The report of a submission and, for the instructor alone, pytest's own."""
+
+    report: Report
+    pytest: dict[str, Any] | None
+
+
+class Grading:
+    """Submissions in, reports out. The engine starts with the first submission, and anew after one that failed.
+
+    quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing locks it in.
+    """
+
+    def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool = False) -> None:
+        self._course = course
+        self._quizzes = quizzes
+        self._allow_unisolated = allow_unisolated
+        self._engine: Engine | None = None
+        self._greeting: dict[str, Any] = {}
+
+    def __enter__(self) -> Grading:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        engine, self._engine = self._engine, None
+        if engine:
+            engine.__exit__(kind, error, trace)
+
+    def reports(
+        self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Each submission with its reports, or with why there are none, in the order in which they are done.
+
+        Raises EngineFault; and NotLockedIn, before anything is graded.
+        """
+        submissions = iter(submissions)
+        first = next(submissions, None)
+        if first is None:  # then no engine need be started
+            return
+        try:
+            engine = self._started()
+            rubric = Rubric(self._greeting["criteria"], self._quizzes)
+            missing, versions = self._greeting["missing"], self._greeting["versions"]
+            for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
+                if "fault" in result:
+                    yield submission, result["fault"]
+                else:
+                    report = make_report(submission, result, rubric, self._course, missing, versions, now)
+                    yield submission, Graded(report, result["pytest"])
+        except BaseException:
+            # An engine that is left half way still owes results, which nobody would tell from those that follow.
+            self.__exit__(*sys.exc_info())
+            raise
+
+    def _started(self) -> Engine:
+        """The engine, where it may grade."""
+        if self._engine is None:
+            self._engine = Engine()
+            self._greeting = self._engine.greeting()
+        missing = self._greeting["missing"]
+        if not lockdown.is_enough(missing) and not self._allow_unisolated:
+            raise NotLockedIn([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
+        return self._engine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import itertools
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -144,33 +144,24 @@ def _grade(
 
     Raises EngineFault; and OSError where a report cannot be written.
     """
-    from grader.batch import Engine
-    from grader.grade import Rubric, make_report
+    from grader.batch import Grading, NotLockedIn
     from grader.report import write_report
-    from grader.sandbox import lockdown
 
-    first = next(submissions, None)
-    if first is None:  # then no engine need be started
-        return
-    with Engine() as engine:
-        greeting = engine.greeting()
-        missing = greeting["missing"]
-        if not lockdown.is_enough(missing) and not allow_unisolated:
-            lacking = [f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing]
+    with Grading(course, quizzes, allow_unisolated) as grading:
+        try:
+            for submission, graded in grading.reports(submissions, jobs, now):
+                if isinstance(graded, str):
+                    yield submission.student, graded
+                else:
+                    write_report(graded.report, graded.pytest, into)
+                    yield submission.student, graded.report
+        except NotLockedIn as error:
             raise stop(
                 OUR_FAULT,
                 "Student code cannot be locked in here, so nothing was graded.",
-                *lacking,
+                *error.lacking,
                 "To run it unprotected all the same: --allow-unisolated",
-            )
-        rubric = Rubric(greeting["criteria"], quizzes)
-        for submission, result in engine.grade(itertools.chain([first], submissions), jobs):
-            if "fault" in result:
-                yield submission.student, result["fault"]
-            else:
-                report = make_report(submission, result, rubric, course, missing, greeting["versions"], now)
-                write_report(report, result["pytest"], into)
-                yield submission.student, report
+            ) from None
 
 
 @app.command()
@@ -258,24 +249,35 @@ def quiz(
 def release_nbgrader(
     directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
 ) -> None:
-    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise."""
+    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
     from grader.batch import Engine, EngineFault
-    from grader.course import CourseError, load_course
+    from grader.course import ROOT, CourseError, load_course
     from grader.grade import Rubric
-    from grader.release import ReleaseError
-    from grader.release import release_nbgrader as write
+    from grader.nbgrader.release import CONFIGURATION, CONFIGURE, ReleaseError, is_configured
+    from grader.nbgrader.release import release_nbgrader as write
+    from grader.quiz.source import load_quizzes
 
     try:
         course = load_course()
+        quizzes = load_quizzes(ROOT / "solutions", [name for name, unit in course.units.items() if unit.quiz])
         with Engine() as engine:
-            rubric = Rubric(engine.greeting()["criteria"])
-        for path in write(directory, rubric.possible(course)):
+            rubric = Rubric(engine.greeting()["criteria"], quizzes)
+        for path in write(directory, course, rubric):
             out.print(f"wrote {path}", soft_wrap=True)
     except (CourseError, ReleaseError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     except EngineFault as error:
         raise stop(OUR_FAULT, str(error)) from None
-    out.print(f"Next: cd {directory} && nbgrader generate_assignment {next(iter(course.units))}", soft_wrap=True)
+    except OSError as error:
+        raise stop(OUR_FAULT, f"The course could not be written to {directory}: {error.strerror or error}.") from None
+    if not is_configured(directory):
+        out.print(
+            f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:", soft_wrap=True
+        )
+        for line in CONFIGURE:
+            out.print(f"    {line}")
+    next_unit = next(iter(course.units))
+    out.print(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}", soft_wrap=True)
 
 
 @app.command()

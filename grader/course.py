@@ -1,9 +1,10 @@
-"""autograder.yml as a typed model: units, exercises, weights, limits, feedback and dates."""
+"""autograder.yml as a typed model: units, exercises, weights, limits, feedback, dates and what lateness costs."""
 
 from __future__ import annotations
 
 import ast
 import datetime
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ Level = Literal["points", "sentence", "misconception"]
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class Limits(Model):
@@ -53,6 +55,25 @@ class Feedback(Model):
     quiz_answers: bool
 
 
+class Late(Model):
+    """What a gradebook takes off what was handed in late: for each day that has begun, up to the most."""
+
+    percent_per_day: Percent
+    most_percent: Percent
+
+    @field_validator("most_percent")
+    @classmethod
+    def _holds_one_day(cls, most_percent: float, info: Any) -> float:
+        if most_percent < info.data.get("percent_per_day", 0):
+            raise PydanticCustomError("too_little_for_a_day", "Input should be at least percent_per_day")
+        return most_percent
+
+    def penalty(self, score: float, seconds_late: float) -> float:
+        """What is taken off a score."""
+        days = math.ceil(seconds_late / 86400)
+        return score * min(days * self.percent_per_day, self.most_percent) / 100
+
+
 class Unit(Model):
     """One unit: its title, when it is due, and its exercises in order, each with its weight.
 
@@ -77,6 +98,7 @@ class Course(Model):
     version: Name
     limits: Limits
     feedback: Feedback
+    late: Late = Late(percent_per_day=0, most_percent=0)
     units: Annotated[dict[str, Unit], Field(min_length=1)]
 
     def feedback_level(self, unit_name: str, now: datetime.datetime) -> Level:

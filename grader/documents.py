@@ -213,7 +213,7 @@ def _keys_of(model: type[BaseModel]) -> list[str]:
 
 
 def _needed(model: type[BaseModel]) -> str:
-    *names, last = _keys_of(model)
+    *names, last = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     return f"{', '.join(names)} and {last}"
 
 

@@ -15,12 +15,13 @@ from typing import Any
 from grader import __version__, report
 from grader.course import FILENAME, ROOT, Course, Level
 from grader.files import digest
+from grader.quiz.cells import read_cells
 from grader.quiz.marking import explanation, mark, right_answer
-from grader.quiz.questions import to_json
+from grader.quiz.questions import Questions, to_json
 from grader.quiz.sheet import Sheet, read_sheet
 from grader.quiz.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
-from grader.submission import Submission
+from grader.submission import CellsSource, SheetSource, Submission
 
 MAX_TEXT = 4000
 # Everything but tab and newline that steers a terminal or hides text, bidirectional marks included; and halves
@@ -133,7 +134,7 @@ def _unit(
 def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: datetime.datetime) -> report.Quiz:
     """The quiz of a unit. Up to the due date it is made of the questions and the student's text alone."""
     source = submission.sheets.get(unit)
-    sheet = read_sheet(source.text, quiz.questions) if source else Sheet()
+    sheet = _read_answers(source, quiz.questions)
     weight = course.units[unit].quiz or 0
     is_over = course.is_over(unit, now)
     is_told = is_over and course.feedback.quiz_answers
@@ -159,6 +160,16 @@ def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: da
         remarks=[*source.remarks, *sheet.remarks] if source else [submission.sheet_problems[unit]],
         items=items,
     )
+
+
+def _read_answers(source: SheetSource | CellsSource | None, questions: Questions) -> Sheet:
+    match source:
+        case SheetSource():
+            return read_sheet(source.text, questions)
+        case CellsSource():
+            return read_cells(source.cells, questions, source.filename)
+        case None:
+            return Sheet()
 
 
 def _exercise(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import itertools
 import json
 import os
 import re
@@ -28,6 +30,20 @@ SHEET_LIMIT = 256 * 1024
 GIT_LIMIT = 4 * MEGABYTE
 
 SHEET_SUFFIX = "_quiz.md"
+
+ANSWER = re.compile(r"^answer_([0-9]{1,4})[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+"""A line of a notebook that answers a question of the quiz, up to the answer."""
+QUIZ_MARK = "quiz_"
+"""So begins the grade_id of a cell for an answer; the name of the item follows."""
+
+_BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
+_CLOSING = re.compile(r"[)\]}]")
+_DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+_IMPORT = re.compile(r"(?:from +\S+ +)?import +(.*)")
+_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
+_GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_MOST_NAMES = 1000
+"""So many names of a folder are looked at."""
 
 _STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -81,6 +97,18 @@ class SheetSource:
 
 
 @dataclass(frozen=True)
+class CellsSource:
+    """The cells of a notebook that answer the unit's quiz, each with its grade_id, and remarks for the student.
+
+    A grade_id that is none is None. Lines end in "\\n".
+    """
+
+    filename: str
+    cells: tuple[tuple[str | None, str], ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Submission:
     """What one student handed in: the `units` that could be read, and in `problems` why others could not.
 
@@ -94,7 +122,7 @@ class Submission:
     units: dict[str, UnitSource]
     problems: dict[str, str]
     siblings: dict[str, UnitSource] = dataclasses.field(default_factory=dict)
-    sheets: dict[str, SheetSource] = dataclasses.field(default_factory=dict)
+    sheets: dict[str, SheetSource | CellsSource] = dataclasses.field(default_factory=dict)
     sheet_problems: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -103,9 +131,10 @@ def find_submissions(
 ) -> list[tuple[str, Path]]:
     """The student and the folder of each submission in `paths`.
 
-    A folder with unit files, in it or in exercises/, is a submission. One without, whose children are
-    folders, is a class: each child is a submission. With `student` given, the only path is one submission in
-    any case. Raises SubmissionError for a path, a name or a link that cannot be graded, or a name used twice.
+    A folder with unit files, in it, in exercises/ or in folders named after the units, is a submission. One
+    without, whose children are folders, is a class: each child is a submission. With `student` given, the only path
+    is one submission in any case. Raises SubmissionError for a path, a name or a link that cannot be graded, or a
+    name used twice.
     """
     if not paths:
         raise SubmissionError("There is nothing to grade: give the folder of a submission or of a class.")
@@ -113,11 +142,11 @@ def find_submissions(
         raise SubmissionError(
             f"The student {student!r} is named, but {len(paths)} paths are given: give exactly one path."
         )
-    unit_files = {f"{unit}{suffix}" for unit in unit_names for suffix in (".py", ".ipynb", SHEET_SUFFIX)}
+    units = set(unit_names)
     found = []
     for path in paths:
         _require_folder(path)
-        children = None if student is not None else _class_members(path, unit_files)
+        children = None if student is not None else _class_members(path, units)
         if children is None:
             found.append((path.resolve().name if student is None else student, path))
         else:
@@ -134,29 +163,31 @@ def read_submission(
     sibling_names: Iterable[str] = (),
     quiz_names: Iterable[str] = (),
 ) -> Submission:
-    """Read each unit's source from `folder` or its exercises/, as <unit>.py or <unit>.ipynb.
+    """Read each unit's source from `folder`, its exercises/ or its <unit>/, as <unit>.py or <unit>.ipynb.
 
-    Of `sibling_names`, those that can be read come with them; of `quiz_names`, the sheets, <unit>_quiz.md. `stubs`
-    holds the course's own files: where one is there more than once, the untouched stub yields. Nothing that a
-    student can do raises an error: what cannot be read becomes a sentence in `problems` or `sheet_problems`.
+    Of `sibling_names`, those that can be read come with them; of `quiz_names`, the answers: the sheet, <unit>_quiz.md,
+    or cells of <unit>.ipynb. `stubs` holds the course's own files: where one is there more than once, the untouched
+    stub yields. Nothing that a student can do raises an error: what cannot be read becomes a sentence in `problems`
+    or `sheet_problems`.
     """
+    reader = _Reader(folder, stubs)
     units: dict[str, UnitSource] = {}
     problems: dict[str, str] = {}
     for unit in unit_names:
         try:
-            units[unit] = _read_unit(folder, unit, stubs)
+            units[unit] = reader.read_unit(unit)
         except _UnreadableError as error:
             problems[unit] = str(error)
     siblings = {}
     for unit in sibling_names:
         if unit not in units:
             with contextlib.suppress(_UnreadableError):
-                siblings[unit] = _read_unit(folder, unit, stubs)
-    sheets: dict[str, SheetSource] = {}
+                siblings[unit] = reader.read_unit(unit)
+    sheets: dict[str, SheetSource | CellsSource] = {}
     sheet_problems: dict[str, str] = {}
     for unit in quiz_names:
         try:
-            sheets[unit] = _read_sheet(folder, unit, stubs)
+            sheets[unit] = reader.read_quiz(unit)
         except _UnreadableError as error:
             sheet_problems[unit] = str(error)
     return Submission(student, folder, _read_commit(folder), units, problems, siblings, sheets, sheet_problems)
@@ -175,7 +206,7 @@ def _require_folder(path: Path) -> None:
         raise SubmissionError(f"{_quoted(path)} is not a folder: give the folder that the file lies in.")
 
 
-def _class_members(path: Path, unit_files: set[str]) -> list[Path] | None:
+def _class_members(path: Path, units: set[str]) -> list[Path] | None:
     """The submissions of a class, by name; None where the folder is itself a submission."""
     try:
         with os.scandir(path) as entries:
@@ -184,8 +215,16 @@ def _class_members(path: Path, unit_files: set[str]) -> list[Path] | None:
         raise SubmissionError(
             f"{_quoted(path)} cannot be listed ({error.strerror}): make it readable for the grader."
         ) from None
-    if any(entry.name in unit_files or entry.name == "exercises" for entry in children):
-        return None
+    unit_files = {f"{unit}{suffix}" for unit in units for suffix in (".py", ".ipynb", SHEET_SUFFIX)}
+    for entry in children:
+        # In a folder named after a unit, as nbgrader keeps it, the notebook may have been given another name.
+        if entry.name in units:
+            names = _names_in(path / entry.name)
+            is_unit = any(name in unit_files or name.endswith(".ipynb") for name in names)
+        else:
+            is_unit = entry.name in unit_files or entry.name == "exercises"
+        if is_unit:
+            return None
     children = [entry for entry in children if not entry.name.startswith(".") and entry.name != "__pycache__"]
     for entry in children:
         if entry.is_symlink():
@@ -193,6 +232,15 @@ def _class_members(path: Path, unit_files: set[str]) -> list[Path] | None:
                 f"{_quoted(path / entry.name)} is a symbolic link: put the submission's own folder there."
             )
     return [path / entry.name for entry in children if entry.is_dir(follow_symlinks=False)] or None
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What a folder that is no link holds, as far as it is looked at."""
+    with contextlib.suppress(OSError):
+        if not folder.is_symlink():
+            with os.scandir(folder) as entries:
+                return sorted(entry.name for entry in itertools.islice(entries, _MOST_NAMES))
+    return []
 
 
 def _require_distinct_names(found: list[tuple[str, Path]]) -> None:
@@ -218,64 +266,137 @@ class _UnreadableError(Exception):
     """Why a file is not read, in one sentence that begins with its name."""
 
 
-def _read_unit(folder: Path, unit: str, stubs: Path) -> UnitSource:
-    sources: dict[str, UnitSource] = {}
-    problems: list[str] = []
-    # The order in which one is preferred to the next.
-    for place in ("", "exercises/"):
-        for suffix in (".py", ".ipynb"):
-            relative = f"{place}{unit}{suffix}"
+@dataclass(frozen=True)
+class _Notebook:
+    """The code cells of a notebook, its cells with answers to the quiz, and remarks on what is damaged."""
+
+    cells: tuple[str, ...]
+    quiz_cells: tuple[tuple[str | None, str], ...]
+    remarks: tuple[str, ...]
+
+
+class _Reader:
+    """Reads the files of one student's folder. A notebook holds a unit and its quiz, and is parsed once."""
+
+    def __init__(self, folder: Path, stubs: Path) -> None:
+        self.folder = folder
+        self.stubs = stubs
+        self.notebook = functools.cache(self._notebook)
+
+    def read_unit(self, unit: str) -> UnitSource:
+        stub = self._stub(f"{unit}.py")
+        stub_cells = _percent_cells(stub or "")
+        sources: dict[str, UnitSource] = {}
+        problems: list[str] = []
+        for relative in self._places(unit, f"{unit}.py"):
             try:
-                content = _read_file(folder, relative, NOTEBOOK_LIMIT if suffix == ".ipynb" else SCRIPT_LIMIT)
-                if content is None:
-                    continue
-                cells, damage = (_notebook_cells if suffix == ".ipynb" else _script_cells)(content, relative)
+                source = self._source(unit, relative, stub_cells)
             except _UnreadableError as error:
                 problems.append(str(error))
             else:
-                sources[relative] = UnitSource(f"{unit}{suffix}", cells, damage)
-    if not sources:
-        missing = f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself or in exercises/."
-        raise _UnreadableError(problems[0] if problems else missing)
+                if source:
+                    sources[relative] = source
+        if not sources:
+            missing = (
+                f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in exercises/ or in {unit}/."
+            )
+            raise _UnreadableError([*problems, *self._renamed(unit), missing][0])
 
-    stub = stubs / f"{unit}.py"
-    untouched = _code_lines([stub.read_text(encoding="utf-8")]) if stub.is_file() else None
-    lines = {path: _code_lines(source.cells) for path, source in sources.items()}
-    chosen, others = _choose(lines, untouched, problems)
-    source = sources[chosen]
-    remarks = [*source.remarks, *others]
-    beside = [name for name in _NEVER_READ if os.path.lexists((folder / chosen).with_name(name))]
-    if beside:
-        remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
-    return dataclasses.replace(source, remarks=tuple(remarks))
+        untouched = [] if stub is None else [_code_lines([stub])]
+        lines = {path: _code_lines(source.cells) for path, source in sources.items()}
+        chosen, others = _choose(lines, untouched, problems)
+        source = sources[chosen]
+        remarks = [*source.remarks, *others]
+        beside = [name for name in _NEVER_READ if os.path.lexists((self.folder / chosen).with_name(name))]
+        if beside:
+            remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
+        return dataclasses.replace(source, remarks=tuple(remarks))
+
+    def read_quiz(self, unit: str) -> SheetSource | CellsSource:
+        name = f"{unit}{SHEET_SUFFIX}"
+        sources: dict[str, SheetSource | CellsSource] = {}
+        lines: dict[str, list[str]] = {}
+        problems: list[str] = []
+        # Those of notebooks are remarks on the unit as well: here they are told only where nothing else is there.
+        of_notebooks: list[str] = []
+        for relative in self._places(unit, name):
+            is_notebook = relative.endswith(".ipynb")
+            try:
+                if is_notebook:
+                    notebook = self.notebook(relative)
+                    if notebook and notebook.quiz_cells:
+                        sources[relative] = CellsSource(f"{unit}.ipynb", notebook.quiz_cells)
+                        lines[relative] = _answer_lines(notebook.quiz_cells)
+                    elif notebook:
+                        of_notebooks.append(
+                            f"{relative} has no cells like `answer_1 = ...`, and {name} is missing: answer the quiz in "
+                            "one of the two."
+                        )
+                elif (content := _read_file(self.folder, relative, SHEET_LIMIT)) is not None:
+                    text = _text(content, relative)
+                    sources[relative], lines[relative] = SheetSource(text), _written_lines(text)
+            except _UnreadableError as error:
+                (of_notebooks if is_notebook else problems).append(str(error))
+        if not sources:
+            missing = f"{name} is missing: hand it in, in the folder itself or in exercises/."
+            raise _UnreadableError([*problems, *of_notebooks, *self._renamed(unit), missing][0])
+        stub = self._stub(name)
+        untouched = [[]] if stub is None else [[], _written_lines(stub)]
+        chosen, remarks = _choose(lines, untouched, problems)
+        return dataclasses.replace(sources[chosen], remarks=tuple(remarks))
+
+    def _places(self, unit: str, name: str) -> list[str]:
+        """Where the file `name` or the unit's notebook may lie, in the order in which one is preferred to the next."""
+        notebook = f"{unit}.ipynb"
+        places = [name, notebook, f"exercises/{name}", f"exercises/{notebook}"]
+        # nbgrader keeps a folder for each unit, made for the notebook.
+        of_unit = self.folder / unit
+        return [*places, f"{unit}/{notebook}", f"{unit}/{name}"] if of_unit.is_dir() or of_unit.is_symlink() else places
+
+    def _stub(self, name: str) -> str | None:
+        path = self.stubs / name
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def _source(self, unit: str, relative: str, stub_cells: list[str]) -> UnitSource | None:
+        if not relative.endswith(".ipynb"):
+            content = _read_file(self.folder, relative, SCRIPT_LIMIT)
+            if content is None:
+                return None
+            text = _text(content, relative)
+            _require_code([text], relative)
+            return UnitSource(f"{unit}.py", (text,))
+        notebook = self.notebook(relative)
+        if notebook is None:
+            return None
+        _require_code(notebook.cells, relative)
+        cells, remarks = _without_repeated_stubs(notebook.cells, stub_cells, relative)
+        cells, further = _with_imports(cells, stub_cells, relative)
+        return UnitSource(f"{unit}.ipynb", cells, (*notebook.remarks, *remarks, *further))
+
+    def _notebook(self, relative: str) -> _Notebook | None:
+        content = _read_file(self.folder, relative, NOTEBOOK_LIMIT)
+        return None if content is None else _parse_notebook(content, relative)
+
+    def _renamed(self, unit: str) -> list[str]:
+        """A sentence on notebooks that lie under another name where nbgrader keeps the unit's."""
+        others = [name for name in _names_in(self.folder / unit) if name.endswith(".ipynb")]
+        if not others:
+            return []
+        # Whoever gave the name chose it freely: `repr` makes it fit to be shown.
+        more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+        return [
+            f"{unit}/{unit}.ipynb is missing, but {others[0][:100]!r}{more} is there: rename it to {unit}.ipynb "
+            "and hand it in again."
+        ]
 
 
-def _read_sheet(folder: Path, unit: str, stubs: Path) -> SheetSource:
-    name = f"{unit}{SHEET_SUFFIX}"
-    texts: dict[str, str] = {}
-    problems: list[str] = []
-    for relative in (name, f"exercises/{name}"):
-        try:
-            content = _read_file(folder, relative, SHEET_LIMIT)
-            if content is not None:
-                texts[relative] = _text(content, relative)
-        except _UnreadableError as error:
-            problems.append(str(error))
-    if not texts:
-        missing = f"{name} is missing: hand it in, in the folder itself or in exercises/."
-        raise _UnreadableError(problems[0] if problems else missing)
-    stub = stubs / name
-    untouched = _written_lines(stub.read_text(encoding="utf-8")) if stub.is_file() else None
-    chosen, remarks = _choose({path: _written_lines(text) for path, text in texts.items()}, untouched, problems)
-    return SheetSource(texts[chosen], tuple(remarks))
-
-
-def _choose(lines: dict[str, list[str]], untouched: list[str] | None, problems: list[str]) -> tuple[str, list[str]]:
+def _choose(lines: dict[str, list[str]], untouched: list[list[str]], problems: list[str]) -> tuple[str, list[str]]:
     """Of the files that could serve, the first that was worked on; and remarks on the others.
 
-    lines: what counts of each file; of the stub, `untouched`. problems: of those that cannot be read.
+    lines: what counts of each file; of those that nobody worked on, one of `untouched`. problems: of those that
+    cannot be read.
     """
-    worked_on = [path for path, own in lines.items() if own != untouched]
+    worked_on = [path for path, own in lines.items() if own not in untouched]
     chosen, *others = worked_on or list(lines)
     # Two copies of the same work leave nothing to choose.
     rivals = [path for path in others if lines[path] != lines[chosen]]
@@ -295,14 +416,110 @@ def _written_lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 
-def _script_cells(content: bytes, relative: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    text = _text(content, relative)
-    _require_code([text], relative)
-    return (text,), ()
+def _answer_lines(cells: Iterable[tuple[str | None, str]]) -> list[str]:
+    """The lines of a notebook's quiz cells that hold an answer; none in an untouched notebook."""
+    lines = _code_lines(source for _, source in cells)
+    return [line for line in lines if ANSWER.match(line) and not _BLANK_ANSWER.fullmatch(line)]
 
 
-def _notebook_cells(content: bytes, relative: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The code cells of a notebook, and a remark about those that are damaged."""
+def _percent_cells(script: str) -> list[str]:
+    """The code cells of a script in percent format."""
+    first, *others = _CELL_START.split(script)
+    marked = zip(others[::2], others[1::2], strict=True)
+    cells = [first, *(cell for mark, cell in marked if "[markdown]" not in mark)]
+    return [cell.strip("\n") for cell in cells if cell.strip()]
+
+
+def _without_repeated_stubs(
+    cells: Sequence[str], stub_cells: list[str], relative: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The cells, those blank that repeat what the stub leaves open and another cell has written; and a remark."""
+    unwritten = {
+        tuple(_code_lines([cell])): set(_DEFINITION.findall(cell))
+        for cell in stub_cells
+        if "NotImplementedError" in cell and _DEFINITION.search(cell)
+    }
+    opens = [unwritten.get(tuple(_code_lines([cell])), set()) for cell in cells]
+    places: dict[str, int] = {}  # the first cell that writes each name
+    for number, cell in enumerate(cells):
+        if not opens[number]:
+            for name in _DEFINITION.findall(cell):
+                places.setdefault(name, number)
+    # They stay as blank cells, so that cells are counted as in the notebook.
+    kept = tuple("" if names and names <= places.keys() else cell for cell, names in zip(cells, opens, strict=True))
+    below = [
+        name
+        for number, names in enumerate(opens)
+        for name in sorted(names)
+        if names <= places.keys() and places[name] < number
+    ]
+    return kept, tuple(
+        f"{relative} has an unwritten {name} below the one that you wrote: yours is graded."
+        for name in dict.fromkeys(below)
+    )
+
+
+def _with_imports(
+    cells: Sequence[str], stub_cells: list[str], relative: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The cells, below the stub's imports where they need one that was deleted; and a remark."""
+    code = "\n".join(cells)
+    lacking: list[str] = []
+    brought: list[str] = []
+    for cell in stub_cells:
+        imports = [_IMPORT.fullmatch(line) for line in _code_lines([cell])]
+        names = [part.split()[-1] for match in imports if match for part in match[1].split(",")]
+        if all(imports) and (unbound := [name for name in names if _needs(code, name)]):
+            lacking += unbound
+            brought.append(cell)
+    if not brought:
+        return tuple(cells), ()
+    return ("\n".join(brought), *cells), (
+        f"{relative} does not import {' and '.join(lacking)}, as the notebook that you received does: that was done "
+        "first, and where cells are counted it is cell 1.",
+    )
+
+
+def _needs(code: str, name: str) -> bool:
+    """Whether code speaks of a name, but has no line at the margin that imports, defines or assigns it."""
+    binds = rf"^(?:(?:from|import)\b.*\b{name}\b|(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
+    return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)
+
+
+def _parse_notebook(content: bytes, relative: str) -> _Notebook:
+    cells: list[str] = []
+    quiz_cells: list[tuple[str | None, str]] = []
+    damaged: list[int] = []
+    code_size = 0
+    for number, cell in enumerate(_all_cells(content, relative), start=1):
+        if isinstance(cell, dict) and cell.get("cell_type") in ("markdown", "raw", "heading"):
+            continue
+        grade_id, is_test = _marks(cell)
+        source = _cell_source(cell)
+        if source is None:
+            if not is_test:
+                damaged.append(number)
+            continue
+        code_size += len(source)
+        is_marked = grade_id is not None and grade_id.startswith(QUIZ_MARK)
+        if is_marked or ANSWER.search(source):
+            quiz_cells.append((grade_id, source))
+        # Code that was merged into one of the course's own cells is a student's all the same.
+        if _DEFINITION.search(source) or not (is_test or is_marked or _only_answers(source)):
+            cells.append(source)
+    if code_size > SCRIPT_LIMIT:
+        raise _UnreadableError(
+            f"{relative} holds {_size_text(code_size)} of code; "
+            f"at most {SCRIPT_LIMIT // MEGABYTE} MB are read: hand in your code alone."
+        )
+    remarks: tuple[str, ...] = ()
+    if damaged:
+        which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
+        remarks = (f"{relative} is damaged: {which} cannot be read; the rest is graded.",)
+    return _Notebook(tuple(cells), tuple(quiz_cells), remarks)
+
+
+def _all_cells(content: bytes, relative: str) -> list[Any]:
     text = _text(content, relative)
     if text.count(",") + text.count("[") + text.count("{") > NOTEBOOK_VALUES:
         raise _UnreadableError(f"{relative} holds too many values to be read: clear its outputs and save it.")
@@ -312,30 +529,6 @@ def _notebook_cells(content: bytes, relative: str) -> tuple[tuple[str, ...], tup
         raise _UnreadableError(
             f"{relative} is not a notebook (it is not JSON): open it in Jupyter and save it again."
         ) from None
-    cells: list[str] = []
-    damaged: list[int] = []
-    for number, cell in enumerate(_all_cells(notebook, relative), start=1):
-        if _is_no_answer(cell):
-            continue
-        source = _cell_source(cell)
-        if source is None:
-            damaged.append(number)
-        else:
-            cells.append(source)
-    _require_code(cells, relative)
-    code_size = sum(map(len, cells))
-    if code_size > SCRIPT_LIMIT:
-        raise _UnreadableError(
-            f"{relative} holds {_size_text(code_size)} of code; "
-            f"at most {SCRIPT_LIMIT // MEGABYTE} MB are read: hand in your code alone."
-        )
-    if not damaged:
-        return tuple(cells), ()
-    which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
-    return tuple(cells), (f"{relative} is damaged: {which} cannot be read; the rest is graded.",)
-
-
-def _all_cells(notebook: Any, relative: str) -> list[Any]:
     if isinstance(notebook, dict):
         cells = notebook.get("cells")
         if isinstance(cells, list):
@@ -357,14 +550,21 @@ def _cell_source(cell: Any) -> str | None:
     return _unix_lines(source) if isinstance(source, str) and not _NO_TEXT.search(source) else None
 
 
-def _is_no_answer(cell: Any) -> bool:
-    """Whether a cell is prose or, by nbgrader's mark, an autograder test, which is the course's own."""
-    if not isinstance(cell, dict):
-        return False
-    metadata = cell.get("metadata")
+def _marks(cell: Any) -> tuple[str | None, bool]:
+    """What nbgrader's marks say of a cell: its grade_id, and whether it is a test, which is the course's own."""
+    metadata = cell.get("metadata") if isinstance(cell, dict) else None
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    is_test = isinstance(nbgrader, dict) and nbgrader.get("grade") is True and nbgrader.get("solution") is False
-    return is_test or cell.get("cell_type") in ("markdown", "raw", "heading")
+    if not isinstance(nbgrader, dict):
+        return None, False
+    grade_id = nbgrader.get("grade_id")
+    is_plain = isinstance(grade_id, str) and _GRADE_ID.fullmatch(grade_id)
+    return grade_id if is_plain else None, nbgrader.get("grade") is True and nbgrader.get("solution") is False
+
+
+def _only_answers(source: str) -> bool:
+    """Whether a cell answers the quiz and does nothing else. What is indented goes on with the line above it."""
+    lines = [line for line in _code_lines([source]) if not line[0].isspace() and not _CLOSING.match(line)]
+    return bool(lines) and all(ANSWER.match(line) for line in lines)
 
 
 def _text(content: bytes, relative: str) -> str:
@@ -489,3 +689,18 @@ def _git_text(folder: Path, name: str) -> str:
         return _text(content or b"", name).removesuffix("\n")
     except _UnreadableError:
         return ""
+
+
+class NotebookError(Exception):
+    """Why a notebook is not read, in one sentence that begins with its name."""
+
+
+def notebook_cells(folder: Path, relative: str) -> list[Any]:
+    """All cells of the notebook `relative` beneath `folder`, as they stand in it. Raises NotebookError."""
+    try:
+        content = _read_file(folder, relative, NOTEBOOK_LIMIT)
+        if content is None:
+            raise NotebookError(f"{relative} is missing: hand it in.")
+        return _all_cells(content, relative)
+    except _UnreadableError as error:
+        raise NotebookError(str(error)) from None

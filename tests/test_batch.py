@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import courses
 import processes
 import pytest
 
-from grader.batch import Engine, EngineFault
+from grader.batch import Engine, EngineFault, Graded, Grading
 from grader.course import load_course
 from grader.sandbox import lockdown
 from grader.submission import Submission, UnitSource
@@ -19,6 +20,7 @@ RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encod
 STUB = (courses.REPOSITORY / "exercises" / "self_attention.py").read_text(encoding="utf-8")
 WRONG = RIGHT.replace("dim=-1)  # over the keys", "dim=-2)")
 NOISY = RIGHT + "\nimport torch, random, os\ntorch.manual_seed(1); random.seed(2)\nprint('loud')\n"
+NOW = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 
 
 def submission(student: str, text: str) -> Submission:
@@ -138,3 +140,35 @@ def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> No
     for student, result in practised.items():
         assert result["layers"] == {}
         assert result["outcomes"] == locked_in[student]["outcomes"]
+
+
+def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
+    graded = {one.student: result for one, result in grading.reports(submissions, 2, NOW)}
+    return {student: result.report.points for student, result in graded.items() if isinstance(result, Graded)}
+
+
+def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
+    before = processes.children(os.getpid())
+    with Grading(load_course(), {}) as grading:
+        assert points(grading, []) == {}
+        assert processes.children(os.getpid()) == before
+
+
+def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> None:
+    before = processes.children(os.getpid())
+    with Grading(load_course(), {}) as grading:
+        first = points(grading, [submission("ada", RIGHT), submission("bob", WRONG)])
+        assert first["ada"] > first["bob"] > 0
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        os.kill(pid, 9)
+        with pytest.raises(EngineFault, match="ended with code -9"):
+            points(grading, [submission("ada", RIGHT)])
+        assert points(grading, [submission("bob", WRONG)]) == {"bob": first["bob"]}
+    assert processes.children(os.getpid()) == before
+
+
+def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
+    with Grading(load_course(), {}) as grading:
+        for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):
+            break
+        assert points(grading, [submission("cyd", STUB)]) == {"cyd": 0}

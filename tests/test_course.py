@@ -32,6 +32,8 @@ units:
       project: 2
       Attention: 1
 """
+DAY = 86400
+LATE = GOOD.replace("units:", "late:\n  percent_per_day: 10\n  most_percent: 25\nunits:")
 SOLUTION = "def project(): ...\n\n\nclass Attention: ...\n"
 
 
@@ -226,6 +228,37 @@ def test_a_quiz_without_its_source_is_told(root: Path) -> None:
     assert problems(root, changed("    exercises:", "    quiz: 2\n    exercises:")) == [
         "autograder.yml:17:5: there is no solutions/first_quiz.yml: write it or take this line out."
     ]
+
+
+def test_lateness_costs_nothing_where_the_file_does_not_say_so(root: Path) -> None:
+    assert load_course(root).late.penalty(20, 10 * DAY) == 0
+
+
+@pytest.mark.parametrize(("seconds", "penalty"), [(1, 2), (DAY, 2), (DAY + 1, 4), (2.5 * DAY, 5), (100 * DAY, 5)])
+def test_each_day_that_has_begun_costs_its_share_up_to_the_most(root: Path, seconds: float, penalty: float) -> None:
+    (root / "autograder.yml").write_text(LATE)
+    assert load_course(root).late.penalty(20, seconds) == penalty
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("day: 10", "day: -1", "14:20: 'percent_per_day' should be greater than or equal to 0, not -1."),
+        ("day: 10", "day: ten", "14:20: 'percent_per_day' should be a number, not 'ten'."),
+        (
+            "most_percent: 25",
+            "most_percent: 101",
+            "15:17: 'most_percent' should be less than or equal to 100, not 101.",
+        ),
+        ("most_percent: 25", "most_percent: 5", "15:17: 'most_percent' should be at least percent_per_day, not 5."),
+        ("  most_percent: 25\n", "", "13:1: the key 'most_percent' is missing in 'late': add it."),
+        ("most_percent", "at_most", "13:1: the key 'most_percent' is missing in 'late': add it."),
+    ],
+)
+def test_a_wrong_value_of_lateness_is_told_with_what_belongs_there(
+    root: Path, old: str, new: str, sentence: str
+) -> None:
+    assert problems(root, LATE.replace(old, new))[0] == f"autograder.yml:{sentence}"
 
 
 def test_a_solution_file_that_is_not_python_is_named_with_its_line(root: Path) -> None:

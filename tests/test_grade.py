@@ -19,7 +19,7 @@ from grader.quiz.source import Quiz, load_quiz
 from grader.report import Exercise, Report
 from grader.report import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
-from grader.submission import SheetSource, Submission, UnitSource
+from grader.submission import CellsSource, SheetSource, Submission, UnitSource
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
@@ -266,6 +266,15 @@ def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz
     assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
     assert (made.points, made.possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
     assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
+
+
+def test_the_answers_in_a_notebook_are_marked_as_those_in_a_sheet(quiz: Quiz) -> None:
+    cells = tuple((f"quiz_{name}", f"answer_1 = {answer!r}") for name, answer in RIGHT.items())
+    sources = (CellsSource("sums.ipynb", cells), CellsSource("sums.ipynb", cells[:1]))
+    right, one = (dataclasses.replace(SUBMISSION, sheets={"sums": source}) for source in sources)
+    of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT, variant=0), AFTER))
+    assert of_quiz(quiz_report(quiz, right, AFTER)) == of_sheet
+    assert quiz_report(quiz, right, AFTER).digest != quiz_report(quiz, one, AFTER).digest
 
 
 def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> None:

@@ -17,6 +17,7 @@ import pytest
 from grader.submission import (
     NOTEBOOK_VALUES,
     SHEET_LIMIT,
+    CellsSource,
     SheetSource,
     Submission,
     SubmissionError,
@@ -61,7 +62,7 @@ def code(text: Any, **metadata: Any) -> dict[str, Any]:
 
 
 def write_notebook(path: Path, *cells: Any) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
 
 
@@ -93,6 +94,19 @@ def test_a_folder_of_folders_is_a_class_in_the_order_of_names(tmp_path: Path) ->
         (tmp_path / name).mkdir()
     write(tmp_path / "roster.csv", "name\n")
     assert find_submissions([tmp_path], ["unit"]) == [("ada", tmp_path / "ada"), ("eve", tmp_path / "eve")]
+
+
+@pytest.mark.parametrize("name", ["unit.ipynb", "unit.py", "unit (1).ipynb", "unit_quiz.md"])
+def test_a_folder_with_a_folder_for_a_unit_is_one_submission(folder: Path, name: str) -> None:
+    write(folder / "unit" / name, ANSWER)
+    (folder / "other").mkdir()
+    assert find_submissions([folder], ["unit", "other"]) == [("ada", folder)]
+    assert find_submissions([folder.parent], ["unit", "other"]) == [("ada", folder)]
+
+
+def test_a_student_may_be_called_like_a_unit(tmp_path: Path) -> None:
+    write(tmp_path / "unit" / "other" / "other.ipynb", "{}")
+    assert find_submissions([tmp_path], ["unit", "other"]) == [("unit", tmp_path / "unit")]
 
 
 def test_several_paths_are_graded_in_the_order_given(tmp_path: Path) -> None:
@@ -209,7 +223,9 @@ def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) ->
 
 
 def test_a_missing_file_is_told_with_where_it_belongs(folder: Path) -> None:
-    assert problem(folder) == ("unit.py is missing: hand it in, or unit.ipynb, in the folder itself or in exercises/.")
+    assert problem(folder) == (
+        "unit.py is missing: hand it in, or unit.ipynb, in the folder itself, in exercises/ or in unit/."
+    )
 
 
 def test_a_folder_that_has_gone_is_no_error(folder: Path) -> None:
@@ -466,26 +482,122 @@ def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> No
     assert submission.units["unit"].filename == "unit.py"
 
 
+# The folders of nbgrader
+
+
+def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> None:
+    write(folder / "unit" / "unit.py", "f = abs\n")
+    write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
+    remark = "unit/unit.py was worked on too: unit/unit.ipynb is graded, so keep your answers there."
+    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), (remark,))
+
+
+def test_a_notebook_by_another_name_is_named(folder: Path) -> None:
+    write(folder / "unit" / "unit (1).ipynb", "{}")
+    write(folder / "unit" / "timestamp.txt", "")
+    assert problem(folder) == (
+        "unit/unit.ipynb is missing, but 'unit (1).ipynb' is there: rename it to unit.ipynb and hand it in again."
+    )
+    assert sheet_problem(folder) == problem(folder)
+
+
+def test_a_name_that_would_deceive_is_shown_as_it_is(folder: Path) -> None:
+    write(folder / "unit" / "\u202e\n\x1b[2J.ipynb", "{}")
+    assert r"but '\u202e\n\x1b[2J.ipynb' is there" in problem(folder)
+
+
+def test_a_file_named_after_the_unit_is_no_folder(folder: Path) -> None:
+    write(folder / "unit", ANSWER)
+    assert problem(folder).startswith("unit.py is missing")
+
+
+def test_a_link_in_the_place_of_a_units_folder_is_not_followed(folder: Path) -> None:
+    write_notebook(folder.parent / "eve" / "unit.ipynb", code(ANSWER))
+    (folder / "unit").symlink_to("../eve")
+    assert problem(folder) == "unit is a symbolic link: put the folder itself there."
+
+
+# Notebooks whose cells were deleted, doubled or merged
+
+IMPORTS = "# %%\nimport torch\nfrom torch import Tensor, nn\n\n# %% [markdown]\n# import text\n\n"
+OTHERS = '# %%\nfrom other import Other\n\n# %%\ndef f(x):\n    """F."""\n    raise NotImplementedError()\n'
+UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
+
+
+def damaged(folder: Path, *cells: str) -> UnitSource:
+    """The notebook of these cells, read beside a stub that imports something."""
+    write_notebook(folder / "unit.ipynb", *map(code, cells))
+    write(folder.parent / "stubs" / "unit.py", IMPORTS + OTHERS)
+    return read_submission("ada", folder, ["unit"], folder.parent / "stubs").units["unit"]
+
+
+def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
+    found = damaged(folder, "def f(x: Tensor):\n    return Other(torch.ones(1))")
+    assert found.cells[0] == "import torch\nfrom torch import Tensor, nn\nfrom other import Other"
+    assert found.remarks == (
+        "unit.ipynb does not import torch and Tensor and Other, as the notebook that you received does: that was done "
+        "first, and where cells are counted it is cell 1.",
+    )
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "import torch\nfrom torch import nn",
+        "import math, torch\nfrom torch.nn import Module as nn",
+        "def f(x):\n    return x",
+        "import torch\nclass nn:\n    pass",
+        "import torch\nnn = torch.nn",
+    ],
+)
+def test_imports_in_other_words_are_left_alone(folder: Path, own: str) -> None:
+    cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
+    assert damaged(folder, *cells) == UnitSource("unit.ipynb", cells, ())
+
+
+def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
+    found = damaged(folder, ANSWER, UNWRITTEN, UNWRITTEN)
+    assert found.cells == (ANSWER, "", "")
+    assert found.remarks == ("unit.ipynb has an unwritten f below the one that you wrote: yours is graded.",)
+
+
+def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:
+    assert damaged(folder, UNWRITTEN, ANSWER) == UnitSource("unit.ipynb", ("", ANSWER), ())
+
+
+def test_without_an_answer_the_unwritten_cells_stay(folder: Path) -> None:
+    assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == UnitSource(
+        "unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"), ()
+    )
+
+
+def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
+    test = code(f"# tests\n{ANSWER}", nbgrader={"grade": True, "solution": False})
+    write_notebook(folder / "unit.ipynb", test)
+    assert source(folder).cells == (f"# tests\n{ANSWER}",)
+
+
 # The sheets of quizzes
 
 SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: ______\n"
 
 
-def sheet(folder: Path) -> SheetSource:
+def sheet(folder: Path) -> SheetSource | CellsSource:
     submission = read_quiz(folder)
     assert submission.sheet_problems == {}
     return submission.sheets["unit"]
 
 
 def sheet_problem(folder: Path) -> str:
-    submission = read_quiz(folder)
+    submission = read_quiz(folder, with_unit=False)
     assert submission.sheets == {}
     return submission.sheet_problems["unit"]
 
 
-def read_quiz(folder: Path) -> Submission:
+def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
     """Read the unit 'unit' and its quiz from a folder; the stub lies beside that folder."""
-    write(folder / "unit.py", ANSWER)
+    if with_unit:
+        write(folder / "unit.py", ANSWER)
     stubs = folder.parent / "stubs"
     write(stubs / "unit_quiz.md", SHEET)
     return read_submission("ada", folder, ["unit"], stubs, quiz_names=["unit"])
@@ -530,6 +642,73 @@ def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: 
     (folder / "unit_quiz.md").write_bytes(b"\xff")
     remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
     assert sheet(folder) == SheetSource(SHEET, (remark,))
+
+
+# Quizzes that are answered in a notebook
+
+
+def marked(item: str, text: str) -> dict[str, Any]:
+    return code(text, nbgrader={"grade_id": f"quiz_{item}", "grade": False, "solution": True})
+
+
+def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: Path) -> None:
+    cells = [code(ANSWER), marked("sums", 'answer_1 = "b"'), code('# mine\nanswer_2 = [\n    "a",\n]')]
+    write_notebook(folder / "unit" / "unit.ipynb", *cells)
+    submission = read_quiz(folder, with_unit=False)
+    assert submission.units["unit"].cells == (ANSWER,)
+    assert submission.sheets["unit"] == CellsSource(
+        "unit.ipynb", (("quiz_sums", 'answer_1 = "b"'), (None, '# mine\nanswer_2 = [\n    "a",\n]'))
+    )
+
+
+def test_a_cell_that_holds_code_and_an_answer_is_both(folder: Path) -> None:
+    both = f"{ANSWER}\nanswer_1 = 2"
+    write_notebook(folder / "unit.ipynb", marked("sums", both), marked("more", "a = 3\nanswer_2 = a"))
+    submission = read_quiz(folder, with_unit=False)
+    assert submission.units["unit"].cells == (both,)
+    assert submission.sheets["unit"] == CellsSource(
+        "unit.ipynb", (("quiz_sums", both), ("quiz_more", "a = 3\nanswer_2 = a"))
+    )
+
+
+def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("answer_1 = 2"))
+    submission = read_quiz(folder, with_unit=False)
+    assert submission.problems == {"unit": "unit.ipynb has no code in it: write your answers there and save it."}
+    assert submission.sheets["unit"] == CellsSource("unit.ipynb", ((None, "answer_1 = 2"),))
+
+
+@pytest.mark.parametrize("blank", ["answer_1 = ...", "answer_1 = None  # later", "answer_1 = ''", "answer_1: str ="])
+def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(folder: Path, blank: str) -> None:
+    filled = SHEET.replace("______", "3")
+    write_notebook(folder / "unit.ipynb", code(blank))
+    write(folder / "unit_quiz.md", SHEET)
+    write(folder / "unit" / "unit_quiz.md", filled)
+    assert sheet(folder) == SheetSource(filled)
+    write_notebook(folder / "unit.ipynb", code("answer_1 = 4"))
+    remark = "unit/unit_quiz.md was worked on too: unit.ipynb is graded, so keep your answers there."
+    assert sheet(folder) == CellsSource("unit.ipynb", ((None, "answer_1 = 4"),), (remark,))
+
+
+def test_in_the_folder_of_a_unit_the_notebook_is_read_before_a_sheet_and_elsewhere_after_it(folder: Path) -> None:
+    filled = SHEET.replace("______", "3")
+    write(folder / "unit" / "unit_quiz.md", filled)
+    write_notebook(folder / "unit" / "unit.ipynb", code("answer_1 = 4"))
+    assert isinstance(sheet(folder), CellsSource)
+    write(folder / "unit_quiz.md", filled)
+    assert isinstance(sheet(folder), SheetSource)
+
+
+def test_a_notebook_without_cells_for_the_quiz_is_told(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert sheet_problem(folder) == (
+        "unit.ipynb has no cells like `answer_1 = ...`, and unit_quiz.md is missing: answer the quiz in one of the two."
+    )
+
+
+def test_of_a_notebook_that_cannot_be_read_the_quiz_says_so_too(folder: Path) -> None:
+    write(folder / "unit.ipynb", "no notebook")
+    assert sheet_problem(folder).startswith("unit.ipynb is not a notebook (it is not JSON)")
 
 
 def test_a_link_in_the_place_of_a_sheet_is_not_followed(folder: Path) -> None:

@@ -14,7 +14,11 @@ from dataclasses import dataclass
 # A line at which a new top-level statement can begin; used only where the whole does not parse.
 STATEMENT_START = re.compile(r"(?!(?:else|elif|except|finally)\b)[\w@]")
 DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=)")
-MAGIC = re.compile(r"^(\s*)([%!].*|.*\?\s*)$")
+# A magic or a shell line, its output kept or not, or a name with a question mark.
+MAGIC = re.compile(r"^(\s*)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
+# Up to the first line of code, where that is indented.
+INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -40,12 +44,24 @@ def split(source: str, is_notebook: bool = False) -> list[Piece]:
 
 def without_magics(source: str) -> str:
     """A notebook cell with its shell lines and magics taken out, each line kept in its place."""
-    first, _, rest = source.partition("\n")
+    first, _, rest = source.lstrip("\n").partition("\n")
     if first.startswith("%%"):
         # %%time and %%capture wrap Python; %%bash, %%html and the like hold something else.
         is_python = first.split()[0] in ("%%time", "%%timeit", "%%capture", "%%prun")
-        return "\n" + rest if is_python else ""
-    return "\n".join(MAGIC.sub(r"\1pass", line) for line in source.split("\n"))
+        return "\n" * (source.count("\n") - rest.count("\n")) + rest if is_python else ""
+    lines = source.split("\n")
+    with contextlib.suppress(ValueError, RecursionError, MemoryError):
+        while True:
+            try:
+                ast.parse("\n".join(lines))
+                return "\n".join(lines)
+            except SyntaxError as error:
+                # Only where Python stumbles: the same line can be Python elsewhere, in a text or after a bracket.
+                refused = (error.lineno or 0) - 1
+                if not (0 <= refused < len(lines) and MAGIC.match(lines[refused])):
+                    break
+                lines[refused] = MAGIC.sub(r"\1pass", lines[refused])
+    return "\n".join(MAGIC.sub(r"\1pass", line) for line in lines)
 
 
 def _statements(source: str) -> list[Piece]:
@@ -60,7 +76,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _bound_names(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, DEFINITIONS):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
@@ -101,6 +117,63 @@ def _salvage(source: str) -> list[Piece]:
     return pieces
 
 
+def mend_indentation(cells: list[str]) -> list[str]:
+    """The cells of a notebook, none of which begins indented.
+
+    Jupyter takes the indentation off. What was split off the cell above goes back to it, and leaves a blank cell.
+    """
+    mended: list[str] = []
+    begin = 0  # of the cells that may have been one
+    for number, cell in enumerate(cells):
+        indentation = INDENTED.match(cell)
+        if indentation is None:
+            begin = number if cell.strip() else begin
+            mended.append(cell)
+            continue
+        above = "\n".join(cells[begin:number])
+        joined = f"{above}\n{cell}"
+        dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
+        in_order = (joined, dedented) if _goes_on(above, dedented) else (dedented, joined)
+        if number > begin and next(filter(_compiles, in_order), dedented) is joined:
+            mended[begin:] = [joined, *[""] * (number - begin)]
+        else:
+            mended.append(dedented)
+    return mended
+
+
+def _compiles(source: str) -> bool:
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        compile(without_magics(source), "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        return True
+    return False
+
+
+def _goes_on(above: str, cell: str) -> bool:
+    """Whether a cell seems to be the rest of what is above it: more methods, or what speaks of names known there."""
+    try:
+        [*_, last] = ast.parse(without_magics(above)).body
+        below = ast.parse(without_magics(cell))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    definitions = [node for node in below.body if isinstance(node, DEFINITIONS)]
+    if not isinstance(last, DEFINITIONS) or definitions:
+        return isinstance(last, ast.ClassDef) and bool(definitions) and all(map(_is_method, definitions))
+    spoken_of = {node.id for node in ast.walk(below) if isinstance(node, ast.Name)}
+    return not (spoken_of - _own_names(below)).isdisjoint(_own_names(last))
+
+
+def _is_method(node: ast.stmt) -> bool:
+    arguments = getattr(node, "args", None)
+    return arguments is not None and [argument.arg for argument in arguments.args[:1]] == ["self"]
+
+
+def _own_names(tree: ast.AST) -> set[str]:
+    """The arguments and the variables in it."""
+    nodes = list(ast.walk(tree))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
 def run(
     cells: list[str],
     labels: list[str],
@@ -111,27 +184,56 @@ def run(
 ) -> None:
     """Runs every piece in order in `module`. `before` is told first and may refuse; `failed` is told of failures.
 
-    labels: what tracebacks call each cell.
+    labels: what tracebacks call each cell. The cells of a notebook may have been run in another order than they stand
+    in, so there a function or class that needs a name from below is defined after it.
     """
-    flags = 0
-    for number, (source, label) in enumerate(zip(cells, labels, strict=True)):
-        linecache.cache[label] = (len(source), None, source.splitlines(keepends=True), label)
-        for piece in split(source, is_notebook):
-            if not before(number, piece):
-                continue
+
+    def attempt(number: int, piece: Piece, flags: int) -> BaseException | None:
+        """Why it failed."""
+        if before(number, piece):
             try:
                 if piece.tree is None:
                     raise piece.problem or SyntaxError("invalid syntax")
-                flags |= _future_flags(piece.tree)
-                exec(compile(piece.tree, label, "exec", flags=flags, dont_inherit=True), module.__dict__)
+                exec(compile(piece.tree, labels[number], "exec", flags=flags, dont_inherit=True), module.__dict__)
             except BaseException as error:
+                return error
+        return None
+
+    flags = 0
+    early: list[tuple[int, Piece, int, BaseException]] = []
+    for number, source in enumerate(mend_indentation(cells) if is_notebook else cells):
+        linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
+        for piece in split(source, is_notebook):
+            flags |= _future_flags(piece.tree)
+            error = attempt(number, piece, flags)
+            if is_notebook and isinstance(error, NameError) and _is_definition(piece):
+                early.append((number, piece, flags, error))
+            elif error is not None:
                 failed(number, piece, error)
+    count = 0
+    while len(early) != count:
+        count = len(early)
+        still: list[tuple[int, Piece, int, BaseException]] = []
+        for number, piece, flags, error in early:
+            is_there = any(name in module.__dict__ for name in piece.names)
+            again = error if is_there else attempt(number, piece, flags)
+            if isinstance(again, NameError):
+                still.append((number, piece, flags, again))
+            elif again is not None:
+                failed(number, piece, again)
+        early = still
+    for number, piece, _, error in early:
+        failed(number, piece, error)
 
 
-def _future_flags(tree: ast.Module) -> int:
+def _is_definition(piece: Piece) -> bool:
+    return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
+
+
+def _future_flags(tree: ast.Module | None) -> int:
     """What a `from __future__ import` switches on for the pieces that follow it."""
     flags = 0
-    for node in tree.body:
+    for node in tree.body if tree else ():
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             for alias in node.names:
                 flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 from grader.sandbox import loading
 
 
@@ -24,7 +26,7 @@ def run(*cells: str, is_notebook: bool = False, without: tuple[int, ...] = ()) -
     module = types.ModuleType("answers")
     done = Run(module.__dict__)
     loading.run(
-        [dedent(cell) for cell in cells],
+        list(cells) if is_notebook else [dedent(cell) for cell in cells],
         [f"cell {number}" for number in range(len(cells))],
         module,
         is_notebook,
@@ -216,10 +218,24 @@ def test_a_magic_keeps_the_lines_below_it_in_their_places() -> None:
     assert places(done) == [(4, ("a",), "ZeroDivisionError")]
 
 
-def test_a_line_that_only_looks_like_a_magic_stays_python() -> None:
-    done = run('a = """\n%no magic\n"""\nb = (7\n%4)\n', is_notebook=True)
+@pytest.mark.parametrize("magic", ["%matplotlib inline", "!pip install einops", "files = !ls", "?len", "f?", "f.g??"])
+def test_a_magic_costs_nothing_but_itself(magic: str) -> None:
+    done = run(f"def f(x):\n    return x  # right?\n\n{magic}\n\ndef g(x):\n    return -x\n", is_notebook=True)
+    assert done.failures == []
+    assert (done.names["f"](1), done.names["g"](1)) == (1, -1)
+
+
+@pytest.mark.parametrize("magic", ["", "!ls\n", "\n%%time\n"])
+def test_a_line_that_only_looks_like_a_magic_stays_python(magic: str) -> None:
+    done = run(f'{magic}a = """\n%no magic\n"""\nb = (7\n%4)\n', is_notebook=True)
     assert done.failures == []
     assert (done.names["a"], done.names["b"]) == ("\n%no magic\n", 3)
+
+
+def test_an_await_outside_a_function_costs_nothing_but_itself() -> None:
+    done = run("import asyncio\nx = await asyncio.sleep(0, 1)\ny = 2\n", is_notebook=True)
+    assert places(done) == [(2, ("x",), "SyntaxError")]
+    assert done.names["y"] == 2
 
 
 def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
@@ -230,3 +246,85 @@ def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
 def test_nothing_hangs_on_a_source_of_odd_characters() -> None:
     for source in ("", "\n\n", "\0", "a = 1\0\nb = 2", "\\", "é = 1", ")" * 1000, "(" * 1000, "#" * 10):
         run(source)
+
+
+# Cells that were moved or split
+
+
+def test_a_definition_may_stand_above_the_import_that_it_needs() -> None:
+    cells = ["class B(A): ...", "class A:\n    def f(self, x: Decimal): ...", "from decimal import Decimal"]
+    done = run(*cells, is_notebook=True)
+    assert done.failures == []
+    assert issubclass(done.names["B"], done.names["A"])
+
+
+def test_in_a_script_the_order_matters_as_ever() -> None:
+    assert places(run("def f(x: Decimal): ...\nfrom decimal import Decimal")) == [(1, ("f",), "NameError")]
+
+
+def test_what_was_defined_meanwhile_stays() -> None:
+    done = run("def f(x: Late): ...", "def f(x):\n    return x\nLate = int", is_notebook=True)
+    assert places(done) == [(1, ("f",), "NameError")]
+    assert done.names["f"](1) == 1
+
+
+def test_a_name_that_nothing_defines_is_told_once() -> None:
+    assert places(run("def f(x: Missing): ...\na = 1", is_notebook=True)) == [(1, ("f",), "NameError")]
+
+
+def test_an_indented_cell_is_run_as_jupyter_does() -> None:
+    indented = "\n    # mine\n    def f(x):\n        return x\n\n    %time y = 2\n    z = 3"
+    done = run("def g():\n    return 1", indented, is_notebook=True)
+    assert done.failures == []
+    assert (done.names["f"](1), done.names["g"](), done.names["z"]) == (1, 1, 3)
+
+
+METHODS = '''\
+class Pair:
+    """Two."""
+
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+    def sum(self):
+        total = self.a
+        total += self.b
+        return total
+'''
+
+FUNCTION = '''\
+def fill(numbers):
+    """Fill
+    with numbers.
+    """
+    size = 2
+    for number in range(size):
+        square = number * number
+        numbers.append(square)
+
+    numbers.append(size)
+'''
+
+
+@pytest.mark.parametrize("place", range(1, 11))
+def test_a_class_that_was_split_is_one_again(place: int) -> None:
+    lines = METHODS.split("\n")
+    done = run("\n".join(lines[:place]), "", "\n".join(lines[place:]), is_notebook=True)
+    assert done.failures == []
+    assert done.names["Pair"](1, 2).sum() == 3
+
+
+@pytest.mark.parametrize("place", range(1, 10))
+def test_a_function_that_was_split_is_one_again(place: int) -> None:
+    lines = FUNCTION.split("\n")
+    done = run("\n".join(lines[:place]), "\n".join(lines[place:]), is_notebook=True)
+    numbers: list[int] = []
+    done.names["fill"](numbers)
+    assert (done.failures, numbers) == ([], [0, 1, 2])
+
+
+def test_a_function_that_was_split_in_three_is_one_again() -> None:
+    done = run("def f(x):\n    y = x", "    y = y + 1", "    return y", "z = f(1) / 0", is_notebook=True)
+    assert done.names["f"](1) == 2
+    assert [(cell, line) for cell, line, _, _ in done.failures] == [(3, 1)]

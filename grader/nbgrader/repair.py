@@ -1,0 +1,177 @@
+"""A submitted notebook put back in order: the release's cells, with the student's answers in them.
+
+Nothing is graded by this. It is what nbgrader keeps its books on, and what people read.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+from collections.abc import Sequence, Set
+from typing import Any
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+# What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
+_DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
+_IMPORTED = re.compile(r"^from[ \t]+[\w.]+[ \t]+import[ \t]+([^#\n]+)", re.MULTILINE)
+
+
+class RepairSubmission(NbGraderPreprocessor):
+    """Comes first of the sanitize_preprocessors: what follows finds every cell in its place."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Repair the notebook. The parent is the SubmissionExporter."""
+        nb.cells = repair(nb.cells, self.parent.release_notebook(resources).cells)
+        return nb, resources
+
+
+def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
+    """The submitted cells, with each of the release's marked cells among them exactly once.
+
+    Those keep the release's type and metadata and, but for answers, its source. The student's order stays, and so do
+    their own cells, without nbgrader's metadata; what is a copy of one of the course's cells, or empty, goes.
+    """
+    # Empty cells are that too, whatever they were.
+    untouched = {(), *map(_lines, release)}
+    found, elsewhere = _find_answers(submitted, release, untouched)
+    _find_others(submitted, release, found)
+    # What comes to stand in the place of each submitted cell; the last are those at the very beginning.
+    places: list[list[NotebookNode]] = [[] for _ in range(len(submitted) + 1)]
+    for index, cell in enumerate(submitted):
+        if index not in found.values() and _lines(cell) not in untouched:
+            places[index].append(_own(cell))
+
+    here, answer = -1, None
+    for number, cell in enumerate(release):
+        # A test follows its answer, and what is missing follows what comes before it in the release.
+        here = answer if answer is not None and _is_test(cell) else found.get(number, here)
+        answer = here if _is_answer(cell) else answer
+        theirs = submitted[found[number]] if number in found else None
+        changed = theirs if theirs is not None and _lines(theirs) not in untouched else None
+        if changed is not None and _is_answer(cell):
+            places[here].append(_filled(cell, _shown(changed["source"], cell.cell_type)))
+        elif _is_marked(cell) or theirs is not None:
+            places[here].append(_filled(cell, elsewhere.get(number, cell.source)))
+            if changed is not None and changed["cell_type"] == "code" and not _is_test(cell):
+                places[here].append(_own(changed))
+    return _with_ids([*places[-1], *(cell for place in places[:-1] for cell in place)], release)
+
+
+def grade_id(cell: dict[str, Any]) -> str | None:
+    """The name that nbgrader's metadata give a cell, whatever else may be wrong with it."""
+    name = _marks(cell).get("grade_id")
+    return name if isinstance(name, str) else None
+
+
+def _find_answers(
+    submitted: Sequence[NotebookNode], release: Sequence[NotebookNode], untouched: Set[tuple[str, ...]]
+) -> tuple[dict[int, int], dict[int, str]]:
+    """Which submitted cell holds each answer of the release; and the remark on each that lives in another's cell."""
+    claims = []
+    defined = [_defined(cell) if cell["cell_type"] == "code" else set() for cell in submitted]
+    for number, cell in enumerate(release):
+        if not _is_answer(cell):
+            continue
+        name, names = grade_id(cell), _defined(cell)
+        if name in names:  # then what else the stub defines does not make the answer
+            names = {name}
+        for index, theirs in enumerate(submitted):
+            has_id, defines = grade_id(theirs) == name, names & defined[index]
+            if has_id or defines:
+                rank = (_lines(theirs) in untouched, not defines, not has_id, -index, number)
+                claims.append((rank, min(defines, default=None)))
+    found: dict[int, int] = {}
+    serves: dict[int, int] = {}
+    elsewhere: dict[int, str] = {}
+    for (*_, minus_index, number), name in sorted(claims, key=lambda claim: claim[0]):
+        index = -minus_index
+        if number in found or number in elsewhere:
+            continue
+        if index not in serves:
+            found[number], serves[index] = index, number
+        elif name:
+            host = grade_id(release[serves[index]])
+            elsewhere[number] = f"# {name} is defined in the cell of {host}."
+    return found, elsewhere
+
+
+def _find_others(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode], found: dict[int, int]) -> None:
+    """Add to `found` all cells but answers: the marked ones by their grade_id, others by what they say."""
+    free = {index: theirs for index, theirs in enumerate(submitted) if index not in found.values()}
+    said = {index: _lines(theirs) for index, theirs in free.items()}
+    for number, cell in enumerate(release):
+        if _is_answer(cell):
+            continue
+        name, lines = grade_id(cell) if _is_marked(cell) else None, _lines(cell)
+        alike = (index for index in free if (grade_id(free[index]) == name if name else said[index] == lines))
+        twin = next(alike, None)
+        if twin is not None:
+            found[number] = twin
+            del free[twin]
+
+
+def _marks(cell: dict[str, Any]) -> dict[str, Any]:
+    metadata = cell.get("metadata")
+    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return marks if isinstance(marks, dict) else {}
+
+
+def _is_marked(cell: NotebookNode) -> bool:
+    marks = _marks(cell)
+    return bool(marks.get("grade_id")) and any(marks.get(mark) for mark in ("grade", "solution", "locked", "task"))
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return _is_marked(cell) and bool(_marks(cell).get("solution"))
+
+
+def _is_test(cell: NotebookNode) -> bool:
+    return _is_marked(cell) and bool(_marks(cell).get("grade")) and not _is_answer(cell)
+
+
+def _lines(cell: NotebookNode) -> tuple[str, ...]:
+    """What counts of a cell's text: the lines that are not blank."""
+    return tuple(line.rstrip() for line in cell["source"].split("\n") if line.strip())
+
+
+def _defined(cell: NotebookNode) -> set[str]:
+    """The names that a cell defines or imports, at the beginning of a line."""
+    names = {name for groups in _DEFINED.findall(cell["source"]) for name in groups if name}
+    return names.union(*(re.findall(r"\w+", names_of) for names_of in _IMPORTED.findall(cell["source"])))
+
+
+def _filled(cell: NotebookNode, source: str) -> NotebookNode:
+    """A cell of the release with this source, not run yet."""
+    filled = copy.deepcopy(cell)
+    filled.source = source
+    if not _is_marked(cell):
+        filled.metadata.pop("nbgrader", None)
+    if filled.cell_type == "code":
+        filled.outputs, filled.execution_count = [], None
+    return filled
+
+
+def _own(cell: NotebookNode) -> NotebookNode:
+    """A cell of the student's own, with nothing but its text."""
+    kind = cell["cell_type"]
+    own = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=_shown(cell["source"], kind))
+    return _filled(own, own.source)
+
+
+def _shown(source: str, cell_type: str) -> str:
+    """A student's text without its attachments, which were not read: a page that asks for one cannot be made."""
+    return source.replace("attachment:", "attachment ") if cell_type == "markdown" else source
+
+
+def _with_ids(cells: list[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
+    """The cells with ids: the release's own where they have one, and for the others those that are free."""
+    free = (f"own-{number}" for number in itertools.count(1))
+    used = {cell.get("id") for cell in release}
+    for cell in cells:
+        if "id" not in cell:
+            cell.id = next(name for name in free if name not in used)
+    return cells

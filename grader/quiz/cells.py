@@ -1,0 +1,139 @@
+"""Answers to a quiz in the cells of a notebook. They are read from the text: nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from grader.quiz.answers import AnswerError, is_blank, parse
+from grader.quiz.questions import Question, Questions
+from grader.quiz.sheet import Sheet
+from grader.submission import ANSWER, QUIZ_MARK
+
+MOST_ANSWERS = 500
+"""A quiz has some fifteen items; far more answers than that are not read."""
+MOST_LINES = 20
+LONGEST = 1000
+"""No more lines and characters of one answer are given to Python's parser."""
+
+_CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Assigned:
+    """An answer where it stands: the number in its name, the item that its cell is marked with, and the text.
+
+    text: from the beginning of the line on; the answer itself begins at `start`.
+    """
+
+    number: int
+    marked: str | None
+    text: str
+    start: int
+
+
+def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, filename: str) -> Sheet:
+    """Read the answers in a notebook's cells, each of which comes with its grade_id. Never fails, as `read_sheet`.
+
+    An answer belongs to the item of the grade_id or, where that names none, to the item of its number. The last that
+    is not blank counts. In notebooks the questions are those of variant 0.
+    """
+    assigned = list(islice(_assigned(cells, questions), MOST_ANSWERS + 1))
+    if len(assigned) > MOST_ANSWERS:
+        return Sheet(remarks=(f"{filename} assigns answers far too often: keep one for each question.",))
+    items = dict(enumerate(questions.items, start=1))
+    # A copy of a cell, or a cell that another was merged into, has one grade_id for two items.
+    settled = {answer.marked for answer in assigned if answer.marked == items.get(answer.number)}
+    answers: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    remarks: list[str] = []
+    for answer in reversed(assigned):
+        by_mark = answer.marked and answer.marked not in settled
+        name = answer.marked if by_mark else items.get(answer.number)
+        if name is None:
+            told = f"{filename}: answer_{answer.number} belongs to no question: the last one is answer_{len(items)}."
+            remarks.insert(0, told)
+        elif name not in answers and name not in problems:
+            try:
+                raw = _as_text(questions.items[name], answer)
+                if not is_blank(raw):
+                    parse(questions.items[name], raw)
+                    answers[name] = raw
+            except AnswerError as error:
+                problems[name] = f"{filename}: answer_{answer.number}: {error}"
+    unanswered = _without_answer(cells)
+    for number, name in items.items():
+        if name in unanswered and name not in answers and name not in problems:
+            problems[name] = (
+                f"{filename}: answer_{number}: its cell has no line that begins with `answer_{number} =`: put it back."
+            )
+    return Sheet(answers=answers, problems=problems, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _assigned(cells: Sequence[tuple[str | None, str]], questions: Questions) -> Iterator[_Assigned]:
+    for grade_id, source in cells:
+        item = _item(grade_id)
+        for match, following in pairwise([*ANSWER.finditer(source), None]):
+            assert match
+            text = source[match.start() : following.start() if following else None]
+            yield _Assigned(int(match[1]), item if item in questions.items else None, text, len(match[0]))
+
+
+def _item(grade_id: str | None) -> str | None:
+    return grade_id.removeprefix(QUIZ_MARK) if grade_id and grade_id.startswith(QUIZ_MARK) else None
+
+
+def _without_answer(cells: Sequence[tuple[str | None, str]]) -> set[str | None]:
+    """The items whose cells hold something, but no answer."""
+    return {_item(grade_id) for grade_id, source in cells if _CODE.search(source) and not ANSWER.search(source)}
+
+
+def _as_text(question: Question, answer: _Assigned) -> str:
+    """The answer as it would be written into a sheet; "" where it is blank. Raises AnswerError."""
+    rest = answer.text[answer.start :].partition("\n")[0].strip()
+    if not rest or rest.startswith("#"):
+        return ""
+    text = _written(question, *_parsed(answer.text))
+    if question.kind == "true_false":
+        letters = {option.casefold(): letter for letter, option in question.options(0).items()}
+        return letters.get(text.strip().casefold(), text)
+    return text
+
+
+def _parsed(text: str) -> tuple[ast.expr, str]:
+    """The value that is assigned, and the lines that hold it. What stands below is not looked at."""
+    lines = text.split("\n", MOST_LINES)[:MOST_LINES]
+    for count in range(1, len(lines) + 1):
+        source = "\n".join(lines[:count])
+        if len(source) > LONGEST:
+            break
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                statement = ast.parse(source).body[0]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # it may go on in the next line
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
+            return statement.value, source
+        break
+    raise AnswerError('it cannot be read: write it in one line, like "b", "a c", 2.5, (2, 4) or True.')
+
+
+def _written(question: Question, value: ast.expr, source: str) -> str:
+    """A text, or letters, without what Python puts around them; all else exactly as it stands there."""
+    segment = ast.get_source_segment(source, value) or ""
+    if isinstance(value, ast.Constant):
+        if value.value is None or value.value is ...:
+            return ""
+        if isinstance(value.value, str):
+            return value.value
+        return segment.replace("_", "")
+    if isinstance(value, ast.Tuple | ast.List | ast.Set):
+        texts = [item.value for item in value.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+        # Of a shape, empty brackets are an answer.
+        if len(texts) == len(value.elts) and (texts or question.kind != "shape"):
+            return " ".join(texts)
+    return segment

@@ -1,0 +1,286 @@
+"""`nbgrader autograde` gives each cell the points that `grader grade` gives, and tells why.
+
+A class of four is graded twice by nbgrader itself, before the due date of its only unit and after it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from handed_in import code_cell, grade_id, is_test, read_notebook, solved, text_of, write_notebook
+from nbformat import from_dict
+from nbgrader.utils import determine_grade
+from terms import environment_of, scores_of
+
+MARKS = """\
+# %% nbgrader={{"grade": false, "grade_id": "{}", "locked": {}, "schema_version": 3, "solution": {}, "task": false}}"""
+SOURCE = f'''\
+# %% [markdown]
+# # Sums
+
+{MARKS.format("imports", "true", "false")}
+import torch
+from torch import nn
+
+{MARKS.format("add", "false", "true")}
+def add(a, b):
+    """Add."""
+    # TODO: Add.
+    ### BEGIN SOLUTION
+    return a + b
+    ### END SOLUTION
+
+{MARKS.format("Scale", "false", "true")}
+class Scale(nn.Module):
+    """Scale by a factor."""
+
+    def __init__(self, factor):
+        super().__init__()
+        # TODO: Keep the factor.
+        ### BEGIN SOLUTION
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+        ### END SOLUTION
+
+    def forward(self, x):
+        # TODO: Scale.
+        ### BEGIN SOLUTION
+        return self.factor * x
+        ### END SOLUTION
+'''
+ADD_AND_TALK = """\
+import json, sys
+
+def add(a, b):
+    print(json.dumps({"output_type": "execute_result", "data": {"text/plain": "4"}}))
+    print("</pre><script>document.title = 100</script>")
+    print("4", file=sys.stderr)
+    return a + b
+"""
+SCALE_BY_MORE = """\
+class Scale(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, x):
+        return (self.factor + 1) * x
+"""
+MISTAKES = {
+    "ada": {},
+    "bob": {"add": "def add(a, b):\n    return a - b\n", "quiz_is_larger": "answer_3 = True"},
+    "emil": {"Scale": "class Scale(nn.Module:\n    pass\n", "quiz_is_larger": 'answer_3 = "no idea"'},
+    "mallory": {"add": ADD_AND_TALK, "Scale": SCALE_BY_MORE, "imports": "import torch\nprint('at the top')\n"},
+}
+POINTS = {"ada": (4, 1), "bob": (0, 1), "emil": (4, 0), "mallory": (4, 0)}
+QUIZ_POINTS = {"ada": 13, "bob": 12, "emil": 12, "mallory": 13}
+
+
+@dataclass
+class Term:
+    """A course in nbgrader, and the grader's course behind it."""
+
+    root: Path
+    before: dict[str, dict[str, float]]
+    log: str
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "term"
+
+    def autograded(self, student: str) -> list[dict[str, Any]]:
+        return read_notebook(self.folder / "autograded" / student / "sums" / "sums.ipynb")["cells"]
+
+    def outputs(self, student: str, name: str) -> list[dict[str, Any]]:
+        [cell] = [cell for cell in self.autograded(student) if grade_id(cell) == name]
+        return cell["outputs"]
+
+    def text(self, student: str, name: str) -> str:
+        return "".join(self.outputs(student, name)[0]["data"]["text/plain"])
+
+
+# Runs nbgrader's commands one after the other, for it takes long to start, and says how each ended.
+COMMANDS = """\
+import sys
+from jupyter_core.application import NoStart
+from nbgrader.apps import NbGraderApp
+
+for command in sys.argv[1:]:
+    app = NbGraderApp.instance()
+    code = 0
+    try:
+        app.initialize(command.split())
+        app.start()
+    except NoStart:  # the command has been run
+        pass
+    except SystemExit as stop:
+        code = stop.code
+    app.reset()
+    NbGraderApp.clear_instance()
+    print("exit", code, flush=True)
+"""
+
+
+def run(root: Path, *command: str) -> str:
+    """A program in the term's folder. Gives what it printed."""
+    done = subprocess.run(
+        command,
+        cwd=root / "term",
+        env=environment_of(root, root),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
+    """What each command of nbgrader printed, and its exit code. prefix: a command that runs another one."""
+    printed = run(root, *prefix, sys.executable, "-c", COMMANDS, *commands)
+    found = re.findall(r"(?s)(.*?)^exit (\d+)$", printed, re.MULTILINE)
+    assert len(found) == len(commands), printed
+    return [(text, int(code)) for text, code in found]
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
+    root = courses.make_small_course(tmp_path_factory.mktemp("course"))
+    (root / "solutions" / "sums.py").write_text(SOURCE)
+    (root / "term").mkdir()
+    run(root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    source = read_notebook(root / "term" / "source" / "sums" / "sums.ipynb")
+    for student, mistakes in MISTAKES.items():
+        notebook = solved(source, source)
+        for cell in notebook["cells"]:
+            cell["source"] = mistakes.get(grade_id(cell), text_of(cell))
+        write_notebook(root / "term" / "submitted" / student / "sums" / "sums.ipynb", notebook)
+    generated, first = nbgrader(root, "generate_assignment sums", "autograde sums")
+    assert (generated[1], first[1]) == (0, 0), f"{generated[0]}\n{first[0]}"
+    before = {student: scores_of(root / "term", student, "sums") for student in MISTAKES}
+    courses.set_due(root, courses.LONG_PAST)
+    settings = root / "autograder.yml"
+    settings.write_text(settings.read_text().replace("after_due: points", "after_due: misconception"))
+    [(log, code)] = nbgrader(root, "autograde sums --force")
+    assert code == 0, log
+    return Term(root, before, first[0])
+
+
+@pytest.mark.parametrize("student", MISTAKES)
+def test_the_gradebook_has_the_points_of_each_cell(term: Term, student: str) -> None:
+    scores = scores_of(term.folder, student, "sums")
+    assert (scores["test_add"], scores["test_Scale"]) == POINTS[student]
+    assert sum(points for name, points in scores.items() if "quiz" in name) == QUIZ_POINTS[student]
+
+
+@pytest.mark.parametrize("student", MISTAKES)
+def test_each_test_cell_has_the_feedback_and_then_the_bare_number(term: Term, student: str) -> None:
+    scores = scores_of(term.folder, student, "sums")
+    for cell in filter(is_test, term.autograded(student)):
+        told, result = cell["outputs"]
+        assert (told["output_type"], result["output_type"]) == ("display_data", "execute_result")
+        assert told["data"].keys() == {"text/html", "text/plain"}
+        assert "".join(result["data"]["text/plain"]) == f"{scores[grade_id(cell)]:.0f}"
+        assert determine_grade(from_dict(cell))[0] == scores[grade_id(cell)]
+
+
+def test_up_to_the_due_date_the_quiz_has_no_points_and_the_log_says_once_what_to_do(term: Term) -> None:
+    for student, scores in term.before.items():
+        assert (scores["test_add"], scores["test_Scale"]) == POINTS[student]
+        assert all(points == 0 for name, points in scores.items() if "quiz" in name)
+    assert term.log.count("2100-01-01 00:00+00:00") == term.log.count("nbgrader autograde sums --force") == 1
+
+
+def test_no_hidden_test_is_in_what_people_read(term: Term) -> None:
+    [release, *autograded] = [
+        {grade_id(cell): text_of(cell) for cell in cells if is_test(cell)}
+        for cells in (
+            read_notebook(term.folder / "release" / "sums" / "sums.ipynb")["cells"],
+            *(term.autograded(student) for student in MISTAKES),
+        )
+    ]
+    assert autograded == [release] * len(MISTAKES)
+    assert not any("HIDDEN" in text or "assert" in text for text in release.values())
+
+
+def test_a_named_mistake_what_was_missed_and_the_students_own_output_are_told(term: Term) -> None:
+    assert "Adding is not taking away." in term.text("bob", "test_add")
+    assert "known as criterion bandicoot" in term.text("bob", "test_add")
+    assert "not valid Python" in term.text("emil", "test_Scale")
+    assert "Addition is commutative" not in term.text("bob", "test_quiz_is_larger")
+    assert "So it is where all the terms are positive." in term.text("bob", "test_quiz_is_larger")
+    assert '"output_type": "execute_result"' in term.text("mallory", "test_add")
+
+
+def test_nothing_that_a_student_printed_is_markup(term: Term) -> None:
+    assert "&lt;/pre&gt;&lt;script&gt;" in "".join(term.outputs("mallory", "test_add")[0]["data"]["text/html"])
+    for cell in term.autograded("mallory"):
+        assert all("<script" not in "".join(output["data"]["text/html"]) for output in cell.get("outputs", [])[:1])
+
+
+def test_what_concerns_the_whole_notebook_stands_at_its_top_where_there_is_something(term: Term) -> None:
+    tops = {student: term.autograded(student)[0] for student in MISTAKES}
+    assert "at the top" in "".join(tops["mallory"]["outputs"][0]["data"]["text/plain"])
+    assert tops["mallory"]["metadata"] == {}
+    assert "not valid Python" in "".join(tops["emil"]["outputs"][0]["data"]["text/plain"])
+    assert not tops["ada"].get("outputs")
+
+
+# -- what the instructor has to mend -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_term(term: Term, tmp_path: Path) -> Path:
+    """The root of a copy, for a test that changes it."""
+    return Path(shutil.copytree(term.root, tmp_path / "course"))
+
+
+AUTOGRADE = "autograde sums --student bob --force"
+
+
+def test_a_notebook_with_other_points_or_another_name_than_the_courses_own_is_not_graded(own_term: Path) -> None:
+    settings = own_term / "autograder.yml"
+    settings.write_text(settings.read_text().replace("add: 2", "add: 3"))
+    before = scores_of(own_term / "term", "bob", "sums")
+    release = read_notebook(own_term / "term" / "release" / "sums" / "sums.ipynb")
+    for step in ("source", "submitted/bob"):
+        write_notebook(own_term / "term" / step / "party" / "party.ipynb", {**release, "cells": [code_cell("1 + 1")]})
+    changed, _, unknown = nbgrader(own_term, AUTOGRADE, "generate_assignment party", "autograde party")
+    assert (changed[1], unknown[1]) == (1, 1)
+    assert "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad" in changed[0]
+    assert "party/party.ipynb is no notebook of this course: assignment and notebook are called like" in unknown[0]
+    assert scores_of(own_term / "term", "bob", "sums") == before
+    assert not (own_term / "term" / "autograded" / "bob" / "sums").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing locks student code in")
+def test_where_student_code_cannot_be_locked_in_nobody_is_graded_unless_it_is_allowed(own_term: Path) -> None:
+    before = scores_of(own_term / "term", "bob", "sums")
+    allowed = f"{AUTOGRADE} --GradeSubmission.allow_unisolated=True"
+    refused, graded = nbgrader(own_term, AUTOGRADE, allowed, prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert (refused[1], graded[1]) == (1, 0)
+    assert "Student code cannot be locked in here (seccomp: " in refused[0]
+    assert "c.GradeSubmission.allow_unisolated = True in nbgrader_config.py" in refused[0]
+    assert scores_of(own_term / "term", "bob", "sums") == before
+    top = read_notebook(own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb")["cells"][0]
+    assert "not locked in" in json.dumps(top["outputs"])
+
+
+def test_a_fault_of_the_engine_is_told_and_leaves_the_grades_as_they_were(own_term: Path) -> None:
+    suite = own_term / "grader" / "suites" / "sums" / "test_sums.py"
+    suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
+    before = scores_of(own_term / "term", "bob", "sums")
+    [(log, code)] = nbgrader(own_term, AUTOGRADE)
+    assert code == 1
+    assert "RuntimeError: spoilt" in log
+    assert scores_of(own_term / "term", "bob", "sums") == before
