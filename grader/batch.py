@@ -176,6 +176,10 @@ class Grading:
         if engine:
             engine.__exit__(kind, error, trace)
 
+    def close(self) -> None:
+        """End the engine; the next submission starts a new one."""
+        self.__exit__(None, None, None)
+
     def reports(
         self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
     ) -> Iterator[tuple[Submission, Graded | str]]:

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from units import COURSE, SUITES
 
+from grader.audit.cases import with_imports
+from grader.audit.run import names_in
 from grader.batch import Engine
 from grader.course import ROOT
+from grader.sandbox.loading import split
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import autograde
 import class_throughput as benchmark
 import regrades
 
@@ -62,3 +66,34 @@ def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -
     for submission, result in engine.grade(submissions, 2):
         wrong = {one["exercise"] for one in result["outcomes"] if not one["passed"]}
         assert len(wrong) == 2, submission.student
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> None:
+    exercises = COURSE.units[unit].exercises
+    for text in benchmark.right_answers(unit):
+        answers = autograde.pieces(text, exercises)
+        for exercise, answer in answers.items():
+            assert exercise in {name for statement in split(answer) for name in statement.names}
+        whole = "\n\n".join(answers.values())
+        assert exercises.keys() <= names_in(unit, with_imports(unit, whole, ROOT / "solutions", COURSE)).keys()
+
+
+@pytest.mark.parametrize(("folder", "share"), [("solutions", 1), ("exercises", 0)])
+def test_a_test_cell_of_nbgraders_gives_a_point_for_every_test_that_passes(folder: str, share: int) -> None:
+    unit = next(iter(COURSE.units))
+    names = names_in(unit, {unit: benchmark.read(folder, unit)})
+    for exercise, possible in autograde.possible_points(unit).items():
+        *before, last = autograde.tests_of(unit, exercise).splitlines()
+        exec("\n".join(before), names)
+        assert eval(last, names) == possible * share
+
+
+def test_two_sides_that_differ_on_a_right_answer_are_not_compared() -> None:
+    unit = next(iter(COURSE.units))
+    right = {("right-00", exercise): float(most) for exercise, most in autograde.possible_points(unit).items()}
+    assert f"the same points in {len(right)} of {len(right)} cells" in autograde.agreement(right, right, unit)
+    one_less = {**right, min(right): right[min(right)] - 1}
+    for ours, peer in ((right, one_less), (one_less, right), (one_less, one_less)):
+        with pytest.raises(SystemExit, match="right-00"):
+            autograde.agreement(ours, peer, unit)

@@ -1,21 +1,18 @@
-"""A folder, a notebook or a git checkout is read into source texts, whatever its author has put there."""
+"""Which folders are submissions, and which file of each unit is graded, whatever its author has put there."""
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from notebooks import code, write_notebook
 
+from grader.notebook import CODE_LIMIT
 from grader.submission import (
-    NOTEBOOK_VALUES,
     SHEET_LIMIT,
     CellsSource,
     SheetSource,
@@ -55,15 +52,6 @@ def problem(folder: Path) -> str:
     submission = read(folder)
     assert submission.units == {}
     return submission.problems["unit"]
-
-
-def code(text: Any, **metadata: Any) -> dict[str, Any]:
-    return {"cell_type": "code", "source": text, "metadata": metadata, "outputs": [], "execution_count": 1}
-
-
-def write_notebook(path: Path, *cells: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
 
 
 def write(path: Path, text: str) -> None:
@@ -211,11 +199,6 @@ def test_a_submission_says_whose_it_is_and_where(folder: Path) -> None:
     assert (submission.student, submission.folder) == ("ada", folder)
 
 
-def test_a_byte_order_mark_and_other_line_ends_do_no_harm(folder: Path) -> None:
-    (folder / "unit.py").write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\rc = 3\n")
-    assert source(folder).cells == ("a = 1\nb = 2\nc = 3\n",)
-
-
 def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) -> None:
     deep = "(" * 100_000
     write(folder / "unit.py", deep)
@@ -246,172 +229,34 @@ def test_an_empty_script_is_a_problem(folder: Path, text: str) -> None:
     assert problem(folder) == "unit.py is empty: write your answers there and save it."
 
 
-def test_a_script_that_is_not_utf8_is_told_with_the_byte(folder: Path) -> None:
-    (folder / "unit.py").write_bytes(b"name = 'Andr\xe9'\n")
-    assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
-
-
-def test_a_script_with_zero_bytes_is_no_text(folder: Path) -> None:
-    (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16-le"))
-    assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
-
-
-# What is no plain file
-
-
-def test_a_symbolic_link_is_not_followed(folder: Path) -> None:
-    write(folder.parent / "secret.py", ANSWER)
-    (folder / "unit.py").symlink_to("../secret.py")
-    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
-
-
-def test_a_symbolic_link_to_nowhere_is_told_as_such(folder: Path) -> None:
-    (folder / "unit.py").symlink_to("nowhere")
-    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
-
-
-def test_linked_exercises_are_not_followed(folder: Path) -> None:
-    write(folder.parent / "elsewhere" / "unit.py", ANSWER)
-    (folder / "exercises").symlink_to("../elsewhere")
-    assert problem(folder) == "exercises is a symbolic link: put the folder itself there."
-
-
-def test_a_file_in_the_place_of_the_exercises_is_a_problem(folder: Path) -> None:
-    write(folder / "exercises", ANSWER)
-    assert problem(folder) == "exercises is a file where a folder belongs: remove it."
-
-
-def test_a_hard_link_is_not_read(folder: Path) -> None:
-    write(folder.parent / "secret.py", ANSWER)
-    (folder / "unit.py").hardlink_to(folder.parent / "secret.py")
-    assert problem(folder) == "unit.py is a hard link to another file: put a copy of its own there."
-
-
-def test_a_folder_named_like_the_file_is_a_problem(folder: Path) -> None:
-    (folder / "unit.py").mkdir()
-    assert problem(folder) == "unit.py is a folder where a file belongs: put the file there."
-
-
-def test_a_named_pipe_is_not_waited_for(folder: Path) -> None:
-    os.mkfifo(folder / "unit.py")
-    assert problem(folder) == "unit.py is a named pipe where a file belongs: put the file there."
-
-
-def test_a_socket_is_a_problem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)  # a socket's path must be short
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("unit.py")
-        assert problem(folder) == "unit.py is a socket where a file belongs: put the file there."
-
-
-def test_a_device_is_a_problem(folder: Path) -> None:
-    try:
-        os.mknod(folder / "unit.py", 0o20600, os.makedev(1, 5))  # /dev/zero by another name
-    except PermissionError:
-        pytest.skip("only root can make a device")
-    assert problem(folder) == "unit.py is a device where a file belongs: put the file there."
-
-
-def test_a_file_that_may_not_be_read_is_a_problem() -> None:
-    # Root reads every file, so here root is somebody else for a moment, in a folder that others may enter.
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o777)
-        folder = Path(name, "ada")
-        write(folder / "unit.py", ANSWER)
-        (folder / "unit.py").chmod(0)
-        user = os.geteuid()
-        os.seteuid(user or 54321)
-        try:
-            found = problem(folder)
-        finally:
-            os.seteuid(user)
-    assert found == "unit.py cannot be read (Permission denied): make it a readable file."
-
-
-def test_five_gigabytes_are_refused_unread(folder: Path) -> None:
-    with (folder / "unit.py").open("wb") as file:
-        file.truncate(5 * 2**30)
-    assert problem(folder) == ("unit.py is 5.0 GB; at most 1 MB are read: hand in your code alone and save it.")
-
-
-def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path) -> None:
-    picture = {"output_type": "display_data", "data": {"image/png": "A" * 2_000_000}, "metadata": {}}
-    write_notebook(folder / "unit.ipynb", {**code(ANSWER), "outputs": [picture]})
-    assert source(folder).cells == (ANSWER,)
-    os.truncate(folder / "unit.ipynb", 65 * 2**20)
-    assert problem(folder) == "unit.ipynb is 65.0 MB; at most 64 MB are read: clear its outputs and save it."
+def test_a_script_of_more_than_a_megabyte_is_a_problem(folder: Path) -> None:
+    write(folder / "unit.py", "#" * (CODE_LIMIT + 1))
+    assert problem(folder) == "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it."
 
 
 # Notebooks
 
 
-def test_of_a_notebook_the_code_cells_are_read_in_order(folder: Path) -> None:
-    prose = {"cell_type": "markdown", "source": "# Title", "metadata": {}}
-    write_notebook(folder / "unit.ipynb", code("a = 1"), prose, code(["b = 2\r\n", "c = 3"]))
-    assert source(folder) == UnitSource("unit.ipynb", ("a = 1", "b = 2\nc = 3"), ())
+def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
+    write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
     assert source(folder).is_notebook
 
 
-def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
-    write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
-    assert source(folder).cells == (ANSWER,)
-
-
-def test_the_tests_of_nbgrader_are_not_the_students_code(folder: Path) -> None:
-    answer = code(ANSWER, nbgrader={"grade": False, "solution": True})
-    test = code("assert f(1) == 1", nbgrader={"grade": True, "solution": False})
-    manual = code("g = 1", nbgrader={"grade": True, "solution": True})
-    write_notebook(folder / "unit.ipynb", answer, test, manual)
-    assert source(folder).cells == (ANSWER, "g = 1")
-
-
-def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
-    cells = [{"cell_type": "code", "input": ["a = 1\n", "b = 2"], "language": "python", "outputs": []}]
-    write(folder / "unit.ipynb", json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}))
-    assert source(folder).cells == ("a = 1\nb = 2",)
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [None, 7, {}, {"cell_type": "code"}, {"cell_type": ["code"]}, code(["a", 1]), code("\0"), code("\ud800")],
-)
-def test_a_damaged_cell_spoils_only_itself(folder: Path, damaged: Any) -> None:
-    write_notebook(folder / "unit.ipynb", damaged, code(ANSWER))
-    assert source(folder).cells == (ANSWER,)
-    assert source(folder).remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
-
-
-def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
-    write_notebook(folder / "unit.ipynb", code(ANSWER), None, None, None)
-    assert source(folder).remarks == ("unit.ipynb is damaged: cell 2 and 2 more cannot be read; the rest is graded.",)
-
-
-@pytest.mark.parametrize("text", ["def f(x):", '{"cells": [', "[" * 100_000, "1" * 5000, "\ufeff"])
-def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> None:
-    write(folder / "unit.ipynb", text)
-    assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
-
-
-@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])
-def test_json_without_cells_is_no_notebook(folder: Path, text: str) -> None:
-    write(folder / "unit.ipynb", text)
-    assert problem(folder) == ("unit.ipynb is not a notebook (it has no cells): open it in Jupyter and save it again.")
+def test_what_was_deleted_from_a_notebook_is_put_back_from_the_stub(folder: Path) -> None:
+    own = "def f(x):\n    return torch.abs(x)"
+    write_notebook(folder / "unit.ipynb", None, code(own))
+    assert source(folder).cells == ("import torch", own)
+    assert [remark.partition(":")[0] for remark in source(folder).remarks] == [
+        "unit.ipynb is damaged",
+        "unit.ipynb does not import torch, as the notebook that you received does",
+    ]
 
 
 @pytest.mark.parametrize("cells", [[], [code("")], [{"cell_type": "markdown", "source": "prose"}]])
 def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) -> None:
     write_notebook(folder / "unit.ipynb", *cells)
     assert problem(folder) == "unit.ipynb has no code in it: write your answers there and save it."
-
-
-def test_json_that_would_fill_the_memory_is_refused_unparsed(folder: Path) -> None:
-    write(folder / "unit.ipynb", '{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}")
-    assert problem(folder) == "unit.ipynb holds too many values to be read: clear its outputs and save it."
-
-
-def test_more_code_than_a_script_may_hold_is_refused_in_a_notebook_too(folder: Path) -> None:
-    write_notebook(folder / "unit.ipynb", code("#" * 700_000), code("#" * 700_000))
-    assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
 
 
 # Which file is graded where there are several
@@ -517,66 +362,6 @@ def test_a_link_in_the_place_of_a_units_folder_is_not_followed(folder: Path) -> 
     assert problem(folder) == "unit is a symbolic link: put the folder itself there."
 
 
-# Notebooks whose cells were deleted, doubled or merged
-
-IMPORTS = "# %%\nimport torch\nfrom torch import Tensor, nn\n\n# %% [markdown]\n# import text\n\n"
-OTHERS = '# %%\nfrom other import Other\n\n# %%\ndef f(x):\n    """F."""\n    raise NotImplementedError()\n'
-UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
-
-
-def damaged(folder: Path, *cells: str) -> UnitSource:
-    """The notebook of these cells, read beside a stub that imports something."""
-    write_notebook(folder / "unit.ipynb", *map(code, cells))
-    write(folder.parent / "stubs" / "unit.py", IMPORTS + OTHERS)
-    return read_submission("ada", folder, ["unit"], folder.parent / "stubs").units["unit"]
-
-
-def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
-    found = damaged(folder, "def f(x: Tensor):\n    return Other(torch.ones(1))")
-    assert found.cells[0] == "import torch\nfrom torch import Tensor, nn\nfrom other import Other"
-    assert found.remarks == (
-        "unit.ipynb does not import torch and Tensor and Other, as the notebook that you received does: that was done "
-        "first, and where cells are counted it is cell 1.",
-    )
-
-
-@pytest.mark.parametrize(
-    "own",
-    [
-        "import torch\nfrom torch import nn",
-        "import math, torch\nfrom torch.nn import Module as nn",
-        "def f(x):\n    return x",
-        "import torch\nclass nn:\n    pass",
-        "import torch\nnn = torch.nn",
-    ],
-)
-def test_imports_in_other_words_are_left_alone(folder: Path, own: str) -> None:
-    cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
-    assert damaged(folder, *cells) == UnitSource("unit.ipynb", cells, ())
-
-
-def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
-    found = damaged(folder, ANSWER, UNWRITTEN, UNWRITTEN)
-    assert found.cells == (ANSWER, "", "")
-    assert found.remarks == ("unit.ipynb has an unwritten f below the one that you wrote: yours is graded.",)
-
-
-def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:
-    assert damaged(folder, UNWRITTEN, ANSWER) == UnitSource("unit.ipynb", ("", ANSWER), ())
-
-
-def test_without_an_answer_the_unwritten_cells_stay(folder: Path) -> None:
-    assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == UnitSource(
-        "unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"), ()
-    )
-
-
-def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
-    test = code(f"# tests\n{ANSWER}", nbgrader={"grade": True, "solution": False})
-    write_notebook(folder / "unit.ipynb", test)
-    assert source(folder).cells == (f"# tests\n{ANSWER}",)
-
-
 # The sheets of quizzes
 
 SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: ______\n"
@@ -645,30 +430,6 @@ def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: 
 
 
 # Quizzes that are answered in a notebook
-
-
-def marked(item: str, text: str) -> dict[str, Any]:
-    return code(text, nbgrader={"grade_id": f"quiz_{item}", "grade": False, "solution": True})
-
-
-def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: Path) -> None:
-    cells = [code(ANSWER), marked("sums", 'answer_1 = "b"'), code('# mine\nanswer_2 = [\n    "a",\n]')]
-    write_notebook(folder / "unit" / "unit.ipynb", *cells)
-    submission = read_quiz(folder, with_unit=False)
-    assert submission.units["unit"].cells == (ANSWER,)
-    assert submission.sheets["unit"] == CellsSource(
-        "unit.ipynb", (("quiz_sums", 'answer_1 = "b"'), (None, '# mine\nanswer_2 = [\n    "a",\n]'))
-    )
-
-
-def test_a_cell_that_holds_code_and_an_answer_is_both(folder: Path) -> None:
-    both = f"{ANSWER}\nanswer_1 = 2"
-    write_notebook(folder / "unit.ipynb", marked("sums", both), marked("more", "a = 3\nanswer_2 = a"))
-    submission = read_quiz(folder, with_unit=False)
-    assert submission.units["unit"].cells == (both,)
-    assert submission.sheets["unit"] == CellsSource(
-        "unit.ipynb", (("quiz_sums", both), ("quiz_more", "a = 3\nanswer_2 = a"))
-    )
 
 
 def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +13,19 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade
 from traitlets import Bool
 
-from grader.batch import EngineFault, Grading, NotLockedIn
+from grader.batch import EngineFault, Graded, Grading, NotLockedIn
 from grader.course import ROOT, Course, load_course
 from grader.nbgrader.feedback import Feedback, of_exercise, of_quiz_item, of_whole
-from grader.quiz.source import Quiz, load_quizzes
+from grader.quiz.source import load_quizzes
 from grader.report import Report
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 
 if TYPE_CHECKING:
     from nbconvert.exporters.exporter import ResourcesDict
     from nbformat import NotebookNode
+
+AT_ONCE = 2
+"""The submission that nbgrader is waiting for or busy with, and the next."""
 
 WHOLE = "about_the_notebook"
 WHOLE_SOURCE = "# What `grader` has to say about the notebook as a whole."
@@ -39,23 +43,29 @@ class Session:
         self.early_quizzes: set[str] = set()
         """Units whose quiz does not count yet, of which the log has told."""
         self._grading: Grading | None = None
+        self._stream: Iterator[tuple[Submission, Graded | str]] = iter(())
+        self._ready: dict[str, Graded | str] = {}
 
     @cached_property
     def course(self) -> Course:
         return load_course()
 
-    @cached_property
-    def _quizzes(self) -> dict[str, Quiz]:
-        return load_quizzes(ROOT / "solutions", [name for name, unit in self.course.units.items() if unit.quiz])
+    def report(self, folder: Path, following: Sequence[Path], unit: str, allow_unisolated: bool) -> Report:
+        """The report on one unit of a student's folder, as `grader grade` would make it. Raises NotGraded.
 
-    def report(self, student: str, folder: Path, unit: str, allow_unisolated: bool) -> Report:
-        """The report on one unit, as `grader grade` would make it. Raises NotGraded."""
+        following: the folders that will be asked for next. They are graded while nbgrader is busy with this one.
+        """
         if self._grading is None:
+            self._quizzes = load_quizzes(ROOT / "solutions", [unit] if self.course.units[unit].quiz else [])
             self._grading = Grading(self.course, self._quizzes, allow_unisolated)
-        quizzes = [unit] if unit in self._quizzes else []
-        submission = read_submission(student, folder, [unit], ROOT / "exercises", self.course.units, quizzes)
+        student = folder.name
         try:
-            [(_, graded)] = self._grading.reports([submission], 1, self.now)
+            while student not in self._ready:
+                if graded := next(self._stream, None):
+                    self._ready[graded[0].student] = graded[1]
+                else:
+                    submissions = (self._submission(one, unit) for one in (folder, *following))
+                    self._stream = self._grading.reports(submissions, AT_ONCE, self.now)
         except NotLockedIn as error:
             mend = (
                 "To run it unprotected all the same: c.GradeSubmission.allow_unisolated = True in nbgrader_config.py."
@@ -63,15 +73,19 @@ class Session:
             raise NotGraded(f"{error} {mend}") from None
         except EngineFault as error:
             raise NotGraded(str(error)) from None
-        if isinstance(graded, str):
-            raise NotGraded(f"{student} was not graded: {graded}. Autograde again.")
-        return graded.report
+        result = self._ready.pop(student)
+        if isinstance(result, str):
+            raise NotGraded(f"{student} was not graded: {result}. Autograde again.")
+        return result.report
+
+    def _submission(self, folder: Path, unit: str) -> Submission:
+        return read_submission(folder.name, folder, [unit], ROOT / "exercises", self.course.units, self._quizzes)
 
     def close(self) -> None:
-        """Ends the engine."""
-        grading, self._grading = self._grading, None
-        if grading:
-            grading.__exit__(None, None, None)
+        """End the engine; the next submission starts a new one."""
+        self._stream = iter(())
+        if self._grading:
+            self._grading.close()
 
 
 class GradeSubmission(NbGraderPreprocessor):
@@ -92,7 +106,9 @@ class GradeSubmission(NbGraderPreprocessor):
                 f"like their unit, one of {', '.join(session.course.units)}."
             )
         release = _test_cells(self.parent.release_notebook(resources))
-        report = session.report(student, self._folder(student, unit), unit, self.allow_unisolated)
+        report = session.report(
+            self._folder(student, unit), self._following(student, unit), unit, self.allow_unisolated
+        )
         due = session.course.units[unit].due
         outcomes = _outcomes(report, unit, due)
         cells = _test_cells(nb)
@@ -111,6 +127,22 @@ class GradeSubmission(NbGraderPreprocessor):
         """Where all that the student handed in lies."""
         directories = self.parent.coursedir
         return Path(directories.format_path(directories.submitted_directory, student, unit)).parent
+
+    def _following(self, student: str, unit: str) -> list[Path]:
+        """The folders of those whom nbgrader will come to after this student."""
+        autograde = self.parent.parent
+        students = sorted(Path(assignment).parent.name for assignment in autograde.assignments)
+        return [self._folder(one, unit) for one in students if one > student and self._is_due(one, unit)]
+
+    def _is_due(self, student: str, unit: str) -> bool:
+        """Whether nbgrader will not pass over the submission as one that it has autograded before."""
+        autograde, directories = self.parent.parent, self.parent.coursedir
+        submitted = directories.format_path(directories.submitted_directory, student, unit)
+        autograded = directories.format_path(directories.autograded_directory, student, unit)
+        if autograde.force or not Path(autograded).exists():
+            return True
+        handed_in, graded = (directories.get_existing_timestamp(folder) for folder in (submitted, autograded))
+        return bool(handed_in and graded and handed_in > graded)
 
     def _tell_that_the_quiz_is_early(self, session: Session, unit: str, due: datetime.datetime) -> None:
         if unit not in session.early_quizzes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,8 @@ from nbformat import NotebookNode
 from nbgrader.converters.base import NbGraderException
 
 from grader.nbgrader.repair import grade_id
-from grader.submission import SCRIPT_LIMIT, NotebookError, notebook_cells
+from grader.notebook import CODE_LIMIT, NO_TEXT, read_all_cells, source_of
+from grader.plain_files import UnreadableError
 
 if TYPE_CHECKING:
     from nbgrader.coursedir import CourseDirectory
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1000
 """nbgrader looks at every cell many times over, and its pages show them all."""
-
-# JSON can spell what no text file holds: one half of a surrogate pair.
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class SubmissionExporter(NotebookExporter):
@@ -83,10 +80,13 @@ class SubmissionExporter(NotebookExporter):
                 if resources and self._is_last(resources["nbgrader"]):
                     self.grading.close()
         notebook = self.release_notebook(resources)
+        # Reached from the student's own folder, so that no link on the way is followed.
+        folder, relative = path.parent.parent, f"{path.parent.name}/{path.name}"
         try:
-            # Reached from the student's own folder, so that no link on the way is followed.
-            cells = notebook_cells(path.parent.parent, f"{path.parent.name}/{path.name}")
-        except NotebookError as error:
+            cells = read_all_cells(folder, relative)
+            if cells is None:
+                raise UnreadableError(f"{relative} is missing: hand it in.")
+        except UnreadableError as error:
             self.log.warning("%s: %s The release notebook takes its place.", resources["nbgrader"]["student"], error)
         else:
             notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(cells))
@@ -117,26 +117,23 @@ def expect_notebook(assignment: str, student: str, notebooks: list[str]) -> None
 
 def _clean(cells: list[Any]) -> list[NotebookNode]:
     """Those cells that have a text, and nothing of them but it, their type and their grade_id."""
-    room = dict.fromkeys(("code", "markdown", "raw"), SCRIPT_LIMIT)
+    room = dict.fromkeys(("code", "markdown", "raw"), CODE_LIMIT)
     clean: list[NotebookNode] = []
     for number, cell in enumerate(cells, start=1):
         if not isinstance(cell, dict) or len(clean) == MOST_CELLS:
             continue
-        kind, source = cell.get("cell_type"), cell.get("source", cell.get("input"))  # nbformat 3 says "input"
-        if kind == "heading":  # of nbformat 3 too
+        kind, source = cell.get("cell_type"), source_of(cell)
+        if kind == "heading":  # of nbformat 3
             kind = "markdown"
-        if isinstance(source, list) and all(isinstance(line, str) for line in source):
-            source = "".join(source)
-        if not isinstance(kind, str) or not isinstance(source, str) or len(source) > room.get(kind, -1):
+        if not isinstance(kind, str) or source is None or len(source) > room.get(kind, -1):
             continue
         room[kind] -= len(source)
-        text = _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", source.replace("\r\n", "\n").replace("\r", "\n"))
         name = grade_id(cell)
         own = {
             "id": f"submitted-{number}",
             "cell_type": kind,
             "metadata": {"nbgrader": {"grade_id": name}} if name else {},
-            "source": text,
+            "source": NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", source),
         }
         clean.append(nbformat.from_dict(own | ({"outputs": [], "execution_count": None} if kind == "code" else {})))
     return clean

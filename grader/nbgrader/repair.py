@@ -15,6 +15,8 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from grader.notebook import marks_of
+
 # What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _IMPORTED = re.compile(r"^from[ \t]+[\w.]+[ \t]+import[ \t]+([^#\n]+)", re.MULTILINE)
@@ -63,7 +65,7 @@ def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -
 
 def grade_id(cell: dict[str, Any]) -> str | None:
     """The name that nbgrader's metadata give a cell, whatever else may be wrong with it."""
-    name = _marks(cell).get("grade_id")
+    name = marks_of(cell).get("grade_id")
     return name if isinstance(name, str) else None
 
 
@@ -114,23 +116,17 @@ def _find_others(submitted: Sequence[NotebookNode], release: Sequence[NotebookNo
             del free[twin]
 
 
-def _marks(cell: dict[str, Any]) -> dict[str, Any]:
-    metadata = cell.get("metadata")
-    marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return marks if isinstance(marks, dict) else {}
-
-
 def _is_marked(cell: NotebookNode) -> bool:
-    marks = _marks(cell)
+    marks = marks_of(cell)
     return bool(marks.get("grade_id")) and any(marks.get(mark) for mark in ("grade", "solution", "locked", "task"))
 
 
 def _is_answer(cell: NotebookNode) -> bool:
-    return _is_marked(cell) and bool(_marks(cell).get("solution"))
+    return _is_marked(cell) and bool(marks_of(cell).get("solution"))
 
 
 def _is_test(cell: NotebookNode) -> bool:
-    return _is_marked(cell) and bool(_marks(cell).get("grade")) and not _is_answer(cell)
+    return _is_marked(cell) and bool(marks_of(cell).get("grade")) and not _is_answer(cell)
 
 
 def _lines(cell: NotebookNode) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from grader.notebook import ANSWER, QUIZ_MARK
 from grader.quiz.answers import AnswerError, is_blank, parse
 from grader.quiz.questions import Question, Questions
 from grader.quiz.sheet import Sheet
-from grader.submission import ANSWER, QUIZ_MARK
 
 MOST_ANSWERS = 500
 """A quiz has some fifteen items; far more answers than that are not read."""

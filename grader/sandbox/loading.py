@@ -15,7 +15,7 @@ from dataclasses import dataclass
 STATEMENT_START = re.compile(r"(?!(?:else|elif|except|finally)\b)[\w@]")
 DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=)")
 # A magic or a shell line, its output kept or not, or a name with a question mark.
-MAGIC = re.compile(r"^(\s*)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
+MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
 # Up to the first line of code, where that is indented.
 INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

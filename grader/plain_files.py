@@ -1,0 +1,134 @@
+"""The text of one plain file that others wrote.
+
+They may be hostile, and this process is trusted. So it opens nothing but plain files, follows no link on the way to
+them, never waits for one, and reads no more than a limit. What is not read raises an UnreadableError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+MEGABYTE = 2**20
+
+# Each of these is missing on some platform.
+_PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = _PLAIN | getattr(os, "O_DIRECTORY", 0)
+# A named pipe that takes the file's place after the check would otherwise hold the opening up for ever.
+_FILE = _PLAIN | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+# Not on Windows, where each step is looked at by path instead.
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd
+
+
+class UnreadableError(Exception):
+    """Why a file is not read, in one sentence that begins with its name."""
+
+
+def read_text(folder: Path, relative: str, limit: int) -> str | None:
+    """The text of the file `relative` beneath `folder`; None where there is none. Lines end in "\\n".
+
+    limit: the most bytes that it may have. Raises UnreadableError.
+    """
+    content = _read_bytes(folder, relative, limit)
+    return None if content is None else _decoded(content, relative)
+
+
+def unix_lines(text: str) -> str:
+    """A text whose lines end in "\\n", however they ended."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def size_text(size: int) -> str:
+    """A number of bytes as people say it."""
+    if size < MEGABYTE:
+        return f"{size // 1024} KB"
+    return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / MEGABYTE:.1f} MB"
+
+
+def _decoded(content: bytes, relative: str) -> str:
+    if b"\0" in content:
+        position = content.index(b"\0") + 1
+        raise UnreadableError(f"{relative} is not a text file (byte {position} is zero): save it as UTF-8.")
+    try:
+        return unix_lines(content.decode("utf-8").removeprefix("\ufeff"))
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"{relative} is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
+
+
+def _read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
+    """The content of a plain file beneath `folder`; None where there is no such file."""
+    try:
+        with _opened(folder, relative) as descriptor:
+            # Looked at again, for it can have changed between the first look and the opening.
+            status = os.fstat(descriptor)
+            _refuse_unless_file(status, relative)
+            _refuse_beyond(limit, status.st_size, relative)
+            content = bytearray()
+            while chunk := os.read(descriptor, MEGABYTE):
+                content += chunk
+                _refuse_beyond(limit, len(content), relative)
+            return bytes(content)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableError(
+            f"{relative} cannot be read ({os.strerror(error.errno or 0)}): make it a readable file."
+        ) from None
+
+
+@contextlib.contextmanager
+def _opened(folder: Path, relative: str) -> Iterator[int]:
+    """A descriptor of the file, reached folder by folder so that no link on the way is followed."""
+    *parents, name = relative.split("/")
+    with contextlib.ExitStack() as stack:
+
+        def enter(path: str | Path, flags: int, within: int | None) -> int:
+            descriptor = os.open(path, flags, dir_fd=within)
+            stack.callback(os.close, descriptor)
+            return descriptor
+
+        here: int | None = enter(folder, _FOLDER, None) if _BY_DESCRIPTOR else None
+        reached = "" if _BY_DESCRIPTOR else f"{folder}/"
+        for depth, parent in enumerate(parents, start=1):
+            status = os.stat(f"{reached}{parent}", dir_fd=here, follow_symlinks=False)
+            _refuse_unless_folder(status, "/".join(parents[:depth]))
+            if _BY_DESCRIPTOR:
+                here = enter(parent, _FOLDER, here)
+            else:
+                reached += f"{parent}/"
+        _refuse_unless_file(os.stat(f"{reached}{name}", dir_fd=here, follow_symlinks=False), relative)
+        yield enter(f"{reached}{name}", _FILE, here)
+
+
+def _refuse_unless_folder(status: os.stat_result, relative: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise UnreadableError(f"{relative} is a symbolic link: put the folder itself there.")
+    if not stat.S_ISDIR(status.st_mode):
+        raise UnreadableError(f"{relative} is a file where a folder belongs: remove it.")
+
+
+def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise UnreadableError(f"{relative} is a symbolic link: put the file itself there.")
+    if stat.S_ISDIR(status.st_mode):
+        raise UnreadableError(f"{relative} is a folder where a file belongs: put the file there.")
+    if stat.S_ISFIFO(status.st_mode):
+        raise UnreadableError(f"{relative} is a named pipe where a file belongs: put the file there.")
+    if stat.S_ISSOCK(status.st_mode):
+        raise UnreadableError(f"{relative} is a socket where a file belongs: put the file there.")
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableError(f"{relative} is a device where a file belongs: put the file there.")
+    if status.st_nlink > 1:
+        raise UnreadableError(f"{relative} is a hard link to another file: put a copy of its own there.")
+
+
+def _refuse_beyond(limit: int, size: int, relative: str) -> None:
+    if size > limit:
+        mends = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
+        mend = mends.get(relative.rpartition(".")[2], "hand in your code alone and save it.")
+        most = f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1024} KB"
+        raise UnreadableError(f"{relative} is {size_text(size)}; at most {most} are read: {mend}")
