@@ -192,8 +192,9 @@ class Grading:
         if first is None:  # then no engine need be started
             return
         try:
-            engine = self._started()
-            rubric = Rubric(self._greeting["criteria"], self._quizzes)
+            rubric = self.rubric()
+            engine = self._engine
+            assert engine
             missing, versions = self._greeting["missing"], self._greeting["versions"]
             for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
                 if "fault" in result:
@@ -206,12 +207,12 @@ class Grading:
             self.__exit__(*sys.exc_info())
             raise
 
-    def _started(self) -> Engine:
-        """The engine, where it may grade."""
+    def rubric(self) -> Rubric:
+        """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
         if self._engine is None:
             self._engine = Engine()
             self._greeting = self._engine.greeting()
         missing = self._greeting["missing"]
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
             raise NotLockedIn([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
-        return self._engine
+        return Rubric(self._greeting["criteria"], self._quizzes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
 _DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
-_IMPORT = re.compile(r"(?:from +\S+ +)?import +(.*)")
+_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
 _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
@@ -61,7 +61,7 @@ def read_notebook(folder: Path, relative: str) -> Notebook | None:
     damaged: list[int] = []
     code_size = 0
     for number, cell in enumerate(all_cells, start=1):
-        if isinstance(cell, dict) and cell.get("cell_type") in ("markdown", "raw", "heading"):
+        if isinstance(cell, dict) and cell.get("cell_type") in ("markdown", "raw", "heading") and not _is_answer(cell):
             continue
         grade_id, is_test = _marks(cell)
         source = _code(cell)
@@ -155,9 +155,15 @@ def answer_lines(cells: Iterable[tuple[str | None, str]]) -> list[str]:
 def _code(cell: Any) -> str | None:
     """The text of a code cell; None where it is damaged."""
     source = source_of(cell)
-    if source is None or cell.get("cell_type") != "code" or NO_TEXT.search(source):
+    if source is None or NO_TEXT.search(source):
         return None
-    return source
+    return source if cell.get("cell_type") == "code" or _is_answer(cell) else None
+
+
+def _is_answer(cell: Any) -> bool:
+    """Whether a cell was released for code. One key pressed in Jupyter makes text of it, and leaves these marks."""
+    marks = marks_of(cell)
+    return marks.get("solution") is True and marks.get("cell_type", "code") == "code"
 
 
 def _marks(cell: Any) -> tuple[str | None, bool]:
@@ -216,12 +222,13 @@ def _with_imports(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The cells, below the stub's imports where they need one that was deleted; and a remark."""
     code = "\n".join(cells)
+    bound = set(_imported(code))
+    code = _IMPORT.sub("", code)
     lacking: list[str] = []
     brought: list[str] = []
     for cell in stub_cells:
-        imports = [_IMPORT.fullmatch(line) for line in code_lines([cell])]
-        names = [part.split()[-1] for match in imports if match for part in match[1].split(",")]
-        if all(imports) and (unbound := [name for name in names if _needs(code, name)]):
+        unbound = [name for name in _imported(cell) if name not in bound and _needs(code, name)]
+        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
             lacking += unbound
             brought.append(cell)
     if not brought:
@@ -232,7 +239,15 @@ def _with_imports(
     )
 
 
+def _imported(code: str) -> Iterator[str]:
+    """The names that code imports at the margin."""
+    for imports in _IMPORT.findall(code):
+        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
+            if words := part.split():
+                yield words[-1] if "as" in words else words[0].partition(".")[0]
+
+
 def _needs(code: str, name: str) -> bool:
-    """Whether code speaks of a name, but has no line at the margin that imports, defines or assigns it."""
-    binds = rf"^(?:(?:from|import)\b.*\b{name}\b|(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
+    """Whether code without its imports speaks of a name, but has no line at the margin that defines or assigns it."""
+    binds = rf"^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
     return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)

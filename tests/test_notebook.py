@@ -106,6 +106,22 @@ def test_more_code_than_a_script_may_hold_is_refused_in_a_notebook_too(folder: P
     assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw", "heading"])
+def test_an_answer_that_was_made_text_in_jupyter_is_read(folder: Path, kind: str) -> None:
+    answer = {"grade": False, "solution": True, "cell_type": "code"}
+    cells = [
+        code(ANSWER, nbgrader=answer),
+        code('answer_1 = "b"', nbgrader={**answer, "grade_id": "quiz_sums"}),
+        code("a = 1", nbgrader={"grade": False, "solution": True}),
+        code("Of prose", nbgrader={**answer, "cell_type": "markdown"}),
+        code("assert f", nbgrader={"grade": True, "solution": False, "cell_type": "code"}),
+        code("My notes"),
+    ]
+    write_notebook(folder / "unit.ipynb", *({**cell, "cell_type": kind} for cell in cells))
+    quiz = (("quiz_sums", 'answer_1 = "b"'),)
+    assert read(folder) == Notebook("unit.ipynb", (ANSWER, "a = 1"), quiz)
+
+
 def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
     test = code(f"# tests\n{ANSWER}", nbgrader={"grade": True, "solution": False})
     write_notebook(folder / "unit.ipynb", test)
@@ -163,7 +179,25 @@ def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
 @pytest.mark.parametrize(
     "own",
     [
+        "import torch as t",
+        "import torch.nn as nn",
+        "from torch import nn",
+        "import torchvision, math as torch_math",
+        "def f():\n    import torch",
+    ],
+)
+def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> None:
+    found = damaged(folder, own, "x = torch.ones(1)")
+    assert found.cells == ("import torch\nfrom torch import Tensor, nn", own, "x = torch.ones(1)")
+    assert "does not import torch," in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
         "import torch\nfrom torch import nn",
+        "import math; import torch.utils.data; from torch import nn",
+        "import torch\nfrom torch import (\n    Tensor,  # types, mostly\n    nn,\n)",
         "import math, torch\nfrom torch.nn import Module as nn",
         "def f(x):\n    return x",
         "import torch\nclass nn:\n    pass",

@@ -32,7 +32,6 @@ def configure(c: Any) -> None:
         f"{ours}.clearing.SetDueDate",
     ]
     c.Autograde.exporter_class = f"{ours}.reading.SubmissionExporter"
-    c.Autograde.pre_convert_hook = f"{ours}.reading.expect_notebook"
     c.Autograde.sanitize_preprocessors = [
         f"{ours}.repair.RepairSubmission",
         f"{theirs}.ClearOutput",

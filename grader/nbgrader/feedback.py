@@ -102,8 +102,8 @@ def of_whole(report: Report, unit: str) -> Feedback | None:
         parts.append(
             Part("mistake", text="This code was not locked in while it ran, so it could have changed its points.")
         )
-    parts += [Part("remark", text=remark) for remark in graded.remarks]
-    parts += [Part("remark", text=remark) for remark in (graded.quiz.remarks if graded.quiz else [])]
+    remarks = [*graded.remarks, *(graded.quiz.remarks if graded.quiz else [])]
+    parts += [Part("remark", text=remark) for remark in dict.fromkeys(remarks)]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, None))
     return Feedback("About the notebook as a whole", None, tuple(parts)) if parts else None
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.notebook import marks_of
@@ -21,14 +22,28 @@ from grader.notebook import marks_of
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _IMPORTED = re.compile(r"^from[ \t]+[\w.]+[ \t]+import[ \t]+([^#\n]+)", re.MULTILINE)
 
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LINK = re.compile(r"\](?=[(:\[])")
+
 
 class RepairSubmission(NbGraderPreprocessor):
     """Comes first of the sanitize_preprocessors: what follows finds every cell in its place."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """Repair the notebook. The parent is the SubmissionExporter."""
-        nb.cells = repair(nb.cells, self.parent.release_notebook(resources).cells)
+        """Repair the notebook, if it is one of the course's. The parent is the SubmissionExporter."""
+        names = resources["nbgrader"]
+        if self.parent.session(names):
+            nb.cells = repair(nb.cells, self.parent.release_notebook(names["notebook"]).cells)
+            self._put_back_locked_sources(nb.cells, names)
         return nb, resources
+
+    def _put_back_locked_sources(self, cells: list[NotebookNode], names: dict[str, str]) -> None:
+        """With the hidden tests, which the release has not: nbgrader would warn of each that somebody changed it."""
+        with Gradebook(names["db_url"]) as gradebook:
+            sources = gradebook.find_notebook(names["notebook"], names["assignment"]).source_cells
+            locked = {source.name: source.source for source in sources if source.locked}
+        for cell in cells:
+            cell.source = locked.get(grade_id(cell), cell.source)
 
 
 def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
@@ -159,8 +174,15 @@ def _own(cell: NotebookNode) -> NotebookNode:
 
 
 def _shown(source: str, cell_type: str) -> str:
-    """A student's text without its attachments, which were not read: a page that asks for one cannot be made."""
-    return source.replace("attachment:", "attachment ") if cell_type == "markdown" else source
+    """A student's text as it may stand on a page that an instructor opens: prose without HTML, links and pictures.
+
+    nbgrader's pages show the HTML of prose as it is, and lead wherever its links do: a script there would act in the
+    instructor's name. Pictures that were attached were not read, and a page that asks for one cannot be made.
+    """
+    if cell_type == "code":
+        return source
+    # "< b" and "] (" are text in HTML, in Markdown and in a formula alike.
+    return _LINK.sub("] ", _TAG.sub("< ", source)).replace("\\href", "\\ href")
 
 
 def _with_ids(cells: list[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:

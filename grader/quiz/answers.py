@@ -22,11 +22,15 @@ _LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
 
 
 class AnswerError(ValueError):
-    """The answer cannot be read; the text says in one sentence why, and what to write."""
+    """The answer cannot be read; the text says in one sentence why, which is `wrong`, and what to write."""
+
+    def __init__(self, wrong: str, mend: str) -> None:
+        super().__init__(f"{wrong}: {mend}.")
+        self.wrong = wrong
 
 
 def is_blank(raw: str) -> bool:
-    return not _trimmed(raw)
+    return not "".join(raw.split()).strip("_")
 
 
 def parse(question: Question, raw: str) -> Answer:
@@ -46,16 +50,16 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
     text = _text(raw)
     letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold()))
     if not letters or not set(letters) <= set(allowed):
-        raise AnswerError(f"{text!r} should be letters from {allowed[0]} to {allowed[-1]}: write no other.")
+        raise AnswerError(f"{text!r} should be letters from {allowed[0]} to {allowed[-1]}", "write no other")
     if question.kind == "several_choices":
         return tuple(sorted(set(letters)))
     if question.kind == "order":
         if twice := [letter for letter in allowed if letters.count(letter) > 1]:
-            raise AnswerError(f"{in_words(twice)} {_is(twice)} there more than once: write each letter once.")
+            raise AnswerError(f"{in_words(twice)} {_is(twice)} there more than once", "write each letter once")
         if lacking := [letter for letter in allowed if letter not in letters]:
-            raise AnswerError(f"{in_words(lacking)} {_is(lacking)} missing: write each letter once.")
+            raise AnswerError(f"{in_words(lacking)} {_is(lacking)} missing", "write each letter once")
     elif len(letters) > 1:
-        raise AnswerError(f"only one letter can be the answer, not {in_words(letters)}: choose one of them.")
+        raise AnswerError(f"only one letter can be the answer, not {in_words(letters)}", "choose one of them")
     return letters
 
 
@@ -68,11 +72,11 @@ def parse_number(raw: str) -> Fraction:
     if fraction := _FRACTION.fullmatch(plain):
         numerator, denominator = int(fraction[1]), int(fraction[2])
         if not denominator:
-            raise AnswerError(f"{text!r} divides by zero: write a number.")
+            raise AnswerError(f"{text!r} divides by zero", "write a number")
         return Fraction(numerator, denominator)
     if "," in plain and _NUMBER.fullmatch(plain.replace(",", "")):
-        raise AnswerError(f"{text!r} has a comma: write 50257 without one, and 3.125 with a point.")
-    raise AnswerError(f"{text!r} is no number: write it like 50257, 3.125, 1e-3 or 1/8.")
+        raise AnswerError(f"{text!r} has a comma", "write 50257 without one, and 3.125 with a point")
+    raise AnswerError(f"{text!r} is no number", "write it like 50257, 3.125, 1e-3 or 1/8")
 
 
 def parse_shape(raw: str) -> tuple[int, ...]:
@@ -85,7 +89,7 @@ def parse_shape(raw: str) -> tuple[int, ...]:
             plain = next(group for group in brackets.groups() if group is not None).strip()
     sizes = _SIZES_APART.split(plain.removesuffix(",").rstrip()) if plain else []
     if not all(re.fullmatch("[0-9]{1,9}", size) for size in sizes):
-        raise AnswerError(f"{text!r} is no shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ().")
+        raise AnswerError(f"{text!r} is no shape", "write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()")
     return tuple(map(int, sizes))
 
 
@@ -99,18 +103,14 @@ def _is(letters: Sequence[str]) -> str:
     return "is" if len(letters) == 1 else "are"
 
 
-def _trimmed(raw: str) -> str:
-    """Without the place it was written in; a space that does not break a line is a space like any other."""
-    return " ".join(raw.split()).strip("_ ")
-
-
 def _text(raw: str) -> str:
-    text = _trimmed(raw)
+    """As it was written; a space that does not break a line is a space like any other."""
+    text = " ".join(raw.split())
     if len(text) > LONGEST:
-        raise AnswerError(f"{text[:20]!r}… has {len(text)} characters: write nothing but the answer.")
+        raise AnswerError(f"{text[:20]!r}… has {len(text)} characters", "write nothing but the answer")
     return text
 
 
 def _bare(text: str) -> str:
-    """Without what Markdown puts around it, and with a minus sign that Python reads."""
-    return text.strip("$`* \t\n").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
+    """Without the place it was written in or what Markdown puts around it; with a minus sign that Python reads."""
+    return text.strip("$`*_ ").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from grader.notebook import ANSWER, QUIZ_MARK
+from grader.quiz.answers import LONGEST as LONGEST_SHOWN
 from grader.quiz.answers import AnswerError, is_blank, parse
 from grader.quiz.questions import Question, Questions
 from grader.quiz.sheet import Sheet
@@ -21,17 +22,28 @@ LONGEST = 1000
 """No more lines and characters of one answer are given to Python's parser."""
 
 _CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+# What word processors make of quotes. Python reads none of them.
+_STRAIGHT = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
+)
+# Where letters are asked for: the same as the comments in the notebook say.
+_WHAT_TO_WRITE = {
+    "one_choice": 'write one letter in quotes, such as "b"',
+    "several_choices": 'write one letter or more in quotes, such as "a c"',
+    "order": 'write all letters in the right order, in quotes, such as "b a c"',
+    "bug": 'write one letter in quotes, such as "b"',
+}
 
 
 @dataclass(frozen=True)
 class _Assigned:
-    """An answer where it stands: the number in its name, the item that its cell is marked with, and the text.
+    """An answer where it stands: the number in its name, the item that it belongs to if any, and the text.
 
     text: from the beginning of the line on; the answer itself begins at `start`.
     """
 
     number: int
-    marked: str | None
+    item: str | None
     text: str
     start: int
 
@@ -39,35 +51,33 @@ class _Assigned:
 def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, filename: str) -> Sheet:
     """Read the answers in a notebook's cells, each of which comes with its grade_id. Never fails, as `read_sheet`.
 
-    An answer belongs to the item of the grade_id or, where that names none, to the item of its number. The last that
-    is not blank counts. In notebooks the questions are those of variant 0.
+    An answer belongs to the item of its number or, where that is none, to the item of its cell's grade_id. The last
+    that is not blank counts. In notebooks the questions are those of variant 0.
     """
     assigned = list(islice(_assigned(cells, questions), MOST_ANSWERS + 1))
     if len(assigned) > MOST_ANSWERS:
         return Sheet(remarks=(f"{filename} assigns answers far too often: keep one for each question.",))
-    items = dict(enumerate(questions.items, start=1))
-    # A copy of a cell, or a cell that another was merged into, has one grade_id for two items.
-    settled = {answer.marked for answer in assigned if answer.marked == items.get(answer.number)}
     answers: dict[str, str] = {}
     problems: dict[str, str] = {}
     remarks: list[str] = []
     for answer in reversed(assigned):
-        by_mark = answer.marked and answer.marked not in settled
-        name = answer.marked if by_mark else items.get(answer.number)
+        name = answer.item
         if name is None:
-            told = f"{filename}: answer_{answer.number} belongs to no question: the last one is answer_{len(items)}."
+            last = len(questions.items)
+            told = f"{filename}: answer_{answer.number} belongs to no question: the last one is answer_{last}."
             remarks.insert(0, told)
         elif name not in answers and name not in problems:
             try:
                 raw = _as_text(questions.items[name], answer)
                 if not is_blank(raw):
-                    parse(questions.items[name], raw)
+                    _require_readable(questions.items[name], raw)
                     answers[name] = raw
             except AnswerError as error:
                 problems[name] = f"{filename}: answer_{answer.number}: {error}"
-    unanswered = _without_answer(cells)
-    for number, name in items.items():
-        if name in unanswered and name not in answers and name not in problems:
+    # Their cells hold something, and no cell holds a line that answers them.
+    lost = {_item(grade_id) for grade_id, source in cells if _CODE.search(source)} - {one.item for one in assigned}
+    for number, name in enumerate(questions.items, start=1):
+        if name in lost:
             problems[name] = (
                 f"{filename}: answer_{number}: its cell has no line that begins with `answer_{number} =`: put it back."
             )
@@ -75,21 +85,18 @@ def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, fi
 
 
 def _assigned(cells: Sequence[tuple[str | None, str]], questions: Questions) -> Iterator[_Assigned]:
+    names = [None, *questions.items]
     for grade_id, source in cells:
-        item = _item(grade_id)
+        marked = _item(grade_id) if _item(grade_id) in questions.items else None
         for match, following in pairwise([*ANSWER.finditer(source), None]):
             assert match
             text = source[match.start() : following.start() if following else None]
-            yield _Assigned(int(match[1]), item if item in questions.items else None, text, len(match[0]))
+            number = int(match[1])
+            yield _Assigned(number, names[number] if 0 < number < len(names) else marked, text, len(match[0]))
 
 
 def _item(grade_id: str | None) -> str | None:
     return grade_id.removeprefix(QUIZ_MARK) if grade_id and grade_id.startswith(QUIZ_MARK) else None
-
-
-def _without_answer(cells: Sequence[tuple[str | None, str]]) -> set[str | None]:
-    """The items whose cells hold something, but no answer."""
-    return {_item(grade_id) for grade_id, source in cells if _CODE.search(source) and not ANSWER.search(source)}
 
 
 def _as_text(question: Question, answer: _Assigned) -> str:
@@ -104,9 +111,21 @@ def _as_text(question: Question, answer: _Assigned) -> str:
     return text
 
 
+def _require_readable(question: Question, raw: str) -> None:
+    """Raises AnswerError, in words for who writes into a notebook."""
+    try:
+        parse(question, raw)
+    except AnswerError as error:
+        if question.kind == "true_false":
+            raise AnswerError(f"{raw[:LONGEST_SHOWN]!r} should be True or False", "write one of the two") from None
+        if question.kind in _WHAT_TO_WRITE:
+            raise AnswerError(error.wrong, _WHAT_TO_WRITE[question.kind]) from None
+        raise
+
+
 def _parsed(text: str) -> tuple[ast.expr, str]:
     """The value that is assigned, and the lines that hold it. What stands below is not looked at."""
-    lines = text.split("\n", MOST_LINES)[:MOST_LINES]
+    lines = text.translate(_STRAIGHT).split("\n", MOST_LINES)[:MOST_LINES]
     for count in range(1, len(lines) + 1):
         source = "\n".join(lines[:count])
         if len(source) > LONGEST:
@@ -119,7 +138,7 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
             return statement.value, source
         break
-    raise AnswerError('it cannot be read: write it in one line, like "b", "a c", 2.5, (2, 4) or True.')
+    raise AnswerError("it cannot be read", 'write it in one line, like "b", "a c", 2.5, (2, 4) or True')
 
 
 def _written(question: Question, value: ast.expr, source: str) -> str:

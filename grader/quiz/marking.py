@@ -35,6 +35,8 @@ def right_answer(item: Item, variant: int) -> str:
         case ChoiceItem():
             texts = item.asked().options(variant)
             right = [letter for letter, choice in item.options().items() if choice.right]
+            if item.kind == "true_false":  # in a notebook no letter is to be seen
+                return texts[right[0]]
             return "\n".join(f"{letter}) {' '.join(texts[letter].split())}" for letter in right)
         case BugItem():
             number = item.wrong_line()

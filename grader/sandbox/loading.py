@@ -19,6 +19,8 @@ MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
 # Up to the first line of code, where that is indented.
 INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What Python's parser raises of a text besides SyntaxError: at a NUL byte, and where it is nested too deeply.
+NOT_PARSED = (ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class Piece:
 
 def split(source: str, is_notebook: bool = False) -> list[Piece]:
     """The top-level statements of a cell. Where one does not parse, the others are kept."""
-    with contextlib.suppress(SyntaxError, ValueError):
+    with contextlib.suppress(SyntaxError, *NOT_PARSED):
         return _statements(source)
     if is_notebook:
         source = without_magics(source)
-        with contextlib.suppress(SyntaxError, ValueError):
+        with contextlib.suppress(SyntaxError, *NOT_PARSED):
             return _statements(source)
     return _salvage(source)
 
@@ -50,7 +52,7 @@ def without_magics(source: str) -> str:
         is_python = first.split()[0] in ("%%time", "%%timeit", "%%capture", "%%prun")
         return "\n" * (source.count("\n") - rest.count("\n")) + rest if is_python else ""
     lines = source.split("\n")
-    with contextlib.suppress(ValueError, RecursionError, MemoryError):
+    with contextlib.suppress(*NOT_PARSED):
         while True:
             try:
                 ast.parse("\n".join(lines))
@@ -105,8 +107,10 @@ def _salvage(source: str) -> list[Piece]:
                 break
             except SyntaxError as error:
                 first_error = first_error or error
-            except ValueError as error:  # a NUL byte
+            except ValueError as error:
                 first_error = first_error or SyntaxError(str(error))
+            except (RecursionError, MemoryError):
+                first_error = first_error or SyntaxError("nested too deeply for Python to read")
         else:
             block = lines[starts[index] : ends[index]]
             names = [
@@ -142,7 +146,7 @@ def mend_indentation(cells: list[str]) -> list[str]:
 
 
 def _compiles(source: str) -> bool:
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+    with contextlib.suppress(SyntaxError, *NOT_PARSED):
         compile(without_magics(source), "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         return True
     return False
@@ -153,7 +157,7 @@ def _goes_on(above: str, cell: str) -> bool:
     try:
         [*_, last] = ast.parse(without_magics(above)).body
         below = ast.parse(without_magics(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, *NOT_PARSED):
         return True
     definitions = [node for node in below.body if isinstance(node, DEFINITIONS)]
     if not isinstance(last, DEFINITIONS) or definitions:

@@ -227,9 +227,8 @@ def grade_ids_swapped(notebook: Notebook) -> None:
     first["grade_id"], second["grade_id"] = second["grade_id"], first["grade_id"]
 
 
-@costs("quiz_two_banks", "quiz_most_to_itself")
+@costs()
 def grade_ids_of_quizzes_swapped(notebook: Notebook) -> None:
-    """Each answer has the number of the other one: the grade_id is believed."""
     names = ("quiz_two_banks", "quiz_most_to_itself")
     first, second = (cell(notebook, name)["metadata"]["nbgrader"] for name in names)
     first["grade_id"], second["grade_id"] = second["grade_id"], first["grade_id"]
@@ -247,7 +246,7 @@ def grade_ids_that_are_none(notebook: Notebook) -> None:
         one["metadata"]["nbgrader"]["grade_id"] = wrong
 
 
-@costs("context_vector", "quiz_two_banks")
+@costs()
 def answers_made_text(notebook: Notebook) -> None:
     for name in ("context_vector", "quiz_two_banks"):
         one = cell(notebook, name)

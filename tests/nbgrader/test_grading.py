@@ -248,29 +248,74 @@ def own_term(term: Term, tmp_path: Path) -> Path:
 AUTOGRADE = "autograde sums --student bob --force"
 
 
-def test_a_notebook_with_other_points_or_another_name_than_the_courses_own_is_not_graded(own_term: Path) -> None:
+def test_a_course_that_was_changed_since_it_was_released_stops_the_run_before_it_begins(own_term: Path) -> None:
     settings = own_term / "autograder.yml"
-    settings.write_text(settings.read_text().replace("add: 2", "add: 3"))
+    kept = settings.read_text()
     before = scores_of(own_term / "term", "bob", "sums")
+    for weight, told in {
+        "3": "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad",
+        "one": "autograder.yml:19:12: ",
+    }.items():
+        settings.write_text(kept.replace("add: 2", f"add: {weight}"))
+        [(log, code)] = nbgrader(own_term, AUTOGRADE)
+        assert code == 1
+        assert f"Nothing was graded. {told}" in log
+        assert "Traceback" not in log
+    assert scores_of(own_term / "term", "bob", "sums") == before
+    assert (own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb").exists()
+
+
+def test_a_unit_in_an_assignment_of_another_name_is_not_graded(own_term: Path) -> None:
+    for step in ("source", "submitted/bob"):
+        shutil.copytree(own_term / "term" / "source" / "sums", own_term / "term" / step / "week_1")
+    _, (log, code) = nbgrader(own_term, "generate_assignment week_1", "autograde week_1")
+    assert code == 1
+    assert "week_1/sums.ipynb: an assignment is called like the unit in it, sums." in log
+
+
+def test_an_assignment_of_the_instructors_own_is_graded_as_nbgrader_does(own_term: Path) -> None:
+    marks = {"schema_version": 3, "grade_id": "party", "grade": True, "locked": True, "solution": False, "points": 5}
+    cells = [{**code_cell("1 + 1"), "metadata": {"nbgrader": marks}}]
     release = read_notebook(own_term / "term" / "release" / "sums" / "sums.ipynb")
     for step in ("source", "submitted/bob"):
-        write_notebook(own_term / "term" / step / "party" / "party.ipynb", {**release, "cells": [code_cell("1 + 1")]})
-    changed, _, unknown = nbgrader(own_term, AUTOGRADE, "generate_assignment party", "autograde party")
-    assert (changed[1], unknown[1]) == (1, 1)
-    assert "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad" in changed[0]
-    assert "party/party.ipynb is no notebook of this course: assignment and notebook are called like" in unknown[0]
+        write_notebook(own_term / "term" / step / "party" / "party.ipynb", {**release, "cells": cells})
+    _, (log, code) = nbgrader(own_term, "generate_assignment party", "autograde party")
+    assert code == 0, log
+    assert scores_of(own_term / "term", "bob", "party") == {"party": 2}
+
+
+def test_what_switches_nbgraders_execute_off_leaves_the_grading_on(own_term: Path) -> None:
+    before = scores_of(own_term / "term", "bob", "sums")
+    [(log, code)] = nbgrader(own_term, f"{AUTOGRADE} --no-execute")
+    assert code == 0, log
     assert scores_of(own_term / "term", "bob", "sums") == before
-    assert not (own_term / "term" / "autograded" / "bob" / "sums").exists()
+
+
+def test_a_folder_without_a_notebook_is_graded_too(own_term: Path) -> None:
+    submitted = own_term / "term" / "submitted"
+    for student in ("empty", "script"):
+        (submitted / student / "sums").mkdir(parents=True)
+    (submitted / "script" / "sums" / "sums.py").write_text("def add(a, b):\n    return a + b\n", encoding="utf-8")
+    [(log, code)] = nbgrader(own_term, "autograde sums")
+    assert code == 0, log
+    scores = {student: scores_of(own_term / "term", student, "sums") for student in ("empty", "script")}
+    assert set(scores["empty"].values()) == {0}
+    assert (scores["script"]["test_add"], scores["script"]["test_Scale"]) == (4, 0)
+    assert "is missing" in (own_term / "term" / "autograded" / "empty" / "sums" / "sums.ipynb").read_text()
+
+
+def test_the_log_has_no_warning_of_cells_that_nobody_changed(term: Term) -> None:
+    assert "has changed" not in term.log
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing locks student code in")
 def test_where_student_code_cannot_be_locked_in_nobody_is_graded_unless_it_is_allowed(own_term: Path) -> None:
     before = scores_of(own_term / "term", "bob", "sums")
-    allowed = f"{AUTOGRADE} --GradeSubmission.allow_unisolated=True"
+    allowed = f"{AUTOGRADE} --SubmissionExporter.allow_unisolated=True"
     refused, graded = nbgrader(own_term, AUTOGRADE, allowed, prefix=courses.WHERE_NOTHING_ISOLATES)
     assert (refused[1], graded[1]) == (1, 0)
     assert "Student code cannot be locked in here (seccomp: " in refused[0]
-    assert "c.GradeSubmission.allow_unisolated = True in nbgrader_config.py" in refused[0]
+    assert "c.SubmissionExporter.allow_unisolated = True in nbgrader_config.py" in refused[0]
     assert scores_of(own_term / "term", "bob", "sums") == before
     top = read_notebook(own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb")["cells"][0]
     assert "not locked in" in json.dumps(top["outputs"])

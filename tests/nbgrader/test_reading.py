@@ -195,7 +195,7 @@ def test_the_release_takes_the_place_of_what_is_no_notebook(
     student: str, content: str | bytes, why: str, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(course, student, content).cells == with_their_checksums(course)
-    assert f"small/small.ipynb {why}" in caplog.text
+    assert f"positional_encoding/positional_encoding.ipynb {why}" in caplog.text
 
 
 def a_folder(path: Path) -> None:
@@ -251,7 +251,7 @@ def test_the_release_takes_the_place_of_what_is_no_file(
     listed = sorted(path.parent.iterdir())
     course.autograde(make.__name__)
     assert course.autograded(make.__name__).cells == with_their_checksums(course)
-    assert f"small/small.ipynb {why}" in caplog.text
+    assert f"positional_encoding/positional_encoding.ipynb {why}" in caplog.text
     assert sorted(path.parent.iterdir()) == listed
 
 
@@ -268,7 +268,7 @@ def with_their_checksums(course: SmallCourse) -> list[NotebookNode]:
 def test_a_notebook_beside_the_right_one_is_passed_over(answered: Notebook, course: SmallCourse) -> None:
     another_name(course.handed_in("two"))
     assert sources(read(course, "two", answered))["add"] == ADD
-    assert [path.name for path in (course.folder / "autograded" / "two" / UNIT).iterdir()] == ["small.ipynb"]
+    assert [path.name for path in (course.folder / "autograded" / "two" / UNIT).iterdir()] == [f"{UNIT}.ipynb"]
 
 
 def test_an_unreadable_notebook_stops_nobody_and_everyone_is_in_the_gradebook(
@@ -295,9 +295,7 @@ def test_a_release_that_is_gone_is_said_with_what_to_do(
             read(course, "early", answered)
     finally:
         hidden.rename(course.release_path)
-    assert "small.ipynb cannot be read (No such file or directory): run `nbgrader generate_assignment small`" in (
-        caplog.text
-    )
+    assert "run `nbgrader generate_assignment positional_encoding --force`" in (caplog.text)
 
 
 def test_a_release_without_ids_will_do(answered: Notebook, course: SmallCourse) -> None:

@@ -6,11 +6,13 @@ import copy
 import itertools
 import json
 import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import nbformat
 import pytest
+from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_locked, is_solution
 from small_course import SmallCourse, answer, marked
@@ -304,11 +306,38 @@ def test_answers_in_prose_and_tasks_are_kept_like_all_others(
     assert (cell(repaired, "essay").source, cell(repaired, "project")) == ("It adds up.", cell(release, "project"))
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "<!--><svg onload=alert(1)>-->",
+        "<<b>script>alert(1)</script>",
+        "a <iframe srcdoc='<script>alert(1)</script>'>",
+        "[a link](javascript:alert(1))",
+        "[a link](java&#115;cript:alert(1))",
+        "[a link][1] and [1]\n\n[1]: javascript:alert(1)",
+        "<javascript:alert(1)>",
+        r"$\href{javascript:alert(1)}{x}$",
+    ],
+)
+def test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages(
+    text: str, kind: str, release: list[NotebookNode]
+) -> None:
+    own = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=text)
+    repaired = repair([own], release)
+    notebook = nbformat.v4.new_notebook(cells=[one for one in repaired if one.get("id", "").startswith("own-")])
+    assert len(notebook.cells) == 1
+    page = HTMLExporter(template_name="basic").from_notebook_node(notebook)[0]
+    assert not re.search(r"<(script|img|svg|iframe|b)\b", page)
+    assert "href=" not in page.replace(r"\ href", "")
+    assert r"\href" not in page
+
+
 def test_prose_does_not_ask_for_attachments_that_were_not_read(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
-    from nbconvert import HTMLExporter
-
     cell(cells, "essay").source = "![a picture](attachment:image.png)"
     cells.append(prose("[![another](attachment:image.png)][1]\n\n[1]: attachment:image.png"))
     html, _ = HTMLExporter().from_notebook_node(nbformat.v4.new_notebook(cells=repair(cells, release)))

@@ -49,6 +49,7 @@ def only_problem(sheet: Sheet) -> str:
         (3, "is_larger", "False", ("b",)),
         (3, "is_larger", '"false"', ("b",)),
         (3, "is_larger", '"b"', ("b",)),
+        (1, "order_of_terms", "\N{LEFT DOUBLE QUOTATION MARK}b\N{RIGHT DOUBLE QUOTATION MARK}", ("b",)),
         (4, "mean_of_two", "1.625", Fraction("1.625")),
         (4, "mean_of_two", "-3", Fraction(-3)),
         (4, "mean_of_two", "1e-3", Fraction(1, 1000)),
@@ -81,8 +82,19 @@ def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "problem"),
     [
-        ('answer_1 = "z"', "'z' should be letters from a to c: write no other."),
-        ("answer_1 = True", "'True' should be letters from a to c: write no other."),
+        ('answer_1 = "z"', "'z' should be letters from a to c: write one letter in quotes, such as \"b\"."),
+        (
+            'answer_1 = "a c"',
+            'only one letter can be the answer, not a and c: write one letter in quotes, such as "b".',
+        ),
+        ("answer_2 = 1", "'1' should be letters from a to d: write one letter or more in quotes, such as \"a c\"."),
+        (
+            'answer_7 = "a b c"',
+            'd is missing: write all letters in the right order, in quotes, such as "b a c".',
+        ),
+        ("answer_3 = 0", "'0' should be True or False: write one of the two."),
+        ('answer_3 = "true or false"', "'true or false' should be True or False: write one of the two."),
+        ("answer_4 = __name__", "'__name__' is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
         ("answer_4 = 5 * 768", "'5 * 768' is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
         ("answer_1 = (", BROKEN),
         ("answer_1 = a b", BROKEN),
@@ -92,7 +104,7 @@ def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
         (f"answer_1 = {'(' * (LONGEST // 2)}", BROKEN),
         (
             f"answer_1 = {'1' * (LONGEST - 20)}",
-            "'11111111111111111111'… has 980 characters: write nothing but the answer.",
+            "'11111111111111111111'… has 980 characters: write one letter in quotes, such as \"b\".",
         ),
     ],
 )
@@ -117,18 +129,15 @@ def test_only_the_beginning_of_a_line_answers(read: Read) -> None:
     assert read('# answer_1 = "a"\nif x:\n    answer_2 = "a"\nanswer_1 == "b"\nmy_answer_1 = "c"') == Sheet()
 
 
-def test_an_answer_belongs_to_the_item_that_its_cell_is_marked_with(read: Read) -> None:
-    assert read(("quiz_even_sums", 'answer_1 = "a"')).answers == {"even_sums": "a"}
+@pytest.mark.parametrize("mark", [None, "quiz_order_of_terms", "quiz_is_larger", "quiz_of_another_course"])
+def test_an_answer_belongs_to_the_item_of_its_number_in_whatever_cell_it_stands(read: Read, mark: str | None) -> None:
+    cells = [(mark, 'answer_1 = "a"'), ("quiz_order_of_terms", "answer_3 = False")]
+    assert read(*cells).answers == {"order_of_terms": "a", "is_larger": "b"}
 
 
-@pytest.mark.parametrize("mark", [None, "quiz_of_another_course", "even_sums", "test_quiz_even_sums"])
-def test_without_such_a_mark_it_belongs_to_the_item_of_its_number(read: Read, mark: str | None) -> None:
-    assert read((mark, 'answer_1 = "a"')).answers == {"order_of_terms": "a"}
-
-
-def test_a_copy_of_a_cell_answers_the_item_of_its_number(read: Read) -> None:
-    cells = [("quiz_order_of_terms", 'answer_1 = "b"'), ("quiz_order_of_terms", 'answer_2 = "a"')]
-    assert read(*cells).answers == {"order_of_terms": "b", "even_sums": "a"}
+@pytest.mark.parametrize("number", ["0", "9", "22"])
+def test_an_answer_whose_number_is_no_items_belongs_to_the_item_of_its_cell(read: Read, number: str) -> None:
+    assert read(("quiz_even_sums", f'answer_{number} = "a"')).answers == {"even_sums": "a"}
 
 
 @pytest.mark.parametrize("mark", ["quiz_order_of_terms", "quiz_even_sums"])
@@ -141,10 +150,11 @@ def test_the_last_answer_that_is_not_blank_counts(read: Read) -> None:
     assert "'z' should be" in only_problem(read('answer_1 = "a"', 'answer_1 = "z"'))
 
 
-def test_a_cell_whose_answer_has_lost_its_name_is_told(read: Read) -> None:
-    assert only_problem(read(("quiz_even_sums", 'answer = "a"'), ("quiz_is_larger", "# nothing"))) == (
-        "sums.ipynb: answer_2: its cell has no line that begins with `answer_2 =`: put it back."
-    )
+@pytest.mark.parametrize(("name", "answers"), [("answer", {}), ("answer_1", {"order_of_terms": "a"})])
+def test_a_cell_whose_answer_has_lost_its_name_is_told(read: Read, name: str, answers: dict[str, str]) -> None:
+    sheet = read(("quiz_even_sums", f'{name} = "a"'), ("quiz_is_larger", "# nothing"))
+    told = "sums.ipynb: answer_2: its cell has no line that begins with `answer_2 =`: put it back."
+    assert (sheet.answers, sheet.problems) == (answers, {"even_sums": told})
 
 
 def test_an_answer_to_no_question_is_told(read: Read) -> None:

@@ -155,6 +155,7 @@ def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Qui
     [
         ("order_of_terms", "b) Nothing."),
         ("even_sums", "a) 1 + 3\nc) 2 + 4"),
+        ("is_larger", "false"),
         ("mean_of_two", "1.625"),
         ("sum_over_rows", "(3,)"),
         ("long_addition", "b c a d"),
