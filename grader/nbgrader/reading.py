@@ -56,7 +56,11 @@ class SubmissionExporter(NotebookExporter):
         """What grades a unit in this run. Raises NotGraded where the released notebook is not the course's."""
         session = Session(self.course, unit, self.allow_unisolated)
         weakref.finalize(self, session.close)
-        session.require_points(self.release_notebook(unit))
+        try:
+            session.require_points(self.release_notebook(unit))
+        except NotGraded:
+            session.close()
+            raise
         return session
 
     def session(self, names: dict[str, str]) -> Session | None:

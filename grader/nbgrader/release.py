@@ -12,6 +12,7 @@ from grader.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
 from grader.course import ROOT, Course
 from grader.files import write_atomically
 from grader.nbgrader import IN_PLACE_OF
+from grader.quiz.cells import WHAT_TO_WRITE
 from grader.quiz.questions import Question
 from grader.quiz.sheet import heading, kind_line
 from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem
@@ -50,16 +51,6 @@ share of the wrong ones that you chose. Where steps are to be put in order, each
 round earns its share of the points, and each other pair costs as much. The points of a question are never below zero,
 and are rounded down. No answer earns nothing. A number is right within one unit of the last decimal that is asked for,
 so 0.25 will do for 0.250."""
-
-_WHAT_TO_WRITE = {
-    "one_choice": 'One letter in quotes, such as "b".',
-    "several_choices": 'One letter or more in quotes, such as "a c".',
-    "true_false": "True or False.",
-    "number": "A number, such as 12, 3.125 or 1/8.",
-    "shape": "A shape, such as (2, 4, 5).",
-    "order": 'All letters in the right order, in quotes, such as "b a c".',
-    "bug": 'One letter in quotes, such as "b".',
-}
 
 # To nbgrader a test cell that says nothing has earned full marks. Should its own Execute ever run this one, it fails
 # instead, for the points come from `grader` alone. Whoever else runs the notebook gets to its end.
@@ -161,7 +152,8 @@ def _quiz_cells(quiz: Quiz, weight: int) -> Iterator[NotebookNode]:
         question, answer = item.asked(), f"answer_{number}"
         yield nbformat.v4.new_markdown_cell(f"## {number}. {heading(name)}\n\n{_asked(question)}")
         solution = _solution(f"{answer} = {_right_answer(item)}", f"{answer} = ...")
-        yield _answer_cell(f"quiz_{name}", f"# {_WHAT_TO_WRITE[question.kind]}\n{solution}")
+        form = WHAT_TO_WRITE[question.kind]
+        yield _answer_cell(f"quiz_{name}", f"# {form[0].upper()}{form[1:]}.\n{solution}")
         yield _test_cell(f"quiz_{name}", answer, item.points * weight)
 
 

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from grader.notebook import ANSWER, QUIZ_MARK
 from grader.quiz.answers import LONGEST as LONGEST_SHOWN
 from grader.quiz.answers import AnswerError, is_blank, parse
-from grader.quiz.questions import Question, Questions
+from grader.quiz.questions import Kind, Question, Questions
 from grader.quiz.sheet import Sheet
 
 MOST_ANSWERS = 500
@@ -27,11 +27,14 @@ _STRAIGHT = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
 )
 # Where letters are asked for: the same as the comments in the notebook say.
-_WHAT_TO_WRITE = {
-    "one_choice": 'write one letter in quotes, such as "b"',
-    "several_choices": 'write one letter or more in quotes, such as "a c"',
-    "order": 'write all letters in the right order, in quotes, such as "b a c"',
-    "bug": 'write one letter in quotes, such as "b"',
+WHAT_TO_WRITE: dict[Kind, str] = {
+    "one_choice": 'one letter in quotes, such as "b"',
+    "several_choices": 'one letter or more in quotes, such as "a c"',
+    "true_false": "True or False",
+    "number": "a number, such as 12, 3.125 or 1/8",
+    "shape": "a shape, such as (2, 4, 5)",
+    "order": 'all letters in the right order, in quotes, such as "b a c"',
+    "bug": 'one letter in quotes, such as "b"',
 }
 
 
@@ -118,8 +121,8 @@ def _require_readable(question: Question, raw: str) -> None:
     except AnswerError as error:
         if question.kind == "true_false":
             raise AnswerError(f"{raw[:LONGEST_SHOWN]!r} should be True or False", "write one of the two") from None
-        if question.kind in _WHAT_TO_WRITE:
-            raise AnswerError(error.wrong, _WHAT_TO_WRITE[question.kind]) from None
+        if question.kind in ("one_choice", "several_choices", "order", "bug"):
+            raise AnswerError(error.wrong, f"write {WHAT_TO_WRITE[question.kind]}") from None
         raise
 
 
