@@ -269,7 +269,7 @@ def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz
 
 
 def test_the_answers_in_a_notebook_are_marked_as_those_in_a_sheet(quiz: Quiz) -> None:
-    cells = tuple((f"quiz_{name}", f"answer_1 = {answer!r}") for name, answer in RIGHT.items())
+    cells = tuple((f"quiz_{name}", f"answer_{number} = {RIGHT[name]!r}") for number, name in enumerate(quiz.items, 1))
     sources = (CellsSource("sums.ipynb", cells), CellsSource("sums.ipynb", cells[:1]))
     right, one = (dataclasses.replace(SUBMISSION, sheets={"sums": source}) for source in sources)
     of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT, variant=0), AFTER))

@@ -51,15 +51,18 @@ class Session:
             weight = self._course.units[self.unit].quiz or 0
             possible |= {f"test_quiz_{name}": item.points * weight for name, item in quiz.items.items()}
         found = {name: cell.metadata.nbgrader["points"] for name, cell in cells_with_points(release).items()}
+        generate = f"nbgrader generate_assignment {self.unit} --force"
+        renew = f"run `grader release nbgrader .` and `{generate}`, and autograde again."
+        # An answer belongs to the question of its number.
+        asked, known = ([name for name in names if name.startswith("test_quiz_")] for names in (found, possible))
+        if asked != known and sorted(asked) == sorted(known):
+            raise NotGraded(f"{self.unit}.ipynb asks its quiz in another order than the course: {renew}")
         wrong = [name for name in possible | found if found.get(name) != possible.get(name)]
         if wrong:
             told = ", ".join(
                 f"{name} {found.get(name, 'none')} instead of {possible.get(name, 'none')}" for name in wrong
             )
-            raise NotGraded(
-                f"{self.unit}.ipynb has not the points that the course gives ({told}): run `grader release nbgrader .` "
-                f"and `nbgrader generate_assignment {self.unit} --force`, and autograde again."
-            )
+            raise NotGraded(f"{self.unit}.ipynb has not the points that the course gives ({told}): {renew}")
 
     def report(self, submitted: Path, following: Sequence[Path]) -> Report:
         """The report on what a student handed in, as `grader grade` would make it. Raises NotGraded.

@@ -265,6 +265,16 @@ def test_a_course_that_was_changed_since_it_was_released_stops_the_run_before_it
     assert (own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb").exists()
 
 
+def test_a_quiz_that_is_asked_in_another_order_than_it_was_handed_out_is_not_graded(own_term: Path) -> None:
+    quiz = own_term / "solutions" / "sums_quiz.yml"
+    head, first, second = re.split(r"(?m)^(?=  order_of_terms:|  even_sums:)", quiz.read_text())
+    second, rest = re.split(r"(?m)^(?=  is_larger:)", second)
+    quiz.write_text(head + second + first + rest)
+    [(log, code)] = nbgrader(own_term, AUTOGRADE)
+    assert code == 1
+    assert "sums.ipynb asks its quiz in another order than the course: run `grader release" in log
+
+
 def test_a_unit_in_an_assignment_of_another_name_is_not_graded(own_term: Path) -> None:
     for step in ("source", "submitted/bob"):
         shutil.copytree(own_term / "term" / "source" / "sums", own_term / "term" / step / "week_1")
