@@ -250,9 +250,8 @@ def release_nbgrader(
     directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
 ) -> None:
     """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
-    from grader.batch import Engine, EngineFault
+    from grader.batch import EngineFault, Grading
     from grader.course import ROOT, CourseError, load_course
-    from grader.grade import Rubric
     from grader.nbgrader.release import CONFIGURATION, CONFIGURE, ReleaseError, is_configured
     from grader.nbgrader.release import release_nbgrader as write
     from grader.quiz.source import load_quizzes
@@ -260,8 +259,8 @@ def release_nbgrader(
     try:
         course = load_course()
         quizzes = load_quizzes(ROOT / "solutions", [name for name, unit in course.units.items() if unit.quiz])
-        with Engine() as engine:
-            rubric = Rubric(engine.greeting()["criteria"], quizzes)
+        with Grading(course, quizzes, allow_unisolated=True) as grading:  # no student's code is run
+            rubric = grading.rubric()
         for path in write(directory, course, rubric):
             out.print(f"wrote {path}", soft_wrap=True)
     except (CourseError, ReleaseError) as error:

@@ -51,6 +51,12 @@ class Rubric:
         }
 
 
+def quiz_points(quiz: Quiz, course: Course) -> dict[str, int]:
+    """The possible points of each item of a unit's quiz: its own times the quiz's weight."""
+    weight = course.units[quiz.unit].quiz or 0
+    return {name: item.points * weight for name, item in quiz.items.items()}
+
+
 def make_report(
     submission: Submission,
     result: dict[str, Any],
@@ -135,7 +141,7 @@ def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: da
     """The quiz of a unit. Up to the due date it is made of the questions and the student's text alone."""
     source = submission.sheets.get(unit)
     sheet = _read_answers(source, quiz.questions)
-    weight = course.units[unit].quiz or 0
+    weight, possible = course.units[unit].quiz or 0, quiz_points(quiz, course)
     is_over = course.is_over(unit, now)
     is_told = is_over and course.feedback.quiz_answers
     items = {}
@@ -146,7 +152,7 @@ def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: da
         items[name] = report.QuizItem(
             answered=raw is not None,
             points=points if is_over else None,
-            possible=item.points * weight,
+            possible=possible[name],
             problem=visible(sheet.problems.get(name)),
             sentences=marked.sentences if marked else [],
             answer=right_answer(item, sheet.variant) if is_told else None,

@@ -63,8 +63,7 @@ def read_notebook(folder: Path, relative: str) -> Notebook | None:
     for number, cell in enumerate(all_cells, start=1):
         if isinstance(cell, dict) and cell.get("cell_type") in ("markdown", "raw", "heading") and not _is_answer(cell):
             continue
-        grade_id, is_test = _marks(cell)
-        source = _code(cell)
+        grade_id, is_test, source = grade_id_of(cell), _is_test(cell), _code(cell)
         if source is None:
             if not is_test:
                 damaged.append(number)
@@ -129,6 +128,12 @@ def marks_of(cell: Any) -> dict[str, Any]:
     return marks if isinstance(marks, dict) else {}
 
 
+def grade_id_of(cell: Any) -> str | None:
+    """The name that nbgrader's metadata give a cell; None where it is none."""
+    grade_id = marks_of(cell).get("grade_id")
+    return grade_id if isinstance(grade_id, str) and _GRADE_ID.fullmatch(grade_id) else None
+
+
 def healed(notebook: Notebook, stub: str) -> Notebook:
     """The notebook with what was deleted or doubled by accident put right, and a remark on what that changes.
 
@@ -152,6 +157,14 @@ def answer_lines(cells: Iterable[tuple[str | None, str]]) -> list[str]:
     return [line for line in lines if ANSWER.match(line) and not _BLANK_ANSWER.fullmatch(line)]
 
 
+def imported_names(code: str) -> Iterator[str]:
+    """The names that code imports at the margin."""
+    for imports in _IMPORT.findall(code):
+        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
+            if words := part.split():
+                yield words[-1] if "as" in words else words[0].partition(".")[0]
+
+
 def _code(cell: Any) -> str | None:
     """The text of a code cell; None where it is damaged."""
     source = source_of(cell)
@@ -166,12 +179,10 @@ def _is_answer(cell: Any) -> bool:
     return marks.get("solution") is True and marks.get("cell_type", "code") == "code"
 
 
-def _marks(cell: Any) -> tuple[str | None, bool]:
-    """The grade_id of a cell, and whether it is a test, which is the course's own."""
+def _is_test(cell: Any) -> bool:
+    """Whether a cell is the course's own, for nbgrader to give points in."""
     marks = marks_of(cell)
-    grade_id = marks.get("grade_id")
-    is_plain = isinstance(grade_id, str) and _GRADE_ID.fullmatch(grade_id)
-    return grade_id if is_plain else None, marks.get("grade") is True and marks.get("solution") is False
+    return marks.get("grade") is True and marks.get("solution") is False
 
 
 def _only_answers(source: str) -> bool:
@@ -222,12 +233,12 @@ def _with_imports(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The cells, below the stub's imports where they need one that was deleted; and a remark."""
     code = "\n".join(cells)
-    bound = set(_imported(code))
+    bound = set(imported_names(code))
     code = _IMPORT.sub("", code)
     lacking: list[str] = []
     brought: list[str] = []
     for cell in stub_cells:
-        unbound = [name for name in _imported(cell) if name not in bound and _needs(code, name)]
+        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
         if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
             lacking += unbound
             brought.append(cell)
@@ -237,14 +248,6 @@ def _with_imports(
         f"{relative} does not import {' and '.join(lacking)}, as the notebook that you received does: that was done "
         "first, and where cells are counted it is cell 1.",
     )
-
-
-def _imported(code: str) -> Iterator[str]:
-    """The names that code imports at the margin."""
-    for imports in _IMPORT.findall(code):
-        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
-            if words := part.split():
-                yield words[-1] if "as" in words else words[0].partition(".")[0]
 
 
 def _needs(code: str, name: str) -> bool:

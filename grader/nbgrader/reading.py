@@ -15,9 +15,8 @@ from nbgrader.converters.base import NbGraderException
 from traitlets import Bool
 
 from grader.course import CourseError, load_course
-from grader.nbgrader.repair import grade_id
 from grader.nbgrader.session import NotGraded, Session
-from grader.notebook import CODE_LIMIT, NO_TEXT, read_all_cells, source_of
+from grader.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
 from grader.plain_files import UnreadableError
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def _clean(cells: list[Any]) -> list[NotebookNode]:
         if not isinstance(kind, str) or source is None or len(source) > room.get(kind, -1):
             continue
         room[kind] -= len(source)
-        name = grade_id(cell)
+        name = grade_id_of(cell)
         own = {
             "id": f"submitted-{number}",
             "cell_type": kind,

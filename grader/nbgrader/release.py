@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grader.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
 from grader.course import ROOT, Course
 from grader.files import write_atomically
+from grader.grade import quiz_points
 from grader.nbgrader import IN_PLACE_OF
 from grader.quiz.cells import WHAT_TO_WRITE
 from grader.quiz.questions import Question
@@ -79,7 +80,7 @@ def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(root / "solutions" / f"{unit}.py", points)
         if unit in rubric.quizzes:
-            cells += _quiz_cells(rubric.quizzes[unit], course.units[unit].quiz or 0)
+            cells += _quiz_cells(rubric.quizzes[unit], quiz_points(rubric.quizzes[unit], course))
         files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
     configuration = directory / CONFIGURATION
     if not configuration.exists():
@@ -143,7 +144,7 @@ def _unit_cells(source: Path, points: dict[str, int]) -> list[NotebookNode]:
     return cells
 
 
-def _quiz_cells(quiz: Quiz, weight: int) -> Iterator[NotebookNode]:
+def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
     """A quiz: for each item its question, a cell for the answer, and a test cell."""
     import nbformat
 
@@ -154,7 +155,7 @@ def _quiz_cells(quiz: Quiz, weight: int) -> Iterator[NotebookNode]:
         solution = _solution(f"{answer} = {_right_answer(item)}", f"{answer} = ...")
         form = WHAT_TO_WRITE[question.kind]
         yield _answer_cell(f"quiz_{name}", f"# {form[0].upper()}{form[1:]}.\n{solution}")
-        yield _test_cell(f"quiz_{name}", answer, item.points * weight)
+        yield _test_cell(f"quiz_{name}", answer, points[name])
 
 
 def _asked(question: Question) -> str:

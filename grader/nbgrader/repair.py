@@ -9,19 +9,16 @@ import copy
 import itertools
 import re
 from collections.abc import Sequence, Set
-from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from grader.notebook import marks_of
+from grader.notebook import grade_id_of, imported_names, marks_of
 
 # What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
-_IMPORTED = re.compile(r"^from[ \t]+[\w.]+[ \t]+import[ \t]+([^#\n]+)", re.MULTILINE)
-
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LINK = re.compile(r"\](?=[(:\[])")
 
@@ -43,7 +40,7 @@ class RepairSubmission(NbGraderPreprocessor):
             sources = gradebook.find_notebook(names["notebook"], names["assignment"]).source_cells
             locked = {source.name: source.source for source in sources if source.locked}
         for cell in cells:
-            cell.source = locked.get(grade_id(cell), cell.source)
+            cell.source = locked.get(grade_id_of(cell), cell.source)
 
 
 def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
@@ -78,12 +75,6 @@ def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -
     return _with_ids([*places[-1], *(cell for place in places[:-1] for cell in place)], release)
 
 
-def grade_id(cell: dict[str, Any]) -> str | None:
-    """The name that nbgrader's metadata give a cell, whatever else may be wrong with it."""
-    name = marks_of(cell).get("grade_id")
-    return name if isinstance(name, str) else None
-
-
 def _find_answers(
     submitted: Sequence[NotebookNode], release: Sequence[NotebookNode], untouched: Set[tuple[str, ...]]
 ) -> tuple[dict[int, int], dict[int, str]]:
@@ -93,11 +84,11 @@ def _find_answers(
     for number, cell in enumerate(release):
         if not _is_answer(cell):
             continue
-        name, names = grade_id(cell), _defined(cell)
+        name, names = grade_id_of(cell), _defined(cell)
         if name in names:  # then what else the stub defines does not make the answer
             names = {name}
         for index, theirs in enumerate(submitted):
-            has_id, defines = grade_id(theirs) == name, names & defined[index]
+            has_id, defines = grade_id_of(theirs) == name, names & defined[index]
             if has_id or defines:
                 rank = (_lines(theirs) in untouched, not defines, not has_id, -index, number)
                 claims.append((rank, min(defines, default=None)))
@@ -111,7 +102,7 @@ def _find_answers(
         if index not in serves:
             found[number], serves[index] = index, number
         elif name:
-            host = grade_id(release[serves[index]])
+            host = grade_id_of(release[serves[index]])
             elsewhere[number] = f"# {name} is defined in the cell of {host}."
     return found, elsewhere
 
@@ -123,8 +114,8 @@ def _find_others(submitted: Sequence[NotebookNode], release: Sequence[NotebookNo
     for number, cell in enumerate(release):
         if _is_answer(cell):
             continue
-        name, lines = grade_id(cell) if _is_marked(cell) else None, _lines(cell)
-        alike = (index for index in free if (grade_id(free[index]) == name if name else said[index] == lines))
+        name, lines = grade_id_of(cell) if _is_marked(cell) else None, _lines(cell)
+        alike = (index for index in free if (grade_id_of(free[index]) == name if name else said[index] == lines))
         twin = next(alike, None)
         if twin is not None:
             found[number] = twin
@@ -151,8 +142,8 @@ def _lines(cell: NotebookNode) -> tuple[str, ...]:
 
 def _defined(cell: NotebookNode) -> set[str]:
     """The names that a cell defines or imports, at the beginning of a line."""
-    names = {name for groups in _DEFINED.findall(cell["source"]) for name in groups if name}
-    return names.union(*(re.findall(r"\w+", names_of) for names_of in _IMPORTED.findall(cell["source"])))
+    defined = {name for groups in _DEFINED.findall(cell["source"]) for name in groups if name}
+    return defined.union(imported_names(cell["source"]))
 
 
 def _filled(cell: NotebookNode, source: str) -> NotebookNode:

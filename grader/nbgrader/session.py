@@ -11,6 +11,7 @@ from nbgrader.utils import is_grade, is_solution
 
 from grader.batch import EngineFault, Graded, Grading, NotLockedIn
 from grader.course import ROOT, Course
+from grader.grade import quiz_points
 from grader.quiz.source import load_quizzes
 from grader.report import Report
 from grader.submission import Submission, read_submission
@@ -48,8 +49,7 @@ class Session:
             raise _not_graded(error) from None
         possible = {f"test_{name}": points for name, points in rubric.possible(self._course)[self.unit].items()}
         for quiz in self._quizzes.values():
-            weight = self._course.units[self.unit].quiz or 0
-            possible |= {f"test_quiz_{name}": item.points * weight for name, item in quiz.items.items()}
+            possible |= {f"test_quiz_{name}": points for name, points in quiz_points(quiz, self._course).items()}
         found = {name: cell.metadata.nbgrader["points"] for name, cell in cells_with_points(release).items()}
         generate = f"nbgrader generate_assignment {self.unit} --force"
         renew = f"run `grader release nbgrader .` and `{generate}`, and autograde again."

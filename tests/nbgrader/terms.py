@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ BROKEN = '{"cells": [{"cell_type": "code", "source": "def dot_pro'
 
 # Runs nbgrader's commands one after the other in one process: each in a folder, by someone with a home.
 COMMANDS = """\
-import contextlib, json, os, sys
+import json, os, sys
 from jupyter_core.application import NoStart
 from nbgrader.apps import NbGraderApp
 
@@ -30,11 +31,17 @@ for folder, home, arguments in json.load(sys.stdin):
     os.environ["HOME"] = home
     print("$ nbgrader", *arguments, flush=True)
     app = NbGraderApp.instance()
-    app.initialize(arguments)
-    with contextlib.suppress(NoStart):  # so the app says that it has run another one
+    code = 0
+    try:
+        app.initialize(arguments)
         app.start()
+    except NoStart:  # so the app says that it has run another one
+        pass
+    except SystemExit as stop:
+        code = stop.code
     app.reset()
     NbGraderApp.clear_instance()
+    print("exit", code, flush=True)
 """
 
 Command = tuple[Path, Path, Sequence[str]]
@@ -60,10 +67,22 @@ def run(root: Path, folder: Path, home: Path, *command: str, settings: Path | No
 
 
 def run_in_one_process(root: Path, commands: Iterable[Command], settings: Path) -> str:
-    """Runs many of nbgrader's commands without starting it anew for each."""
-    told = json.dumps([(str(folder), str(home), list(arguments)) for folder, home, arguments in commands])
+    """Runs many of nbgrader's commands, which have to succeed, without starting it anew for each."""
+    ended = run_each(root, commands, settings)
+    assert all(code == 0 for _, code in ended), "\n".join(text for text, _ in ended)
+    return "".join(text for text, _ in ended)
+
+
+def run_each(
+    root: Path, commands: Iterable[Command], settings: Path, prefix: Sequence[str] = ()
+) -> list[tuple[str, int]]:
+    """What each of nbgrader's commands printed, and its exit code. prefix: a command that runs another one."""
+    listed = [(str(folder), str(home), list(arguments)) for folder, home, arguments in commands]
     environment = {**environment_of(root, root), "JUPYTER_CONFIG_PATH": str(settings)}
-    return _finish([sys.executable, "-c", COMMANDS], root, environment, told)
+    printed = _finish([*prefix, sys.executable, "-c", COMMANDS], root, environment, json.dumps(listed))
+    found = re.findall(r"(?s)(.*?)^exit (\d+)$", printed, re.MULTILINE)
+    assert len(found) == len(listed), printed
+    return [(text, int(code)) for text, code in found]
 
 
 def _finish(command: Sequence[str], folder: Path, environment: dict[str, str], told: str | None) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import pytest
 from handed_in import code_cell, grade_id, is_test, read_notebook, solved, text_of, write_notebook
 from nbformat import from_dict
 from nbgrader.utils import determine_grade
-from terms import environment_of, scores_of
+from terms import run, run_each, scores_of
 
 MARKS = """\
 # %% nbgrader={{"grade": false, "grade_id": "{}", "locked": {}, "schema_version": 3, "solution": {}, "task": false}}"""
@@ -108,49 +107,9 @@ class Term:
         return "".join(self.outputs(student, name)[0]["data"]["text/plain"])
 
 
-# Runs nbgrader's commands one after the other, for it takes long to start, and says how each ended.
-COMMANDS = """\
-import sys
-from jupyter_core.application import NoStart
-from nbgrader.apps import NbGraderApp
-
-for command in sys.argv[1:]:
-    app = NbGraderApp.instance()
-    code = 0
-    try:
-        app.initialize(command.split())
-        app.start()
-    except NoStart:  # the command has been run
-        pass
-    except SystemExit as stop:
-        code = stop.code
-    app.reset()
-    NbGraderApp.clear_instance()
-    print("exit", code, flush=True)
-"""
-
-
-def run(root: Path, *command: str) -> str:
-    """A program in the term's folder. Gives what it printed."""
-    done = subprocess.run(
-        command,
-        cwd=root / "term",
-        env=environment_of(root, root),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
-    """What each command of nbgrader printed, and its exit code. prefix: a command that runs another one."""
-    printed = run(root, *prefix, sys.executable, "-c", COMMANDS, *commands)
-    found = re.findall(r"(?s)(.*?)^exit (\d+)$", printed, re.MULTILINE)
-    assert len(found) == len(commands), printed
-    return [(text, int(code)) for text, code in found]
+    """What each command of nbgrader printed in the term's folder, and its exit code."""
+    return run_each(root, [(root / "term", root, command.split()) for command in commands], root, prefix)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +117,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     root = courses.make_small_course(tmp_path_factory.mktemp("course"))
     (root / "solutions" / "sums.py").write_text(SOURCE)
     (root / "term").mkdir()
-    run(root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
+    run(root, root / "term", root, sys.executable, "-m", "grader", "release", "nbgrader", ".")
     source = read_notebook(root / "term" / "source" / "sums" / "sums.ipynb")
     for student, mistakes in MISTAKES.items():
         notebook = solved(source, source)
