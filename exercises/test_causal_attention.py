@@ -1,21 +1,40 @@
 """The worked example of unit 3: the six tokens of unit 2, which now see only the past. Run `pytest` in this folder.
 
-The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
+`student` stands for your file: `student.causal_mask(6)` is what your causal_mask gives. The grader goes by the rules
+in the docstrings, with other sizes and other numbers than these.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import causal_attention
 import pytest
 import torch
-from checking import WORKED_EXAMPLES, call, expect_error, expect_values, fail, worked_example
-from torch import nn
+from checking import (
+    WORKED_EXAMPLES,
+    expect_error,
+    expect_linear,
+    expect_module,
+    expect_unchanged,
+    expect_values,
+    fail,
+    type_name,
+    worked_example,
+)
+
+from grader.sandbox.student import Object, Student
 
 INPUTS = worked_example("inputs")
 CAUSAL_WEIGHTS = worked_example("causal.weights")
-MATRICES = ("W_query", "W_key", "W_value")
+
+# The weights of unit 2's second version, (2, 3) as nn.Linear(3, 2) keeps them: what its layers draw from seed 789.
+GENERATOR = torch.Generator().manual_seed(789)
+LAYER_WEIGHTS = {
+    name: torch.empty(2, 3).uniform_(-(3**-0.5), 3**-0.5, generator=GENERATOR)
+    for name in ("W_query", "W_key", "W_value")
+}
+VALUES = INPUTS @ LAYER_WEIGHTS["W_value"].T  # (6, 3) @ (3, 2) -> (6, 2)
+CONTEXTS = CAUSAL_WEIGHTS @ VALUES  # (6, 6) @ (6, 2) -> (6, 2)
 
 
 def masked_scores(future: float) -> torch.Tensor:
@@ -24,23 +43,25 @@ def masked_scores(future: float) -> torch.Tensor:
     return torch.tensor([[future if score is None else score for score in row] for row in rows])
 
 
-def attention_of_the_worked_example(context_length: int = 6, dropout: float = 0.0) -> nn.Module:
+def attention_of_the_worked_example(student: Student, context_length: int = 6, dropout: float = 0.0) -> Object:
     """A CausalAttention with the weights of unit 2's second version, (3, 2), in eval mode."""
-    torch.manual_seed(789)
-    layers = {name: nn.Linear(3, 2, bias=False) for name in MATRICES}
-    attention = call(causal_attention.CausalAttention, 3, 2, context_length, dropout)
-    for name, layer in layers.items():
-        yours = getattr(attention, name, None)
-        if not isinstance(yours, nn.Linear) or yours.weight.shape != (2, 3):
-            fail(f"{name} should be nn.Linear(d_in, d_out), here nn.Linear(3, 2); yours is {yours}.")
-        yours.weight.data.copy_(layer.weight.data)
-    return attention.eval()
+    attention = student.CausalAttention(3, 2, context_length, dropout)
+    for name in LAYER_WEIGHTS:
+        shape = tuple(expect_linear(expect_module("CausalAttention", attention), name).get("weight").shape)
+        if shape != (2, 3):
+            fail(
+                f"{name} should be nn.Linear(d_in, d_out), here nn.Linear(3, 2) with a weight of shape (2, 3); "
+                f"the weight of yours has shape {shape}."
+            )
+    attention.set({f"{name}.weight": weight for name, weight in LAYER_WEIGHTS.items()})
+    attention.eval()
+    return attention
 
 
 def expect_tensor(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torch.Tensor:
     """A tensor of finite numbers and this shape, whatever they are."""
     if not isinstance(yours, torch.Tensor):
-        fail(f"{name} should be one tensor, yours is of type {type(yours).__name__}.")
+        fail(f"{name} should be one tensor, yours is of type {type_name(yours)}.")
     if yours.shape != shape:
         fail(f"{name} should have shape {names} = {shape}, yours is {tuple(yours.shape)}.")
     if not yours.isfinite().all():
@@ -48,21 +69,20 @@ def expect_tensor(name: str, yours: Any, shape: tuple[int, ...], names: str) -> 
             f"{name} should hold finite numbers alone, yours does not: what gives none is a softmax over a row that is "
             "hidden as a whole, zero divided by zero, or zero times minus infinity (as in dropout on masked scores)."
         )
-    return yours.detach()
+    return yours
 
 
-def output_of(attention: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
-    """What your module makes of (B, T, 3): (B, T, 2)."""
-    return expect_tensor("the output", call(attention, inputs), (*inputs.shape[:2], 2), "(B, T, d_out)")
+def output_of(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
+    """What your module makes of (B, T, 3), without changing it: (B, T, 2)."""
+    output, [after] = attention.with_arguments(inputs)
+    expect_unchanged("the tensor of inputs", after, inputs)
+    return expect_tensor("the output", output, (*inputs.shape[:2], 2), "(B, T, d_out)")
 
 
-def contexts(attention: nn.Module) -> torch.Tensor:
-    """What causal attention should give for the inputs, (6, 2)."""
-    return CAUSAL_WEIGHTS @ attention.W_value(INPUTS).detach()
-
-
-def test_causal_mask() -> None:
-    mask = call(causal_attention.causal_mask, 6)
+@pytest.mark.example("causal_mask")
+def test_causal_mask(student: Student) -> None:
+    """The mask of six tokens is True above the diagonal, False elsewhere, and of dtype torch.bool."""
+    mask = student.causal_mask(6)
     expect_values(
         "the mask",
         mask,
@@ -74,30 +94,36 @@ def test_causal_mask() -> None:
         fail(f"the mask should be of dtype torch.bool, yours is {mask.dtype}: it answers yes or no.")
 
 
-def test_mask_then_renormalize() -> None:
+@pytest.mark.example("mask_then_renormalize")
+def test_mask_then_renormalize(student: Student) -> None:
+    """With the future of the weights at zero, what is left of each row is divided by its sum."""
     expect_values(
         "weights",
-        call(causal_attention.mask_then_renormalize, worked_example("v2.weights")),
+        student.mask_then_renormalize(worked_example("v2.weights")),
         CAUSAL_WEIGHTS,
         shape="(T, T)",
         idea="set the future to zero, then divide each row by the sum that is left of it",
     )
 
 
-@pytest.mark.parametrize("future", [0.3, 1000.0])
-def test_mask_then_softmax(future: float) -> None:
+@pytest.mark.example("mask_then_softmax")
+@pytest.mark.parametrize("future", [pytest.param(0.3, id="ordinary"), pytest.param(1000.0, id="large")])
+def test_mask_then_softmax_where_the_future_is(student: Student, future: float) -> None:
+    """With the future of the scores at minus infinity, softmax makes causal weights of them, whatever stood there."""
     expect_values(
         "weights",
-        call(causal_attention.mask_then_softmax, masked_scores(future), 2),
+        student.mask_then_softmax(masked_scores(future), 2),
         CAUSAL_WEIGHTS,
         shape="(T, T)",
         idea=f"softmax of scores / √d_k over the last dim, with the future, here {future}, at minus infinity before it",
     )
 
 
-def test_attention_dropout() -> None:
+@pytest.mark.example("attention_dropout")
+def test_attention_dropout(student: Student) -> None:
+    """With p = 0.5, some of a hundred weights are dropped, and those that are kept are doubled."""
     # One in 2^99 right answers keeps all of a hundred weights, or none.
-    weights = call(causal_attention.attention_dropout, torch.full((10, 10), 0.1), 0.5)
+    weights = student.attention_dropout(torch.full((10, 10), 0.1), 0.5)
     weights = expect_tensor("the result", weights, (10, 10), "that of the weights")
     kept = weights[weights != 0]
     if kept.numel() in (0, 100):
@@ -111,26 +137,32 @@ def test_attention_dropout() -> None:
     )
 
 
-def test_attention_dropout_with_p_zero() -> None:
+@pytest.mark.example("attention_dropout")
+def test_attention_dropout_with_p_zero(student: Student) -> None:
+    """Where p is 0, all weights come back as they were."""
     expect_values(
         "weights",
-        call(causal_attention.attention_dropout, CAUSAL_WEIGHTS, 0.0),
+        student.attention_dropout(CAUSAL_WEIGHTS, 0.0),
         CAUSAL_WEIGHTS,
         shape="that of the weights",
         idea="where p is 0 nothing changes",
     )
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.0])
-def test_attention_dropout_refuses_a_p_outside_the_range(p: float) -> None:
-    expect_error(causal_attention.attention_dropout, CAUSAL_WEIGHTS, p, idea=f"p = {p} is not at least 0 and below 1")
+@pytest.mark.example("attention_dropout")
+@pytest.mark.parametrize("p", [pytest.param(-0.1, id="negative"), pytest.param(1.0, id="one")])
+def test_attention_dropout_refuses_a_p_that_is(student: Student, p: float) -> None:
+    """A p below 0, or of 1 and more, is refused: a ValueError."""
+    idea = f"p = {p} is not at least 0 and below 1"
+    expect_error("attention_dropout", student.attention_dropout, CAUSAL_WEIGHTS, p, idea=idea)
 
 
-def test_attention_dropout_draws_from_the_generator() -> None:
+@pytest.mark.example("attention_dropout")
+def test_attention_dropout_draws_from_the_generator(student: Student) -> None:
+    """The same state of a generator drops the same weights, and another state drops others."""
     results = []
     for seed in (1, 1, 2):
-        generator = torch.Generator().manual_seed(seed)
-        weights = call(causal_attention.attention_dropout, torch.ones(10, 10), 0.5, generator)
+        weights = student.attention_dropout(torch.ones(10, 10), 0.5, student.generator(seed))
         results.append(expect_tensor("the result", weights, (10, 10), "that of the weights"))
     if not torch.equal(results[0], results[1]):
         fail("the same state of the generator should drop the same weights: draw from the generator alone.")
@@ -138,52 +170,55 @@ def test_attention_dropout_draws_from_the_generator() -> None:
         fail("another state of the generator should drop other weights: draw from it, and do not set its seed.")
 
 
-def test_output_of_causal_attention() -> None:
-    attention = attention_of_the_worked_example()
+@pytest.mark.example("CausalAttention")
+def test_output_of_causal_attention(student: Student) -> None:
+    """Of two texts in a batch, the first has the causal contexts of the worked example."""
     batch = torch.stack([INPUTS, INPUTS.flip(0)])  # two texts: (2, 6, 3)
     expect_values(
         "the output for the first text",
-        output_of(attention, batch)[0],
-        contexts(attention),
+        output_of(attention_of_the_worked_example(student), batch)[0],
+        CONTEXTS,
         shape="(T, d_out)",
         idea="project, score, mask, scale by √d_out, softmax, and sum the values by their weights",
     )
 
 
-def test_a_text_shorter_than_context_length() -> None:
-    attention = attention_of_the_worked_example(context_length=8)
+@pytest.mark.example("CausalAttention")
+def test_a_text_shorter_than_context_length(student: Student) -> None:
+    """A text of three tokens, where eight are allowed, has the contexts of the longer text's first three."""
     expect_values(
         "the output for the first three tokens",
-        output_of(attention, INPUTS[None, :3]),
-        contexts(attention)[None, :3],
+        output_of(attention_of_the_worked_example(student, context_length=8), INPUTS[None, :3]),
+        CONTEXTS[None, :3],
         shape="(B, T, d_out)",
         idea="no token sees a later one, so the outputs are those of the longer text",
     )
 
 
-def test_causal_attention_drops_weights_in_training_only() -> None:
-    attention = attention_of_the_worked_example(dropout=0.5)
+@pytest.mark.example("CausalAttention")
+def test_causal_attention_drops_weights_in_training_only(student: Student) -> None:
+    """In training weights after softmax are dropped, in each call others; in eval mode none are."""
+    attention = attention_of_the_worked_example(student, dropout=0.5)
     if not torch.equal(output_of(attention, INPUTS[None]), output_of(attention, INPUTS[None])):
         fail("in eval mode two calls should give the same, yours do not: dropout is for training only.")
-    outputs = [output_of(attention.train(), INPUTS[None]) for _ in range(20)]
+    attention.train()
+    outputs = [output_of(attention, INPUTS[None]) for _ in range(20)]
     if all(torch.equal(outputs[0], output) for output in outputs):
         fail("in training two calls should differ, yours never do: dropout sets some of the weights to zero.")
     # The first token has one weight, 1, and its output is its value times 0 or times 2.
-    value = attention.W_value(INPUTS[0]).detach()
     for output in outputs:
-        if not any(torch.allclose(output[0, 0], times * value, atol=1e-4) for times in (0, 2)):
+        if not any(torch.allclose(output[0, 0].to(VALUES.dtype), times * VALUES[0], atol=1e-4) for times in (0, 2)):
             fail(
                 "in training with dropout 0.5 the first token's output should be its value times 0 or times 2, yours "
                 "is neither: dropout acts on the weights, after softmax, and divides what is kept by 0.5."
             )
 
 
-def test_layers_of_causal_attention_have_a_bias_on_demand_only() -> None:
+@pytest.mark.example("CausalAttention")
+def test_layers_of_causal_attention_have_a_bias_on_demand_only(student: Student) -> None:
+    """W_query, W_key and W_value are linear layers, with a bias if qkv_bias is True and without one else."""
     for wanted in (False, True):
-        attention = call(causal_attention.CausalAttention, 3, 2, 6, 0.0, wanted)
-        for name in MATRICES:
-            layer = getattr(attention, name, None)
-            if not isinstance(layer, nn.Linear):
-                fail(f"{name} should be an nn.Linear, yours is of type {type(layer).__name__}.")
-            if (layer.bias is not None) != wanted:
+        attention = expect_module("CausalAttention", student.CausalAttention(3, 2, 6, 0.0, wanted))
+        for name in LAYER_WEIGHTS:
+            if (expect_linear(attention, name).get("bias") is not None) != wanted:
                 fail(f"with qkv_bias={wanted} {name} should have {'a' if wanted else 'no'} bias.")

@@ -1,17 +1,18 @@
 """Worked examples of unit 8, with numbers that are easy to check by hand. Run `pytest` in this folder.
 
-The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
+`student` stands for your file: `student.additive_scores(…)` is what your additive_scores gives. The grader goes by the
+rules in the docstrings, with other sizes and other numbers than these.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import encoder_decoder_attention
 import pytest
 import torch
-from checking import call, expect_values, fail
-from torch import nn
+from checking import expect_linear, expect_module, expect_results, expect_values, fail
+
+from grader.sandbox.student import Object, Student
 
 # For additive attention: a state of the decoder, three of the encoder, and the weights. (h = 2, a = 3)
 DECODER_STATE = torch.tensor([1.0, 0.0])
@@ -35,15 +36,19 @@ OUTPUT = torch.tensor([[7.5, 5.0], [5.0, 10.0], [2.0, 16.0]])
 PADDING = torch.tensor([3.0, -4.0, 5.0])
 
 
-def attention_of_the_worked_example() -> nn.Module:
-    attention = call(encoder_decoder_attention.CrossAttention, 2, 3, 2)
+def attention_of_the_worked_example(student: Student) -> Object:
+    attention = expect_module("CrossAttention(2, 3, 2)", student.CrossAttention(2, 3, 2))
     for name, weight in WEIGHTS.items():
-        yours = getattr(attention, name, None)
-        if not isinstance(yours, nn.Linear) or yours.weight.shape != weight.shape:
-            fail(f"{name} should be nn.Linear({weight.shape[1]}, {weight.shape[0]}) here; yours is {yours}.")
-        if yours.bias is not None:
+        layer = expect_linear(attention, name)
+        shape, wanted = tuple(layer.get("weight").shape), tuple(weight.shape)
+        if shape != wanted:
+            fail(
+                f"{name} should be nn.Linear({wanted[1]}, {wanted[0]}) here, with a weight of shape {wanted}; "
+                f"the weight of yours has shape {shape}."
+            )
+        if layer.get("bias") is not None:
             fail(f"{name} should have no bias, yours has one: bias=False.")
-        yours.weight.data.copy_(weight)
+    attention.set({f"{name}.weight": weight for name, weight in WEIGHTS.items()})
     return attention
 
 
@@ -52,25 +57,28 @@ def expect_output(yours: Any, idea: str) -> None:
     expect_values("the output", yours, torch.stack([OUTPUT, OUTPUT]), shape="(B, T_q, d_out)", idea=idea)
 
 
-def test_the_trace_of_a_single_token_fades() -> None:
-    inputs = torch.tensor([[1.0], [0.0], [0.0], [0.0]])  # after the first token nothing happens any more
-    one, zero = torch.ones(1, 1), torch.zeros(1)
+@pytest.mark.example("rnn_hidden_states")
+def test_the_trace_of_a_single_token_fades(student: Student) -> None:
+    """After the first token nothing happens any more, and its trace in the states fades."""
+    inputs, one, zero = torch.tensor([[1.0], [0.0], [0.0], [0.0]]), torch.ones(1, 1), torch.zeros(1)
     expect_values(
         "the states",
-        call(encoder_decoder_attention.rnn_hidden_states, inputs, one, one, zero),
+        student.rnn_hidden_states(inputs, one, one, zero),
         torch.tensor([[0.7616], [0.6420], [0.5663], [0.5126]]),
         shape="(T, h)",
         idea="tanh(1), then the tanh of that, and so on: each state is made from the one before it",
     )
 
 
-def test_rnn_hidden_states() -> None:
+@pytest.mark.example("rnn_hidden_states")
+def test_rnn_hidden_states(student: Student) -> None:
+    """The states after two tokens of three features, with states of two."""
     inputs = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
     W_x = torch.tensor([[0.5, 0.0], [0.0, -1.0], [0.0, 0.25]])
     W_h = torch.tensor([[0.0, 1.0], [0.5, 0.0]])
     expect_values(
         "the states",
-        call(encoder_decoder_attention.rnn_hidden_states, inputs, W_x, W_h, torch.tensor([0.1, 0.0])),
+        student.rnn_hidden_states(inputs, W_x, W_h, torch.tensor([0.1, 0.0])),
         # tanh of (0.5 + 0.1, 0.5), then tanh of (0.5 · 0.4621 + 0.1, -1 + 0.5370)
         torch.tensor([[0.5370, 0.4621], [0.3195, -0.4325]]),
         shape="(T, h)",
@@ -78,10 +86,12 @@ def test_rnn_hidden_states() -> None:
     )
 
 
-def test_additive_scores() -> None:
+@pytest.mark.example("additive_scores")
+def test_additive_scores(student: Student) -> None:
+    """The scores of three encoder states for one state of the decoder."""
     expect_values(
         "the scores",
-        call(encoder_decoder_attention.additive_scores, DECODER_STATE, ENCODER_STATES, W_DECODER, W_ENCODER, V),
+        student.additive_scores(DECODER_STATE, ENCODER_STATES, W_DECODER, W_ENCODER, V),
         # The sums are (1, 0, 0), (1, 1, 0) and (1, 0, 2). tanh(1) = 0.7616, and tanh(2) = 0.9640.
         torch.tensor([0.7616, 2.2848, -0.2024]),
         shape="(T,)",
@@ -89,16 +99,11 @@ def test_additive_scores() -> None:
     )
 
 
-def test_bahdanau_context() -> None:
-    context, weights = call(
-        encoder_decoder_attention.bahdanau_context,
-        DECODER_STATE,
-        ENCODER_STATES,
-        W_DECODER,
-        W_ENCODER,
-        V,
-        gives=("context", "weights"),
-    )
+@pytest.mark.example("bahdanau_context")
+def test_bahdanau_context(student: Student) -> None:
+    """Softmax makes the weights of the additive scores, and the context is the encoder states, mixed by these."""
+    yours = student.bahdanau_context(DECODER_STATE, ENCODER_STATES, W_DECODER, W_ENCODER, V)
+    context, weights = expect_results("bahdanau_context", yours, ("context", "weights"))
     expect_values(
         "weights",
         weights,
@@ -115,21 +120,30 @@ def test_bahdanau_context() -> None:
     )
 
 
-def test_cross_attention() -> None:
-    output = call(attention_of_the_worked_example(), torch.stack([X, X]), torch.stack([CONTEXT, CONTEXT]))
+@pytest.mark.example("CrossAttention")
+def test_cross_attention(student: Student) -> None:
+    """Each query mixes the values of the context by its weights."""
+    output = attention_of_the_worked_example(student)(torch.stack([X, X]), torch.stack([CONTEXT, CONTEXT]))
     expect_output(output, "queries from x, keys and values from context; scores / √d_out, softmax over the context")
 
 
-@pytest.mark.parametrize("places", [(2, 2), (0, 0), (1, 2)])
-def test_padding_gets_no_weight(places: tuple[int, int]) -> None:
+@pytest.mark.example("CrossAttention")
+@pytest.mark.parametrize(
+    "places",
+    [pytest.param((2, 2), id="last"), pytest.param((0, 0), id="first"), pytest.param((1, 2), id="here_and_there")],
+)
+def test_padding_gets_no_weight_where_it_stands(student: Student, places: tuple[int, int]) -> None:
+    """A token of padding in each context changes no output, wherever it stands."""
     contexts = [torch.cat([CONTEXT[:place], PADDING[None], CONTEXT[place:]]) for place in places]  # (3, 3) each
     padding_mask = torch.tensor([[column == place for column in range(3)] for place in places])
-    output = call(attention_of_the_worked_example(), torch.stack([X, X]), torch.stack(contexts), padding_mask)
+    output = attention_of_the_worked_example(student)(torch.stack([X, X]), torch.stack(contexts), padding_mask)
     expect_output(output, "the scores of the padding become minus infinity before the softmax, for every query")
 
 
-def test_a_mask_that_hides_nothing() -> None:
+@pytest.mark.example("CrossAttention")
+def test_a_mask_that_hides_nothing(student: Student) -> None:
+    """With a mask that is False everywhere, the outputs are those without a mask."""
     padding_mask = torch.zeros(2, 2, dtype=torch.bool)
     contexts = torch.stack([CONTEXT, CONTEXT])
-    output = call(attention_of_the_worked_example(), torch.stack([X, X]), contexts, padding_mask)
+    output = attention_of_the_worked_example(student)(torch.stack([X, X]), contexts, padding_mask)
     expect_output(output, "where padding_mask is False everywhere, it is as if there were none")

@@ -1,15 +1,18 @@
 """The worked example of unit 5: numbers that you can check by hand. Run `pytest` in this folder.
 
-The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
+`student` stands for your file: `student.add_positions(x)` is what your add_positions gives. The grader goes by the
+rules in the docstrings, with other sizes and other numbers than these.
 """
 
 from __future__ import annotations
 
-import positional_encoding
 import pytest
 import torch
-from checking import call, expect_error, expect_values, fail
+from checking import expect_error, expect_unchanged, expect_values, fail
 from torch import nn
+
+from grader.sandbox.door import Raised
+from grader.sandbox.student import Student
 
 # With four columns there are two hands: one turns by 1 with each position, the other by 1/100.
 ENCODING = torch.tensor(
@@ -23,13 +26,15 @@ ENCODING = torch.tensor(
 )
 
 
-def test_linear_as_matmul() -> None:
+@pytest.mark.example("linear_as_matmul")
+def test_linear_as_matmul(student: Student) -> None:
+    """Each row of x is multiplied by the weight, and the bias is added."""
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, -1.0]])
     weight = torch.tensor([[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 3.0]])
     bias = torch.tensor([10.0, 20.0, 30.0, 40.0])
     expect_values(
         "the result",
-        call(positional_encoding.linear_as_matmul, x, weight, bias),
+        student.linear_as_matmul(x, weight, bias),
         # The first row: 1·(1, 0, 2, -1) + 2·(0, 1, 1, 3) = (1, 2, 4, 5), and then the bias.
         torch.tensor([[11.0, 22.0, 34.0, 45.0], [13.0, 24.0, 40.0, 49.0], [10.0, 19.0, 29.0, 37.0]]),
         shape="(m, k)",
@@ -37,51 +42,70 @@ def test_linear_as_matmul() -> None:
     )
 
 
-def test_linear_as_matmul_does_what_nn_linear_does() -> None:
-    layer = nn.Linear(2, 4)
+@pytest.mark.example("linear_as_matmul")
+def test_linear_as_matmul_does_what_nn_linear_does(student: Student) -> None:
+    """With the transposed weight and the bias of an nn.Linear, it gives what the layer gives, and changes neither."""
+    layer, generator = nn.Linear(2, 4), torch.Generator().manual_seed(1)
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -1, 1, generator)
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, -1.0]])
+    result, (_, weight, bias) = student.linear_as_matmul.with_arguments(x, layer.weight.T, layer.bias)
     expect_values(
         "the result",
-        call(positional_encoding.linear_as_matmul, x, layer.weight.T, layer.bias),
+        result,
         layer(x).detach(),
         shape="(m, k)",
         idea="nn.Linear(2, 4) multiplies by its weight, transposed, and adds its bias",
     )
+    expect_unchanged("the weight", weight, layer.weight.T)
+    expect_unchanged("the bias", bias, layer.bias)
 
 
-def test_sinusoidal_encoding() -> None:
+@pytest.mark.example("sinusoidal_encoding")
+def test_sinusoidal_encoding(student: Student) -> None:
+    """Four positions in four columns: sines and cosines in turn, at two frequencies."""
     expect_values(
         "the encoding",
-        call(positional_encoding.sinusoidal_encoding, 4, 4),
+        student.sinusoidal_encoding(4, 4),
         ENCODING,
         shape="(T, d_model)",
         idea="row pos is sin(pos), cos(pos), sin(pos / 100), cos(pos / 100), for 10000^(2/4) is 100",
     )
 
 
-def test_sinusoidal_encoding_of_a_single_position() -> None:
+@pytest.mark.example("sinusoidal_encoding")
+def test_sinusoidal_encoding_of_a_single_position(student: Student) -> None:
+    """A single position is position 0: zeros and ones in turn."""
     expect_values(
         "the encoding",
-        call(positional_encoding.sinusoidal_encoding, 1, 6),
+        student.sinusoidal_encoding(1, 6),
         torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0, 1.0]]),
         shape="(T, d_model)",
         idea="at position 0 all angles are 0, and sin 0 = 0, cos 0 = 1",
     )
 
 
-@pytest.mark.parametrize("d_model", [1, 5])
-def test_sinusoidal_encoding_refuses_an_odd_width(d_model: int) -> None:
-    expect_error(positional_encoding.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs")
+@pytest.mark.example("sinusoidal_encoding")
+@pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5")])
+def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
+    """An odd number of columns makes no pairs: a ValueError."""
+    expect_error(
+        "sinusoidal_encoding", student.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs"
+    )
 
 
 # Two sequences of three tokens. The first is all zeros, so the encoding alone is left of it.
 X = torch.stack([torch.zeros(3, 4), torch.arange(12.0).reshape(3, 4)])  # (B, T, d)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_add_positions(dtype: torch.dtype) -> None:
-    x = X.to(dtype, copy=True)
-    result = call(positional_encoding.add_positions, x)
+@pytest.mark.example("add_positions")
+@pytest.mark.parametrize(
+    "dtype", [pytest.param(torch.float32, id="float32"), pytest.param(torch.float64, id="float64")]
+)
+def test_add_positions_in(student: Student, dtype: torch.dtype) -> None:
+    """Each token gets its row of the encoding added, in the dtype of x, and x stays as it was."""
+    x = X.to(dtype)
+    result, [x_after] = student.add_positions.with_arguments(x)
     expect_values(
         "the result",
         result,
@@ -91,16 +115,17 @@ def test_add_positions(dtype: torch.dtype) -> None:
     )
     if result.dtype != dtype:
         fail(f"the result should be {dtype} as x is, yours is {result.dtype}: bring the encoding to the dtype of x.")
-    if not torch.equal(x, X.to(dtype)):
+    if not torch.equal(x_after, x):
         fail("x should be the same after the call as before, yours is changed: `x + …` makes a new tensor.")
 
 
-def test_add_positions_refuses_an_odd_width() -> None:
-    x = X[:, :, :3]
+@pytest.mark.example("add_positions")
+def test_add_positions_refuses_an_odd_width(student: Student) -> None:
+    """Three features make no pairs: an error, of whatever kind."""
     try:
-        positional_encoding.add_positions(x)
-    except NotImplementedError:
-        call(positional_encoding.add_positions, x)  # fails, and says that it is not written yet
-    except Exception:
-        return  # of whatever kind: yours, or one of torch's
+        student.add_positions(X[:, :, :3])
+    except Raised as error:
+        if "NotImplementedError" in error.types or "Exception" not in error.types:
+            raise
+        return  # yours, or one of torch's
     fail("add_positions should raise an error here, yours raises nothing: 3 features do not make pairs.")

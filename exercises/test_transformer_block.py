@@ -1,7 +1,8 @@
 """The worked examples of unit 7, with numbers that you can check by hand. Run `pytest` in this folder.
 
-The modules that are handed in are made here, so that no exercise needs another one of this unit. The grader goes by
-the rules in the docstrings, with other sizes and other numbers than these.
+`student` stands for your file: `student.LayerNorm(4)` is a LayerNorm of yours. The modules that are handed in are
+torch's own, so that no exercise needs another one of this unit: most are an nn.Linear with weights that are set here.
+The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
 """
 
 from __future__ import annotations
@@ -10,208 +11,249 @@ from typing import Any
 
 import pytest
 import torch
-import transformer_block
-from checking import call, expect_values, fail
-from torch import nn
+from checking import expect_module, expect_values, fail, kept, type_name
+
+from grader.sandbox.student import Object, Student
 
 # The mean 5 and the variance 9 + 1 + 1 + 9 over 4 = 5, and a token that is twice as far out.
 TOKENS = torch.tensor([[2.0, 4.0, 6.0, 8.0], [-1.0, 3.0, 7.0, 11.0]])
 NORMALIZED = torch.tensor([-3.0, -1.0, 1.0, 3.0]) / 5**0.5
 
 
-class Times(nn.Module):
-    """Multiplies by a number, which is its parameter."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = nn.Parameter(torch.tensor(factor))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.factor * x
+def linear(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Object:
+    """An nn.Linear with this weight, and without a bias unless one is given."""
+    layer = student.make("Linear", weight.shape[1], weight.shape[0], bias=bias is not None)
+    layer.set({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
+    return layer
 
 
-class Plus(nn.Module):
-    """Adds a number, which is its parameter."""
-
-    def __init__(self, number: float) -> None:
-        super().__init__()
-        self.number = nn.Parameter(torch.tensor(number))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + self.number
+def times(student: Student, factor: float, features: int) -> Object:
+    """Multiplies each feature by a number, which stands on the diagonal of its weight."""
+    return linear(student, factor * torch.eye(features))
 
 
-class Flip(nn.Module):
-    """Turns the order of the features round, and multiplies them by 2."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return 2 * x.flip(-1)
+def flip(student: Student) -> Object:
+    """Turns the order of two features round, and multiplies them by 2."""
+    return linear(student, torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
 
 
-class Always(nn.Module):
-    """Gives the same number for everything."""
-
-    def __init__(self, number: float) -> None:
-        super().__init__()
-        self.number = number
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.full_like(x, self.number)
+def always(student: Student, number: float) -> Object:
+    """Gives the same number for everything: it cuts off two features, and puts two of this number in their place."""
+    return student.make("ConstantPad1d", (-2, 2), number)
 
 
-def parameters_of(module: Any) -> dict[str, torch.Tensor]:
-    if not isinstance(module, nn.Module):
-        fail(f"this should be an nn.Module, yours is of type {type(module).__name__}.")
-    return {name: value.detach() for name, value in module.named_parameters()}
-
-
-def expect_the_parameters_of(module: Any, handed_in: list[nn.Module], idea: str) -> None:
-    yours = list(module.parameters()) if isinstance(module, nn.Module) else []
-    wanted = [parameter for each in handed_in for parameter in each.parameters()]
-    missing = sum(not any(parameter is found for found in yours) for parameter in wanted)
+def expect_the_parameters_of(handed_in: list[Object], yours: Any, idea: str) -> None:
+    """Hold your module to the parameters of those that were handed in, and not to copies of them."""
+    wanted: list[torch.Tensor] = []
+    # Numbers of their own, which are set only now: a copy does not have them.
+    for number, module in enumerate(handed_in, start=1):
+        values = {name: torch.full(value.shape, 1000.0 + number) for name, value in module.parameters().items()}
+        module.set(values)
+        wanted += values.values()
+    is_module = isinstance(yours, Object) and "torch.nn.modules.module.Module" in yours.kinds
+    found = list(yours.parameters().values()) if is_module else []
+    missing = sum(not any(torch.equal(value, one) for one in found) for value in wanted)
     if missing:
         fail(f"{missing} of {len(wanted)} parameters that were handed in are not found by an optimiser: {idea}.")
 
 
-@pytest.mark.parametrize(("name", "value"), [("scale", 1.0), ("shift", 0.0)])
-def test_parameters_of_layer_norm(name: str, value: float) -> None:
-    norm = call(transformer_block.LayerNorm, 4)
-    parameter = getattr(norm, name, None)
-    if not isinstance(parameter, nn.Parameter):
-        names = ", ".join(parameters_of(norm)) or "none"
-        fail(f"{name} should be an nn.Parameter, yours has the parameters {names}.")
-    expect_values(name, parameter, torch.full((4,), value), shape="(emb_dim,)", idea=f"it begins as {value:.0f}s")
+def parameter_behind(norm: Object, name: str) -> str:
+    """The name of the parameter that your attribute gives: mostly the same one, unless it is a property."""
+    before = norm.parameters()
+    marked = {each: torch.full(value.shape, 1000.0 + place) for place, (each, value) in enumerate(before.items())}
+    norm.set(marked)
+    yours = kept(norm, name)
+    norm.set(before)
+    found = [each for each, value in marked.items() if isinstance(yours, torch.Tensor) and torch.equal(yours, value)]
+    if not found:
+        fail(f"{name} should be an nn.Parameter, yours has the parameters {', '.join(before) or 'none'}.")
+    return found[0]
 
 
-def test_layer_norm() -> None:
+@pytest.mark.example("LayerNorm")
+@pytest.mark.parametrize(
+    ("name", "value"), [pytest.param("scale", 1.0, id="scale"), pytest.param("shift", 0.0, id="shift")]
+)
+def test_parameters_of_layer_norm(student: Student, name: str, value: float) -> None:
+    """scale and shift are parameters with a number for each feature, and begin as ones and zeros."""
+    norm = expect_module("LayerNorm(4)", student.LayerNorm(4))
+    yours = norm.parameters()[parameter_behind(norm, name)]
+    expect_values(name, yours, torch.full((4,), value), shape="(emb_dim,)", idea=f"it begins as {value:.0f}s")
+
+
+@pytest.mark.example("LayerNorm")
+def test_layer_norm(student: Student) -> None:
+    """Two tokens of which one is twice as far out come out alike, each with the mean 0 and the variance 1."""
     expect_values(
         "the output",
-        call(call(transformer_block.LayerNorm, 4), TOKENS),
+        student.LayerNorm(4)(TOKENS),
         NORMALIZED.expand(2, 4),
         shape="(T, emb_dim)",
         idea="each row less its mean, over the root of its biased variance: both tokens come out alike",
     )
 
 
-def test_layer_norm_of_a_batch() -> None:
+@pytest.mark.example("LayerNorm")
+def test_layer_norm_of_a_batch(student: Student) -> None:
+    """In a batch of two texts each token is normalised on its own."""
     batch = torch.stack([TOKENS, 100 * TOKENS.flip(-1)])  # two texts: (2, 2, 4)
     expect_values(
         "the output",
-        call(call(transformer_block.LayerNorm, 4), batch),
+        student.LayerNorm(4)(batch),
         torch.stack([NORMALIZED.expand(2, 4), -NORMALIZED.expand(2, 4)]),
         shape="(B, T, emb_dim)",
         idea="the last dimension alone, for each token of each text",
     )
 
 
-def test_layer_norm_scales_and_shifts() -> None:
-    norm = call(transformer_block.LayerNorm, 4)
-    with torch.no_grad():
-        norm.scale.copy_(torch.tensor([1.0, 10.0, 100.0, 0.0]))
-        norm.shift.copy_(torch.tensor([0.0, 1.0, 2.0, 3.0]))
+@pytest.mark.example("LayerNorm")
+def test_layer_norm_scales_and_shifts(student: Student) -> None:
+    """Each feature is multiplied by its own scale, and then its own shift is added."""
+    norm = expect_module("LayerNorm(4)", student.LayerNorm(4))
+    scale, shift = parameter_behind(norm, "scale"), parameter_behind(norm, "shift")
+    norm.set({scale: torch.tensor([1.0, 10.0, 100.0, 0.0]), shift: torch.tensor([0.0, 1.0, 2.0, 3.0])})
     expect_values(
         "the output",
-        call(norm, TOKENS[0]),
+        norm(TOKENS[0]),
         torch.tensor([-1.3416, -4.4721 + 1, 44.7214 + 2, 3.0]),
         shape="(emb_dim,)",
         idea="each feature is multiplied by its own scale, and then its own shift is added",
     )
 
 
-def test_eps_of_layer_norm() -> None:
+@pytest.mark.example("LayerNorm")
+def test_eps_of_layer_norm(student: Student) -> None:
+    """The eps that is given is added to the variance, inside the root."""
     expect_values(
         "the output",
-        call(call(transformer_block.LayerNorm, 4, 4.0), TOKENS[0]),
+        student.LayerNorm(4, 4.0)(TOKENS[0]),
         torch.tensor([-1.0, -1 / 3, 1 / 3, 1.0]),
         shape="(emb_dim,)",
         idea="with eps = 4 the divisor is the root of 5 + 4, which is 3: eps is added inside the root",
     )
 
 
-def feed_forward_of_ones(bias: float) -> nn.Module:
-    """A FeedForward(3) with weights of 1, and this bias everywhere."""
-    module = call(transformer_block.FeedForward, 3)
-    for parameter in module.parameters():
-        parameter.data.fill_(1.0 if parameter.dim() == 2 else bias)
-    return module
-
-
-@pytest.mark.parametrize(("expansion", "hidden"), [((), 12), ((2,), 6)])
-def test_layers_of_feed_forward(expansion: tuple[int, ...], hidden: int) -> None:
-    parameters = parameters_of(call(transformer_block.FeedForward, 3, *expansion))
-    shapes = sorted(tuple(value.shape) for value in parameters.values())
+@pytest.mark.example("FeedForward")
+@pytest.mark.parametrize(
+    ("expansion", "hidden"), [pytest.param((), 12, id="default"), pytest.param((2,), 6, id="given")]
+)
+def test_layers_of_feed_forward(student: Student, expansion: tuple[int, ...], hidden: int) -> None:
+    """One layer goes from emb_dim to expansion · emb_dim and one back, each with a bias; expansion is 4 by itself."""
+    module = expect_module("FeedForward", student.FeedForward(3, *expansion))
+    shapes = sorted(tuple(value.shape) for value in module.parameters().values())
     expected = sorted([(hidden, 3), (hidden,), (3, hidden), (3,)])
     if shapes != expected:
         fail(f"the weights and biases should have the shapes {expected}, yours have {shapes}.")
 
 
-@pytest.mark.parametrize(("bias", "expected"), [(0.0, [24.0, 0.0]), (1.0, [37.0, 1.0])])
-def test_feed_forward(bias: float, expected: list[float]) -> None:
-    x = torch.tensor([[1.0, 2.0, -1.0], [1.0, -2.0, -1.0]])  # two tokens, with the sums 2 and -2
+@pytest.mark.example("FeedForward")
+@pytest.mark.parametrize(
+    ("bias", "expected"),
+    [pytest.param(0.0, [24.0, 0.0], id="without_biases"), pytest.param(1.0, [37.0, 1.0], id="with_biases")],
+)
+def test_feed_forward(student: Student, bias: float, expected: list[float]) -> None:
+    """With weights of 1, ReLU keeps what the hidden layer makes of one token, and makes the other's zero."""
+    module = expect_module("FeedForward(3)", student.FeedForward(3))
+    module.set(
+        {
+            name: torch.full(value.shape, 1.0 if value.dim() == 2 else bias)
+            for name, value in module.parameters().items()
+        }
+    )
     expect_values(
         "the output",
-        call(feed_forward_of_ones(bias), x),
+        module(torch.tensor([[1.0, 2.0, -1.0], [1.0, -2.0, -1.0]])),  # two tokens, with the sums 2 and -2
         torch.tensor(expected)[:, None].expand(2, 3),
         shape="(T, emb_dim)",
         idea=f"weights of 1 and biases of {bias:.0f}: 12 · ReLU(the token's sum + {bias:.0f}) + {bias:.0f}",
     )
 
 
-def test_residual() -> None:
+@pytest.mark.example("Residual")
+def test_residual(student: Student) -> None:
+    """Around a module that gives ten times x, the output is eleven times x."""
     expect_values(
         "the output",
-        call(call(transformer_block.Residual, Times(10.0)), TOKENS),
+        student.Residual(times(student, 10.0, features=4))(TOKENS),
         11 * TOKENS,
         shape="that of x",
         idea="once x itself, and ten times x from sublayer",
     )
 
 
-def test_residual_leaves_x_alone() -> None:
-    x = TOKENS.clone()
-    call(call(transformer_block.Residual, nn.Identity()), x)
+@pytest.mark.example("Residual")
+def test_residual_leaves_x_alone(student: Student) -> None:
+    """x is the same after the call as before, also around a module that gives x itself."""
+    _, [x] = student.Residual(student.make("Identity")).with_arguments(TOKENS)
     expect_values("x after the call", x, TOKENS, shape="that of x", idea="+= would change x itself, write x + …")
 
 
-def test_parameters_of_residual() -> None:
-    sublayer = Times(2.0)
-    module = call(transformer_block.Residual, sublayer)
-    expect_the_parameters_of(module, [sublayer], idea="keep the module itself as an attribute")
+@pytest.mark.example("Residual")
+def test_parameters_of_residual(student: Student) -> None:
+    """The parameters of sublayer are found among the module's own."""
+    sublayer = times(student, 2.0, features=1)
+    yours = student.Residual(sublayer)
+    expect_the_parameters_of([sublayer], yours, idea="keep the module itself as an attribute")
 
 
-def test_transformer_block() -> None:
-    block = call(transformer_block.TransformerBlock, Flip(), Times(3.0), 2, 0.0)
+def block_of(student: Student) -> Object:
+    """Your TransformerBlock of two features, whose attention flips them and whose feed_forward gives three times x."""
+    yours = student.TransformerBlock(flip(student), times(student, 3.0, features=2), 2, 0.0)
+    return expect_module("TransformerBlock", yours)
+
+
+@pytest.mark.example("TransformerBlock")
+def test_transformer_block(student: Student) -> None:
+    """Two steps, attention and feed_forward: each gets its norm of x, and what it gives is added to x."""
     # [0, 2] is [-1, 1] after norm1, and Flip gives [2, -2]: the sum is [2, 0]. That is [1, -1] after norm2.
+    x = torch.tensor([[[0.0, 2.0], [6.0, 4.0]]])
+    output, [after] = block_of(student).with_arguments(x)
     expect_values(
         "the output",
-        call(block, torch.tensor([[[0.0, 2.0], [6.0, 4.0]]])),
+        output,
         torch.tensor([[[5.0, -3.0], [1.0, 9.0]]]),
         shape="(B, T, emb_dim)",
         idea="x + attention(norm1(x)) first, then that plus feed_forward of its norm2",
     )
+    expect_values("x after the call", after, x, shape="that of x", idea="+= would change x itself, write x = x + …")
 
 
-@pytest.mark.parametrize("name", ["norm1", "norm2"])
-def test_norms_of_the_block(name: str) -> None:
-    block = call(transformer_block.TransformerBlock, Flip(), Times(3.0), 2, 0.0)
-    norm = getattr(block, name, None)
-    if not isinstance(norm, nn.LayerNorm | transformer_block.LayerNorm):
-        fail(f"{name} should be a LayerNorm, yours is of type {type(norm).__name__}.")
+@pytest.mark.example("TransformerBlock")
+@pytest.mark.parametrize("name", [pytest.param("norm1", id="norm1"), pytest.param("norm2", id="norm2")])
+def test_norms_of_the_block(student: Student, name: str) -> None:
+    """norm1 and norm2 are torch's nn.LayerNorm, or your own."""
+    norm = kept(block_of(student), name)
+    kinds = norm.kinds if isinstance(norm, Object) else ()
+    # Yours is asked for only where the norm is not torch's: a block does not need it.
+    if "torch.nn.modules.normalization.LayerNorm" not in kinds and student.LayerNorm(2).kinds[0] not in kinds:
+        fail(f"{name} should be a LayerNorm, yours is of type {type_name(norm)}.")
 
 
-def test_parameters_of_the_block() -> None:
-    attention, feed_forward = Times(2.0), Times(3.0)
-    block = call(transformer_block.TransformerBlock, attention, feed_forward, 2, 0.0)
-    expect_the_parameters_of(block, [attention, feed_forward], idea="keep both modules as attributes")
+@pytest.mark.example("TransformerBlock")
+def test_parameters_of_the_block(student: Student) -> None:
+    """The parameters of attention and of feed_forward are found among the block's own."""
+    attention, feed_forward = times(student, 2.0, features=2), times(student, 3.0, features=2)
+    yours = student.TransformerBlock(attention, feed_forward, 2, 0.0)
+    expect_the_parameters_of([attention, feed_forward], yours, idea="keep both modules as attributes")
 
 
-@pytest.mark.parametrize(("attention", "feed_forward"), [(8.0, 0.0), (0.0, 8.0)])
-def test_the_block_drops_what_a_module_gives_in_training_only(attention: float, feed_forward: float) -> None:
-    block = call(transformer_block.TransformerBlock, Always(attention), Always(feed_forward), 2, 0.5)
+@pytest.mark.example("TransformerBlock")
+@pytest.mark.parametrize(
+    ("attention", "feed_forward"),
+    [pytest.param(8.0, 0.0, id="attention"), pytest.param(0.0, 8.0, id="feed_forward")],
+)
+def test_the_block_drops_what_a_module_gives_in_training_only(
+    student: Student, attention: float, feed_forward: float
+) -> None:
+    """In training about half of the numbers that a module gives are dropped where dropout is 0.5; none in eval mode."""
+    yours = student.TransformerBlock(always(student, attention), always(student, feed_forward), 2, 0.5)
+    block = expect_module("TransformerBlock", yours)
+    block.eval()
     x = torch.full((1, 50, 2), 100.0)
     idea = "in eval mode nothing is dropped, and 8 is added to x"
-    expect_values("the output", call(block.eval(), x), x + 8, shape="(B, T, emb_dim)", idea=idea)
-    found = set(call(block.train(), x).flatten().tolist())
+    expect_values("the output", block(x), x + 8, shape="(B, T, emb_dim)", idea=idea)
+    block.train()
+    found = set(block(x).flatten().tolist())
     # One in 2^99 right answers keeps all of a hundred numbers, or none.
     if found != {100.0, 116.0}:
         fail(
@@ -220,38 +262,47 @@ def test_the_block_drops_what_a_module_gives_in_training_only(attention: float, 
         )
 
 
-def test_stack_blocks() -> None:
-    blocks = iter([Times(2.0), Plus(3.0), Times(10.0)])
+@pytest.mark.example("stack_blocks")
+def test_stack_blocks(student: Student) -> None:
+    """Of three blocks, each works on what the one before it gives."""
+    plus = linear(student, torch.ones(1, 1), torch.tensor([3.0]))
+    make_block = student.make("CountingFactory", times(student, 2.0, 1), plus, times(student, 10.0, 1))
     expect_values(
         "the output",
-        call(call(transformer_block.stack_blocks, lambda: next(blocks), 3), torch.tensor([5.0])),
+        student.stack_blocks(make_block, 3)(torch.tensor([5.0])),
         torch.tensor([130.0]),
         shape="that of x",
         idea="each block gets what the one before it gives: (5 · 2 + 3) · 10",
     )
 
 
-def test_every_block_is_made_by_a_call_of_its_own() -> None:
-    made: list[nn.Module] = []
+@pytest.mark.example("stack_blocks")
+def test_every_block_is_made_by_a_call_of_its_own(student: Student) -> None:
+    """For four blocks make_block is called four times, and the parameters of all are found."""
+    blocks = [times(student, 2.0, features=1) for _ in range(4)]
+    make_block = student.make("CountingFactory", *blocks)
+    stack = student.stack_blocks(make_block, 4)
+    count = make_block.get("calls")
+    if count != 4:
+        fail(f"with num_blocks = 4 make_block should be called four times, yours calls it {count} times.")
+    expect_the_parameters_of(blocks, stack, idea="a plain list of modules hides them, nn.ModuleList does not")
 
-    def make_block() -> nn.Module:
-        made.append(Times(2.0))
-        return made[-1]
 
-    stack = call(transformer_block.stack_blocks, make_block, 4)
-    if len(made) != 4:
-        fail(f"with num_blocks = 4 make_block should be called four times, yours calls it {len(made)} times.")
-    expect_the_parameters_of(stack, made, idea="a plain list of modules hides them, nn.ModuleList does not")
-
-
+@pytest.mark.example("gpt2_parameter_count")
 @pytest.mark.parametrize(
     ("num_layers", "emb_dim", "expected"),
-    [(12, 768, 124_439_808), (24, 1024, 354_823_168), (36, 1280, 774_030_080), (48, 1600, 1_557_611_200)],
+    [
+        pytest.param(12, 768, 124_439_808, id="small"),
+        pytest.param(24, 1024, 354_823_168, id="medium"),
+        pytest.param(36, 1280, 774_030_080, id="large"),
+        pytest.param(48, 1600, 1_557_611_200, id="xl"),
+    ],
 )
-def test_gpt2_parameter_count(num_layers: int, emb_dim: int, expected: int) -> None:
-    count = call(transformer_block.gpt2_parameter_count, num_layers, emb_dim)
+def test_gpt2_parameter_count(student: Student, num_layers: int, emb_dim: int, expected: int) -> None:
+    """The four models of GPT-2 have the numbers of parameters that the table in the file gives."""
+    count = student.gpt2_parameter_count(num_layers, emb_dim)
     if type(count) is not int:
-        fail(f"the count should be an int, yours is of type {type(count).__name__}.")
+        fail(f"the count should be an int, yours is of type {type_name(count)}.")
     if count != expected:
         fail(
             f"GPT-2 with {num_layers} blocks of width {emb_dim} has {expected:,} parameters, yours has {count:,}: "

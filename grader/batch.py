@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from grader.course import Course
 from grader.grade import Rubric, make_report
+from grader.quiz.questions import Questions
 from grader.quiz.source import Quiz
-from grader.report import Report
+from grader.report import Report, Suites
 from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
 from grader.submission import Submission
@@ -42,11 +43,11 @@ class NotLockedIn(Exception):
 class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
-    def __init__(self, isolated: bool = sys.platform == "linux") -> None:
-        practice = [] if isolated else ["--practice"]
+    def __init__(self, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+        options = [suites] if isolated else [suites, "--practice"]
         pipe = subprocess.PIPE
         try:
-            self._process = start_module("grader.engine", *practice, stdin=pipe, stdout=pipe, stderr=pipe)
+            self._process = start_module("grader.engine", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise EngineFault(f"The grading engine cannot be started here: {error.strerror}.") from error
         # Read all the time: an engine that waits to be read from would not read what it is being sent. And kept in
@@ -157,12 +158,20 @@ class Grading:
     """Submissions in, reports out. The engine starts with the first submission, and anew after one that failed.
 
     quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing locks it in.
+    suites: the tests that it is graded by.
     """
 
-    def __init__(self, course: Course, quizzes: Mapping[str, Quiz], allow_unisolated: bool = False) -> None:
+    def __init__(
+        self,
+        course: Course,
+        quizzes: Mapping[str, Quiz | Questions],
+        allow_unisolated: bool = False,
+        suites: Suites = "hidden",
+    ) -> None:
         self._course = course
         self._quizzes = quizzes
         self._allow_unisolated = allow_unisolated
+        self._suites: Suites = suites
         self._engine: Engine | None = None
         self._greeting: dict[str, Any] = {}
 
@@ -210,9 +219,9 @@ class Grading:
     def rubric(self) -> Rubric:
         """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
         if self._engine is None:
-            self._engine = Engine()
+            self._engine = Engine(suites=self._suites)
             self._greeting = self._engine.greeting()
         missing = self._greeting["missing"]
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
             raise NotLockedIn([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
-        return Rubric(self._greeting["criteria"], self._quizzes)
+        return Rubric(self._greeting["criteria"], self._quizzes, self._suites)

@@ -1,21 +1,24 @@
-"""The command line. Exit codes: 0 done, 1 done but not as `--strict` or `doctor` ask, 2 bad input, 3 our own fault."""
+"""The instructor's command line. Exit codes: 0 done, 1 done but not as was asked, 2 bad input, 3 our own fault."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import os
-import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, stop
+from grader.release.commands import release
+from grader.student import app
 
 if TYPE_CHECKING:
     from grader.audit.verdict import UnitTable
@@ -24,26 +27,12 @@ if TYPE_CHECKING:
     from grader.report import Report
     from grader.submission import Submission
 
-IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
-
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Grades the course, and builds what students receive."
-)
-release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
 app.add_typer(release, name="release")
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+app.info.help = "Grades the course, and builds what students receive."
 
 
 def main() -> None:
     app()
-
-
-def stop(code: int, *sentences: str) -> typer.Exit:
-    """Says what is wrong, and gives the exit to raise."""
-    for sentence in sentences:
-        err.print(escape(sentence), soft_wrap=True)
-    return typer.Exit(code)
 
 
 @app.command()
@@ -230,78 +219,88 @@ def build() -> None:
 
 
 @app.command()
-def quiz(
-    unit: Annotated[str, typer.Argument(help="The unit, such as self_attention.")],
+def collect(
+    roster: Annotated[Path, typer.Argument(help="A CSV file: student,repository.")],
+    into: Annotated[Path, typer.Option("--out", help="The folder to write <unit>/<student>/ to.")],
+    unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
 ) -> None:
-    """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
-    from grader.documents import CourseError
-    from grader.quiz.terminal import QuizError, SheetNotSaved, take_quiz
+    """Get from GitHub what each student had pushed when a unit was due. Exit 1 where something cannot be had."""
+    from grader.course import CourseError, load_course
+    from grader.files import FolderInUse
+    from grader.record.collect import collect as collect_class
+    from grader.record.collect import folders, times
+    from grader.record.collected import COLLECTED, CollectError
+    from grader.record.github import GitHub, GitHubError
+    from grader.record.roster import RosterError, read_roster
 
-    try:
-        take_quiz(unit, out)
-    except (CourseError, QuizError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
-    except SheetNotSaved as error:
-        raise stop(OUR_FAULT, str(error)) from None
-
-
-@release.command("nbgrader")
-def release_nbgrader(
-    directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
-) -> None:
-    """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
-    from grader.batch import EngineFault, Grading
-    from grader.course import ROOT, CourseError, load_course
-    from grader.nbgrader.release import CONFIGURATION, CONFIGURE, ReleaseError, is_configured
-    from grader.nbgrader.release import release_nbgrader as write
-    from grader.quiz.source import load_quizzes
-
+    if shutil.which("git") is None:
+        raise stop(BAD_INPUT, "git is missing: install it first.")
     try:
         course = load_course()
-        quizzes = load_quizzes(ROOT / "solutions", [name for name, unit in course.units.items() if unit.quiz])
-        with Grading(course, quizzes, allow_unisolated=True) as grading:  # no student's code is run
-            rubric = grading.rubric()
-        for path in write(directory, course, rubric):
-            out.print(f"wrote {path}", soft_wrap=True)
-    except (CourseError, ReleaseError) as error:
+        if unit is not None:
+            _one_of(unit, list(course.units))
+        entries = read_roster(roster, folders(course))
+        github = GitHub.from_environment()
+        _require_folder(into)
+        units = times(course, unit, datetime.datetime.now(datetime.UTC))
+        with _progress(len(entries), "collecting") as advance:
+            collected = collect_class(entries, course, units, github, into, advance=advance)
+    except (CourseError, RosterError, GitHubError, CollectError) as error:
         raise stop(BAD_INPUT, str(error)) from None
-    except EngineFault as error:
-        raise stop(OUR_FAULT, str(error)) from None
+    except FolderInUse:
+        raise stop(BAD_INPUT, f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
     except OSError as error:
-        raise stop(OUR_FAULT, f"The course could not be written to {directory}: {error.strerror or error}.") from None
-    if not is_configured(directory):
-        out.print(
-            f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:", soft_wrap=True
-        )
-        for line in CONFIGURE:
-            out.print(f"    {line}")
-    next_unit = next(iter(course.units))
-    out.print(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}", soft_wrap=True)
+        raise stop(OUR_FAULT, f"Not all could be written to {into}: {error.strerror or error}.") from None
+    for name, time in collected.units.items():
+        out.print(f"{escape(str(into / name))}: as of {time:%Y-%m-%d %H:%M:%S} UTC", soft_wrap=True)
+    if not collected.units:
+        out.print("No unit is over yet, so nothing was collected. What was there now is kept as a snapshot.")
+    out.print(f"What was seen and noticed: {escape(str(into / COLLECTED))}", soft_wrap=True)
+    problems = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
+    if problems:
+        raise stop(IMPERFECT, *problems, f"{len(problems)} could not be collected; all others were.")
 
 
 @app.command()
-def doctor() -> None:
-    """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
-    from grader.doctor import layers, versions
+def table(
+    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
+    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+    into: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
+) -> None:
+    """Write the grades of a class as CSV, and print them as Markdown."""
+    from grader.files import write_atomically
+    from grader.record.collected import CollectError, read_collected
+    from grader.record.gradebook import csv_text, grades, markdown_text
 
-    for name, version in versions().items():
-        out.print(f"{name:20} {version}")
-    table = Table("layer", "what it does", "here", box=None, pad_edge=False)
-    found = layers()
-    for layer in found:
-        state = (
-            "[green]works[/]" if layer.mend is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
-        )
-        table.add_row(layer.name, layer.purpose, state)
-    out.print()
-    out.print(table)
-    for layer in found:
-        if layer.mend:
-            out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
-    is_enough = all(layer.mend is None for layer in found if layer.is_needed)
-    out.print("\nStudent code can be locked in here." if is_enough else "\nStudent code cannot be locked in here.")
-    if not is_enough:
-        raise typer.Exit(IMPERFECT)
+    try:
+        found = grades(read_collected(collected), reports)
+        write_atomically(into, csv_text(found))
+    except CollectError as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except OSError as error:
+        raise stop(BAD_INPUT, f"--out: {into} cannot be written ({error.strerror}): name another file.") from None
+    typer.echo(markdown_text(found))
+
+
+@app.command()
+def status(
+    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
+    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+) -> None:
+    """Show students their points on GitHub, beside the commit that was graded. Exit 1 where one cannot be posted."""
+    from grader.record.collected import CollectError, read_collected
+    from grader.record.github import GitHub, GitHubError
+    from grader.record.gradebook import grades
+    from grader.record.status import post_statuses
+
+    try:
+        posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
+    except (CollectError, GitHubError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    problems = [f"{who}: {problem}" for who, problem in posted if problem]
+    out.print(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
+    if problems:
+        raise stop(IMPERFECT, *problems)
 
 
 def _one_of(name: str, allowed: list[str]) -> str:

@@ -13,10 +13,12 @@ from pydantic_core import PydanticCustomError
 
 from grader.documents import CourseError, Document, Model, nearest
 
-ROOT = Path(__file__).resolve().parent.parent
-"""The course repository: the folder of autograder.yml, solutions/ and exercises/."""
-
 FILENAME = "autograder.yml"
+
+PACKAGE = Path(__file__).resolve().parent
+
+ROOT = PACKAGE.parent if (PACKAGE.parent / FILENAME).is_file() else PACKAGE / "received"
+"""The course: the folder of autograder.yml, solutions/ and exercises/. Students' graders carry a part of it inside."""
 
 QUIZ_SUFFIX = "_quiz.yml"
 """Of the file beside a unit's own in solutions/."""
@@ -122,14 +124,16 @@ def load_course(root: Path = ROOT) -> Course:
             f"{FILENAME} is missing in {root}: run the grader from a checkout of the course's repository."
         ) from None
     course = document.validate(Course)
-    _check_solutions(document, root / "solutions")
+    solutions = root / "solutions"
+    # Students have the stubs alone, which define as much.
+    _check_sources(document, solutions if solutions.is_dir() else root / "exercises")
     document.require_sound()
     assert course
     return course
 
 
-def _check_solutions(document: Document, solutions: Path) -> None:
-    """Every unit has its file in `solutions`, which defines every exercise, and the source of the quiz it names."""
+def _check_sources(document: Document, folder: Path) -> None:
+    """Every unit has its file in `folder`, which defines every exercise, and the source of the quiz it names."""
     units = document.data.get("units")
     if not isinstance(units, dict):
         return
@@ -137,33 +141,33 @@ def _check_solutions(document: Document, solutions: Path) -> None:
         if not isinstance(unit_name, str):
             continue  # reported as no name
         here = ("units", unit_name)
-        source = solutions / f"{unit_name}.py"
+        source = folder / f"{unit_name}.py"
         if not unit_name.isidentifier() or not source.is_file():
-            known = sorted(path.stem for path in solutions.glob("*.py"))
+            known = sorted(path.stem for path in folder.glob("*.py"))
             document.report_key(
                 here,
-                f"there is no solutions/{unit_name}.py for the unit {unit_name!r}: "
+                f"there is no {folder.name}/{unit_name}.py for the unit {unit_name!r}: "
                 f"write it or correct the name.{nearest(unit_name, known)}",
             )
             continue
         if not isinstance(unit, dict):
             continue
-        if "quiz" in unit and not (solutions / f"{unit_name}{QUIZ_SUFFIX}").is_file():
+        if folder.name == "solutions" and "quiz" in unit and not (folder / f"{unit_name}{QUIZ_SUFFIX}").is_file():
             document.report_key(
-                (*here, "quiz"), f"there is no solutions/{unit_name}{QUIZ_SUFFIX}: write it or take this line out."
+                (*here, "quiz"), f"there is no {folder.name}/{unit_name}{QUIZ_SUFFIX}: write it or take this line out."
             )
         try:
             defined = _definitions(source)
         except (SyntaxError, ValueError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-            document.report_key(here, f"solutions/{unit_name}.py{line} is not valid Python: correct it first.")
+            document.report_key(here, f"{folder.name}/{unit_name}.py{line} is not valid Python: correct it first.")
             continue
         exercises = unit.get("exercises")
         for exercise in exercises if isinstance(exercises, dict) else ():
             if isinstance(exercise, str) and exercise not in defined:
                 document.report_key(
                     (*here, "exercises", exercise),
-                    f"solutions/{unit_name}.py defines no {exercise!r} at top level: "
+                    f"{folder.name}/{unit_name}.py defines no {exercise!r} at top level: "
                     f"define it or correct the name.{nearest(exercise, defined)}",
                 )
 

@@ -26,9 +26,10 @@ from grader.sandbox.processes import ForkServer
 if TYPE_CHECKING:
     import pytest
 
-    from grader.suites.criteria import Criterion, Outcome
+    from grader.suites.criteria import Criterion, Misconception, Outcome
 
-SUITES = Path(__file__).resolve().parent / "suites"
+HIDDEN = Path(__file__).resolve().parent / "suites"
+SETTINGS = HIDDEN / "pytest.ini"
 # They come with pytest and have a hand in every test, for things that no suite does.
 IDLE_PLUGINS = (
     "logging", "warnings", "unraisableexception", "threadexception", "faulthandler", "skipping", "unittest",
@@ -36,7 +37,7 @@ IDLE_PLUGINS = (
 )  # fmt: skip
 PYTEST_OPTIONS = [
     *(f"-pno:{plugin}" for plugin in IDLE_PLUGINS),
-    str(SUITES), "-c", str(SUITES / "pytest.ini"), "--confcutdir", str(SUITES), "--capture=no", "--tb=native", "-qq",
+    "-c", str(SETTINGS), "--noconftest", "-p", "grader.suites.conftest", "--capture=no", "--tb=native", "-qq",
     "-p", "pytest_metadata.plugin", "-p", "pytest_jsonreport.plugin", "--assert=plain",
     "--json-report", "--json-report-file=none", "--json-report-omit", "collectors", "keywords", "streams", "log",
 ]  # fmt: skip
@@ -59,11 +60,13 @@ class Grader:
 class Engine:
     """A pytest plugin that, once the suites are collected, grades submissions instead of running the tests once."""
 
-    def __init__(self, server: ForkServer | None, requests: int, replies: int) -> None:
+    def __init__(self, suites: Path, server: ForkServer | None, requests: int, replies: int) -> None:
+        self.suites = suites
         self.server = server
         self.requests = requests
         self.replies = replies
         self.pytest_report: dict[str, Any] = {}
+        self.known: dict[str, list[Misconception]] = {}
 
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         self.pytest_report = json_report
@@ -108,9 +111,12 @@ class Engine:
         }
 
     def load_misconceptions(self, session: pytest.Session) -> None:
-        """Imports them here, once, so that no grader has to."""
+        """Imports them here, once, so that no grader has to. The visible tests tell what is wrong by themselves."""
         from grader.suites.conftest import COURSE
         from grader.suites.criteria import misconceptions
+
+        if self.suites != HIDDEN:
+            return
 
         self.known = {
             unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
@@ -262,6 +268,8 @@ class Engine:
 
     def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[dict[str, str]]:
         """The misconception behind each exercise whose outcomes fit exactly one."""
+        if not self.known:
+            return []
         from grader.diagnosis import diagnose
 
         results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
@@ -272,6 +280,13 @@ class Engine:
             for (unit, exercise), outcomes in results.items()
             for found in diagnose(exercise, outcomes, self.known[unit])
         ]
+
+
+def visible_tests() -> Path:
+    """The course's own, whatever a student made of theirs."""
+    from grader.course import ROOT
+
+    return ROOT / "exercises"
 
 
 def main() -> int:
@@ -286,9 +301,10 @@ def main() -> int:
 
     import pytest
 
-    engine = Engine(server, requests, replies)
+    suites = visible_tests() if "visible" in sys.argv else HIDDEN
+    engine = Engine(suites, server, requests, replies)
     try:
-        return int(pytest.main(PYTEST_OPTIONS, plugins=[engine]))
+        return int(pytest.main([str(suites), *PYTEST_OPTIONS], plugins=[engine]))
     finally:
         if engine.server:
             engine.server.close()

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from grader import __version__, report
-from grader.course import FILENAME, ROOT, Course, Level
+from grader.course import FILENAME, PACKAGE, ROOT, Course, Level
 from grader.files import digest
 from grader.quiz.cells import read_cells
 from grader.quiz.marking import explanation, mark, right_answer
@@ -21,7 +21,7 @@ from grader.quiz.questions import Questions, to_json
 from grader.quiz.sheet import Sheet, read_sheet
 from grader.quiz.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
-from grader.submission import CellsSource, SheetSource, Submission
+from grader.submission import CellsSource, SheetSource, Submission, UnitSource
 
 MAX_TEXT = 4000
 # Everything but tab and newline that steers a terminal or hides text, bidirectional marks included; and halves
@@ -34,8 +34,14 @@ PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for fol
 class Rubric:
     """What points are given for: every criterion, as the engine collected them from the suites, and the quizzes."""
 
-    def __init__(self, criteria: list[dict[str, str]], quizzes: Mapping[str, Quiz] | None = None) -> None:
+    def __init__(
+        self,
+        criteria: list[dict[str, str]],
+        quizzes: Mapping[str, Quiz | Questions] | None = None,
+        suites: report.Suites = "hidden",
+    ) -> None:
         self.quizzes = quizzes or {}
+        self.suites = suites
         self.criteria: dict[tuple[str, str], list[dict[str, str]]] = {}
         for criterion in criteria:
             self.criteria.setdefault((criterion["unit"], criterion["exercise"]), []).append(criterion)
@@ -51,7 +57,7 @@ class Rubric:
         }
 
 
-def quiz_points(quiz: Quiz, course: Course) -> dict[str, int]:
+def quiz_points(quiz: Quiz | Questions, course: Course) -> dict[str, int]:
     """The possible points of each item of a unit's quiz: its own times the quiz's weight."""
     weight = course.units[quiz.unit].quiz or 0
     return {name: item.points * weight for name, item in quiz.items.items()}
@@ -77,6 +83,7 @@ def make_report(
         schema="attention-from-scratch/report/v1",
         student=submission.student,
         commit=submission.commit,
+        suites=rubric.suites,
         points=sum(unit.points for unit in units.values()),
         possible=sum(unit.possible for unit in units.values()),
         units=units,
@@ -87,7 +94,7 @@ def make_report(
         timing=report.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
         isolation=report.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={"grader": __version__, "course": course.version, **versions},
-        digest=_digest(submission, course, rubric.quizzes, now),
+        digest=_digest(submission, course, rubric.quizzes, now, rubric.suites),
     )
 
 
@@ -118,9 +125,9 @@ def _unit(
     now: datetime.datetime,
 ) -> report.Unit:
     level = course.feedback_level(name, now)
-    problem = submission.problems.get(name)
+    source, problem = submission.units.get(name), submission.problems.get(name)
     exercises = {
-        exercise: _exercise(name, exercise, weight, problem, result, rubric, level)
+        exercise: _exercise(name, exercise, weight, source, problem, result, rubric, level)
         for exercise, weight in course.units[name].exercises.items()
     }
     quiz = _quiz(name, submission, rubric.quizzes[name], course, now) if name in rubric.quizzes else None
@@ -131,35 +138,41 @@ def _unit(
         points=sum(part.points or 0 for part in counted),
         possible=sum(part.possible for part in counted),
         feedback=level,
+        path=source.path if source else None,
         remarks=[problem] if problem else list(submission.units[name].remarks),
         exercises=exercises,
         quiz=quiz,
     )
 
 
-def _quiz(unit: str, submission: Submission, quiz: Quiz, course: Course, now: datetime.datetime) -> report.Quiz:
-    """The quiz of a unit. Up to the due date it is made of the questions and the student's text alone."""
+def _quiz(
+    unit: str, submission: Submission, quiz: Quiz | Questions, course: Course, now: datetime.datetime
+) -> report.Quiz:
+    """The quiz of a unit. Up to the due date it is made of the questions and the student's text alone.
+
+    So it always is where the questions are all that there is.
+    """
     source = submission.sheets.get(unit)
-    sheet = _read_answers(source, quiz.questions)
+    sheet = _read_answers(source, quiz if isinstance(quiz, Questions) else quiz.questions)
     weight, possible = course.units[unit].quiz or 0, quiz_points(quiz, course)
-    is_over = course.is_over(unit, now)
-    is_told = is_over and course.feedback.quiz_answers
+    answers = quiz if isinstance(quiz, Quiz) and course.is_over(unit, now) else None
+    told = answers if course.feedback.quiz_answers else None
     items = {}
-    for name, item in quiz.items.items():
+    for name in quiz.items:
         raw = sheet.answers.get(name)
-        marked = mark(item, raw, sheet.variant, weight) if is_over and raw is not None else None
+        marked = mark(answers.items[name], raw, sheet.variant, weight) if answers and raw is not None else None
         points = marked.points if marked else 0
         items[name] = report.QuizItem(
             answered=raw is not None,
-            points=points if is_over else None,
+            points=points if answers else None,
             possible=possible[name],
             problem=visible(sheet.problems.get(name)),
             sentences=marked.sentences if marked else [],
-            answer=right_answer(item, sheet.variant) if is_told else None,
-            explanation=explanation(item, sheet.variant) if is_told else None,
+            answer=right_answer(told.items[name], sheet.variant) if told else None,
+            explanation=explanation(told.items[name], sheet.variant) if told else None,
         )
     return report.Quiz(
-        points=sum(item.points or 0 for item in items.values()) if is_over else None,
+        points=sum(item.points or 0 for item in items.values()) if answers else None,
         possible=sum(item.possible for item in items.values()),
         summary=f"{len(sheet.answers)} of {len(items)} answered",
         variant=sheet.variant,
@@ -182,6 +195,7 @@ def _exercise(
     unit: str,
     exercise: str,
     weight: int,
+    source: UnitSource | None,
     problem: str | None,
     result: dict[str, Any],
     rubric: Rubric,
@@ -217,6 +231,7 @@ def _exercise(
         tests=tests,
         misconceptions=[report.Named(name=one["name"], sentence=one["sentence"]) for one in found],
         waiting_for=f"It builds on {waiting}: mend that first." if waiting and level != "points" else None,
+        line=source.line_of(exercise) if source else None,
         remarks=remarks,
     )
 
@@ -237,7 +252,13 @@ def visible(text: str | None) -> Any:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
 
 
-def _digest(submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime) -> str:
+def _digest(
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz | Questions],
+    now: datetime.datetime,
+    suites: report.Suites = "hidden",
+) -> str:
     """Of the submission's sources, the suites and the rest of the grader, autograder.yml, and the quizzes.
 
     The answers of a quiz are in it from the due date on. Until then it is of the questions alone, which students
@@ -249,17 +270,21 @@ def _digest(submission: Submission, course: Course, quizzes: Mapping[str, Quiz],
         "problems": submission.problems,
         "sheets": {name: asdict(sheet) for name, sheet in submission.sheets.items()},
         "sheet_problems": submission.sheet_problems,
-        "quizzes": {
-            name: quiz.to_json() if course.is_over(name, now) else to_json([quiz.questions])
-            for name, quiz in quizzes.items()
-        },
+        "quizzes": {name: _what_counts(quiz, course.is_over(name, now)) for name, quiz in quizzes.items()},
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
-    total.update(_grader_digest())
+    total.update(_grader_digest(suites))
     return total.hexdigest()
 
 
+def _what_counts(quiz: Quiz | Questions, is_over: bool) -> str:
+    if isinstance(quiz, Questions):
+        return to_json([quiz])
+    return quiz.to_json() if is_over else to_json([quiz.questions])
+
+
 @cache
-def _grader_digest() -> bytes:
-    ours = ROOT / "grader"
-    return digest([ROOT / FILENAME, *sorted(ours.rglob("*.py")), *sorted(ours.rglob("*.ini"))], ROOT)
+def _grader_digest(suites: report.Suites) -> bytes:
+    ours = [ROOT / FILENAME, *sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
+    visible_tests = sorted((ROOT / "exercises").glob("*.py")) if suites == "visible" else []
+    return digest([*ours, *visible_tests], PACKAGE.parent)

@@ -14,7 +14,10 @@ from grader.course import Level
 from grader.files import held, remove_partial, write_atomically
 
 INSTRUCTOR = "instructor"
+NOT_WRITTEN = "It is not written yet."
+"""The reason that a test gives where the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
+Suites = Literal["hidden", "visible"]
 
 
 class _Model(BaseModel):
@@ -48,6 +51,7 @@ class Exercise(_Model):
     tests: list[Test]
     misconceptions: list[Named]
     waiting_for: str | None = Field(description="What must be right first, where the exercise could not be tested.")
+    line: int | None = Field(description="Where the answer begins in the unit's file; None in notebooks.")
     remarks: list[str]
 
 
@@ -78,6 +82,7 @@ class Unit(_Model):
     points: Points
     possible: Points
     feedback: Level = Field(description="How much of each criterion this report tells, by autograder.yml and the date.")
+    path: str | None = Field(description="The file that was graded, from the submission's folder on.")
     remarks: list[str] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
     exercises: dict[str, Exercise]
     quiz: Quiz | None = Field(description="None where the unit has no quiz.")
@@ -118,6 +123,7 @@ class Report(_Model):
     schema_: Literal["attention-from-scratch/report/v1"] = Field(alias="schema")
     student: str
     commit: str | None
+    suites: Suites = Field(description="Which tests gave the points: the hidden ones, or those that students have.")
     points: Points
     possible: Points
     units: dict[str, Unit]

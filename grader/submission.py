@@ -29,7 +29,7 @@ SHEET_SUFFIX = "_quiz.md"
 _MOST_NAMES = 1000
 """So many names of a folder are looked at."""
 
-_STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git itself allows, `$(…)` and quotes included: it is only ever a path, and no shell sees it.
 _GIT_REFERENCE = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
@@ -47,18 +47,31 @@ class SubmissionError(Exception):
 
 @dataclass(frozen=True)
 class UnitSource:
-    """The source of one unit: `filename` as messages name it, its code cells, and remarks for the student.
+    """The source of one unit: where the file lies in the submission, its code cells, and remarks for the student.
 
     A script is a single cell; of a notebook, these are the code cells in order. Lines end in "\\n".
     """
 
-    filename: str
+    path: str
     cells: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
     @property
+    def filename(self) -> str:
+        """As messages name it."""
+        return self.path.rpartition("/")[2]
+
+    @property
     def is_notebook(self) -> bool:
-        return self.filename.endswith(".ipynb")
+        return self.path.endswith(".ipynb")
+
+    def line_of(self, name: str) -> int | None:
+        """The line on which a script defines a function or class for the last time. It is not parsed, only read."""
+        if self.is_notebook:
+            return None
+        definitions = re.compile(rf"^(?:async[ \t]+def|def|class)[ \t]+{re.escape(name)}\b", re.MULTILINE)
+        places = [found.start() for found in definitions.finditer(self.cells[0])]
+        return self.cells[0].count("\n", 0, places[-1]) + 1 if places else None
 
 
 @dataclass(frozen=True)
@@ -207,6 +220,11 @@ def _class_members(path: Path, units: set[str]) -> list[Path] | None:
     return [path / entry.name for entry in children if entry.is_dir(follow_symlinks=False)] or None
 
 
+def missing_unit(unit: str) -> str:
+    """What is said of a unit of which there is no file."""
+    return f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in exercises/ or in {unit}/."
+
+
 def _names_in(folder: Path) -> list[str]:
     """What a folder that is no link holds, as far as it is looked at."""
     with contextlib.suppress(OSError):
@@ -219,7 +237,7 @@ def _names_in(folder: Path) -> list[str]:
 def _require_distinct_names(found: list[tuple[str, Path]]) -> None:
     seen: dict[str, tuple[str, Path]] = {}
     for student, path in found:
-        if not _STUDENT.fullmatch(student):
+        if not STUDENT.fullmatch(student):
             raise SubmissionError(
                 f"{_quoted(path)} cannot be graded as {student!r}: rename the folder or name the student, "
                 "with letters, digits, '.', '_' and '-' only, and a letter or a digit first."
@@ -249,24 +267,21 @@ class _Reader:
         problems: list[str] = []
         for relative in self._places(unit, f"{unit}.py"):
             try:
-                source = self._source(unit, relative, stub or "")
+                source = self._source(relative, stub or "")
             except UnreadableError as error:
                 problems.append(str(error))
             else:
                 if source:
                     sources[relative] = source
         if not sources:
-            missing = (
-                f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in exercises/ or in {unit}/."
-            )
-            raise UnreadableError([*problems, *self._renamed(unit), missing][0])
+            raise UnreadableError([*problems, *self._renamed(unit), missing_unit(unit)][0])
 
         untouched = [] if stub is None else [code_lines([stub])]
         lines = {path: code_lines(source.cells) for path, source in sources.items()}
         chosen, others = _choose(lines, untouched, problems)
         source = sources[chosen]
         remarks = [*source.remarks, *others]
-        beside = [name for name in _NEVER_READ if os.path.lexists((self.folder / chosen).with_name(name))]
+        beside = [name for name in _NEVER_READ if self._is_there(str(Path(chosen).with_name(name)))]
         if beside:
             remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
         return dataclasses.replace(source, remarks=tuple(remarks))
@@ -311,23 +326,31 @@ class _Reader:
         of_unit = self.folder / unit
         return [*places, f"{unit}/{notebook}", f"{unit}/{name}"] if of_unit.is_dir() or of_unit.is_symlink() else places
 
+    def _is_there(self, relative: str) -> bool:
+        """Whether there is something by that name that is not the course's own."""
+        if not os.path.lexists(self.folder / relative):
+            return False
+        with contextlib.suppress(UnreadableError):
+            return read_text(self.folder, relative, SHEET_LIMIT) != self._stub(Path(relative).name)
+        return True
+
     def _stub(self, name: str) -> str | None:
         path = self.stubs / name
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
-    def _source(self, unit: str, relative: str, stub: str) -> UnitSource | None:
+    def _source(self, relative: str, stub: str) -> UnitSource | None:
         if not relative.endswith(".ipynb"):
             text = read_text(self.folder, relative, CODE_LIMIT)
             if text is None:
                 return None
             _require_code([text], relative)
-            return UnitSource(f"{unit}.py", (text,))
+            return UnitSource(relative, (text,))
         notebook = self.notebook(relative)
         if notebook is None:
             return None
         _require_code(notebook.cells, relative)
         notebook = healed(notebook, stub)
-        return UnitSource(f"{unit}.ipynb", notebook.cells, notebook.remarks)
+        return UnitSource(relative, notebook.cells, notebook.remarks)
 
     def _renamed(self, unit: str) -> list[str]:
         """A sentence on notebooks that lie under another name where nbgrader keeps the unit's."""

@@ -460,6 +460,7 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
 ) -> None:
     def digest(root: Path) -> str:
         monkeypatch.setattr(grade, "ROOT", root)
+        monkeypatch.setattr(grade, "PACKAGE", root / "grader")
         grade._grader_digest.cache_clear()
         return report().digest
 

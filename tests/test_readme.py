@@ -20,8 +20,8 @@ from grader.course import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## Add an exercise\n")[2].partition("\n## ")[0]
 PAPERS = (
-    "README.md", "docs/audit/README.md", "docs/nbgrader.md", "CONTRIBUTING.md", "CREDITS.md", "CHANGELOG.md",
-    "examples/README.md",
+    "README.md", "docs/audit/README.md", "docs/nbgrader.md", "docs/github.md", "CONTRIBUTING.md", "CREDITS.md",
+    "CHANGELOG.md", "examples/README.md",
 )  # fmt: skip
 # A fenced block: its language and, of a piece of a file, the file and the start of the line that it goes below.
 BLOCK = re.compile(r"^ *```(\w+)(?: (\S+))?(?: after ([^\n]+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -76,7 +76,7 @@ def add(block: Block, root: Path) -> None:
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this repository in which the README's steps have been followed."""
     root = tmp_path_factory.mktemp("course")
-    for folder in ("grader", "solutions", "exercises", "tests"):
+    for folder in ("grader", "solutions", "exercises", "tests", ".github"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("autograder.yml", "pyproject.toml"):
         shutil.copy(ROOT / file, root)

@@ -23,6 +23,7 @@ REPORT: dict[str, Any] = {
     "schema": "attention-from-scratch/report/v1",
     "student": "ada",
     "commit": None,
+    "suites": "hidden",
     "points": 1,
     "possible": 2,
     "units": {
@@ -30,6 +31,7 @@ REPORT: dict[str, Any] = {
             "points": 1,
             "possible": 2,
             "feedback": "sentence",
+            "path": "exercises/sums.py",
             "remarks": [],
             "exercises": {
                 "add": {
@@ -41,6 +43,7 @@ REPORT: dict[str, Any] = {
                     ],
                     "misconceptions": [{"name": "subtracts", "sentence": "Not so."}],
                     "waiting_for": None,
+                    "line": 12,
                     "remarks": [],
                 }
             },

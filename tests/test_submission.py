@@ -189,8 +189,30 @@ def test_names_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["", "exercises"])
 def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, place: str) -> None:
     write(folder / place / "unit.py", ANSWER)
-    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+    assert source(folder) == UnitSource((Path(place) / "unit.py").as_posix(), (ANSWER,), ())
+    assert source(folder).filename == "unit.py"
     assert not source(folder).is_notebook
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import torch\n\ndef f(x):\n    return x\n", 3),
+        ("class f(Module):\n    ...\n", 1),
+        ("def f(x): ...\n\n\nasync  def f(x): ...\n", 4),
+        ("def find(x): ...\n", None),
+        ("    def f(x): ...\n", None),
+        ("f = abs\n", None),
+    ],
+)
+def test_of_a_script_the_line_is_known_where_an_answer_begins(folder: Path, text: str, line: int | None) -> None:
+    write(folder / "unit.py", text)
+    assert source(folder).line_of("f") == line
+
+
+def test_a_notebook_has_no_lines(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("def f(x): ..."))
+    assert source(folder).line_of("f") is None
 
 
 def test_a_submission_says_whose_it_is_and_where(folder: Path) -> None:
@@ -239,7 +261,7 @@ def test_a_script_of_more_than_a_megabyte_is_a_problem(folder: Path) -> None:
 
 def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
     write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
-    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
+    assert source(folder) == UnitSource("exercises/unit.ipynb", (ANSWER,), ())
     assert source(folder).is_notebook
 
 
@@ -292,7 +314,7 @@ def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: 
 def test_the_untouched_stub_in_the_folder_yields_to_the_exercises(folder: Path) -> None:
     write(folder / "unit.py", STUB)
     write(folder / "exercises" / "unit.py", ANSWER)
-    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+    assert source(folder) == UnitSource("exercises/unit.py", (ANSWER,), ())
 
 
 def test_of_two_places_both_worked_on_the_folder_itself_is_graded(folder: Path) -> None:
@@ -320,6 +342,14 @@ def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: P
     )
 
 
+def test_what_lies_beside_an_answer_is_remarked_on_unless_it_is_the_courses_own(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "conftest.py", "own = True\n")
+    assert source(folder).remarks == ("Nothing reads or runs what lies beside unit.py: conftest.py.",)
+    write(folder.parent / "stubs" / "conftest.py", "own = True\n")
+    assert source(folder).remarks == ()
+
+
 def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write_notebook(folder / "unit.ipynb", code(STUB))
@@ -334,7 +364,7 @@ def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> No
     write(folder / "unit" / "unit.py", "f = abs\n")
     write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
     remark = "unit/unit.py was worked on too: unit/unit.ipynb is graded, so keep your answers there."
-    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), (remark,))
+    assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
 
 
 def test_a_notebook_by_another_name_is_named(folder: Path) -> None:

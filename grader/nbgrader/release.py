@@ -17,6 +17,7 @@ from grader.quiz.cells import WHAT_TO_WRITE
 from grader.quiz.questions import Question
 from grader.quiz.sheet import heading, kind_line
 from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem
+from grader.release import ReleaseError
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -63,10 +64,6 @@ assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` 
 ### END HIDDEN TESTS"""
 
 
-class ReleaseError(Exception):
-    """A release that cannot be made; one sentence that says why and what to do."""
-
-
 def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path = ROOT) -> list[Path]:
     """Write the source of an nbgrader course: source/<unit>/<unit>.ipynb for every unit, and nbgrader_config.py.
 
@@ -79,8 +76,8 @@ def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path
     files = {}
     for unit, points in rubric.possible(course).items():
         cells = _unit_cells(root / "solutions" / f"{unit}.py", points)
-        if unit in rubric.quizzes:
-            cells += _quiz_cells(rubric.quizzes[unit], quiz_points(rubric.quizzes[unit], course))
+        if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
+            cells += _quiz_cells(quiz, quiz_points(quiz, course))
         files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
     configuration = directory / CONFIGURATION
     if not configuration.exists():

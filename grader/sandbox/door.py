@@ -22,7 +22,7 @@ from grader.course import Limits
 from grader.sandbox import attempts, wire
 from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
 # What of torch it imports only when it is used, by how a source mentions it.

@@ -16,7 +16,7 @@ import torch
 from grader.sandbox import door, parts, wire
 from grader.sandbox.worker import Worker
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
 PARTS_SOURCE = inspect.getsource(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
@@ -46,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
+    config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
     config.stash[COURSE] = load_course()
     begin_submission(config, None)
 
@@ -65,14 +67,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
-    unit = item.path.parent.name
+    unit = item.path.stem.removeprefix("test_")
     try:
-        criterion = criterion_of(item.obj, unit, course.version)  # type: ignore[attr-defined]
+        name = re.sub(r"\W+", "_", item.name).strip("_").removeprefix("test_")
+        criterion = criterion_of(item.obj, unit, course.version, name, _parameters(item))  # type: ignore[attr-defined]
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error
     if unit not in course.units or criterion.exercise not in course.units[unit].exercises:
         raise pytest.UsageError(f"{where} belongs to {unit}/{criterion.exercise}, which autograder.yml does not have.")
     return criterion
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    """What this run of a parametrized test is given."""
+    return dict(item.callspec.params) if hasattr(item, "callspec") else {}
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -226,9 +234,10 @@ def _note_message(
 
 
 def arguments(item: pytest.Item) -> dict[str, Any]:
-    """All that a test may take: the submission's unit, on the other side of the door, and its own inputs."""
+    """All that a test may take: the submission's unit, on the other side of the door, its own inputs and parameters."""
     criterion = item.stash[CRITERION]
-    return {"student": Student(_door(item.config), criterion.unit), "fresh": criterion.fresh()}
+    asked = Student(_door(item.config), criterion.unit)
+    return {"student": asked, "fresh": criterion.fresh(), **_parameters(item)}
 
 
 @pytest.fixture

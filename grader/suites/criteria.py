@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
 
+from grader.report import NOT_WRITTEN
 from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
 from grader.suites.checks import REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
-NOT_WRITTEN = "It is not written yet."
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
 # A TypeError may mean so many things that its type alone says little.
@@ -75,7 +76,7 @@ class Criterion:
             wanted = inspect.signature(self.function).parameters
             given = {"student": student, "fresh": self.fresh()}
             with student.stand_in(*stand_ins) if stand_ins else contextlib.nullcontext():
-                self.function(**{name: given[name] for name in wanted})
+                self.function(**{name: given[name] for name in given.keys() & wanted})
         except Exception as error:
             outcome = judge(error)
         else:
@@ -214,19 +215,30 @@ def _told(error: door.Raised) -> str:
     return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"
 
 
-def criterion_of(function: Callable[..., None], unit: str, version: str) -> Criterion:
-    """The criterion that a test function is, by its mark, its name and its docstring. Raises ValueError."""
-    marker = next((mark for mark in getattr(function, "pytestmark", ()) if mark.name == "exercise"), None)
-    if marker is None or len(marker.args) != 1 or "rule" not in marker.kwargs:
+def criterion_of(
+    function: Callable[..., None],
+    unit: str,
+    version: str,
+    name: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Criterion:
+    """The criterion that a test function is, by its mark and its docstring. Raises ValueError.
+
+    A visible test is an example, and repeats no rule. name and parameters: of one of its runs, where it has several.
+    """
+    name = name or function.__name__.removeprefix("test_")
+    parameters = parameters or {}
+    marker = next((mark for mark in getattr(function, "pytestmark", ()) if mark.name in ("exercise", "example")), None)
+    if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
-    others = inspect.signature(function).parameters.keys() - {"student", "fresh"}
+    others = inspect.signature(function).parameters.keys() - {"student", "fresh"} - parameters.keys()
     if others:
         raise ValueError(f"it takes {', '.join(sorted(others))}, but all that a test can take is student and fresh")
     sentence = " ".join((inspect.getdoc(function) or "").split())
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
-    name = function.__name__.removeprefix("test_")
-    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs["rule"], function, version)
+    given = functools.partial(function, **parameters) if parameters else function
+    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs.get("rule", ""), given, version)
 
 
 def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:

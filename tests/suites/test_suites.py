@@ -13,7 +13,8 @@ import pytest
 from units import COURSE, SUITES, Suite, by_misconception, defined_in
 
 from grader.course import ROOT
-from grader.suites.criteria import NOT_WRITTEN, Criterion, Misconception
+from grader.report import NOT_WRITTEN
+from grader.suites.criteria import Criterion, Misconception
 
 by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 by_exercise = pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""Classroom 50: the result of one submission, and what the student reads on its release."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from grader.emit.reading import counted_quizzes, entries, points
+from grader.emit.summary import opening
+from grader.report import Report
+
+# The keys of a result, each with the environment variables that may give it, the first one first.
+_FROM_ENVIRONMENT = {
+    "classroom": ("CLASSROOM",),
+    "assignment": ("ASSIGNMENT",),
+    "assignment_type": ("ASSIGNMENT_TYPE",),
+    "owner": ("USERNAME", "OWNER"),
+    "submission": ("SUBMISSION_TAG",),
+    "commit": ("COMMIT_URL",),
+    "release": ("RELEASE_URL",),
+    "review": ("REVIEW_URL",),
+}
+_TYPES = ("individual", "group")
+_SUBMISSION = "submit/"
+
+
+class EnvironmentFault(Exception):
+    """A variable that Classroom 50 sets is missing or wrong; the text says which."""
+
+
+def result(
+    report: Report, environment: Mapping[str, str], committed: datetime.datetime, graded: datetime.datetime
+) -> dict[str, Any]:
+    """What result.json holds. committed: the commit's committer date. Both times have a zone.
+
+    Raises EnvironmentFault.
+    """
+    tests = [
+        _test(f"{one.unit_name}/{one.name}", one.exercise.points, one.exercise.possible) for one in entries(report)
+    ]
+    tests += [_test(f"{unit}/quiz", earned, quiz.possible) for unit, quiz, earned in counted_quizzes(report)]
+    return {
+        "schema": "classroom50/result/v1",
+        **_identity(environment),
+        "datetime": _utc(committed),
+        "graded_at": _utc(graded),
+        "score": sum(test["score"] for test in tests),
+        "max-score": sum(test["max-score"] for test in tests),
+        "tests": tests,
+    }
+
+
+def release_body(report: Report) -> str:
+    """Markdown: the points, what to look at next, and the units."""
+    return opening(report)
+
+
+def outputs(report: Report) -> dict[str, str]:
+    """What Classroom 50 makes a commit status of: its state, as its own graders give it, and its sentence."""
+    is_full = report.points == report.possible
+    by = " by the visible tests" if report.suites == "visible" else ""
+    return {
+        "status": "success" if is_full else "failure",
+        "summary": f"{report.points} of {points(report.possible)}{by}",
+    }
+
+
+def _identity(environment: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for key, variables in _FROM_ENVIRONMENT.items():
+        default = _TYPES[0] if key == "assignment_type" else ""
+        found[key] = next(filter(None, (environment.get(name, "").strip() for name in variables)), default)
+        if not found[key]:
+            raise EnvironmentFault(
+                f"The environment variable {' or '.join(variables)} is missing: Classroom 50 sets it. Elsewhere, set "
+                "it by hand."
+            )
+    if found["assignment_type"] not in _TYPES:
+        raise EnvironmentFault(
+            f"ASSIGNMENT_TYPE is {found['assignment_type']!r}: it should be {' or '.join(_TYPES)}, or not there."
+        )
+    if not found["submission"].startswith(_SUBMISSION):
+        raise EnvironmentFault(
+            f"SUBMISSION_TAG is {found['submission']!r}: the tag of a submission begins with {_SUBMISSION}."
+        )
+    return found
+
+
+def _test(name: str, score: int, possible: int) -> dict[str, Any]:
+    return {"test-name": name, "passed": score == possible, "score": score, "max-score": possible}
+
+
+def _utc(moment: datetime.datetime) -> str:
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

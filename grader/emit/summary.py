@@ -1,0 +1,165 @@
+"""The job's summary: Markdown that a student reads on GitHub, what to look at next first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.emit.escape import code, markdown, sentence
+from grader.emit.reading import Entry, Place, State, entries, entries_of, meaning, not_run, own_line, points
+from grader.report import Report, Unit
+
+MOST_BYTES = 200_000
+"""GitHub takes a mebibyte a step; nobody reads so much."""
+MOST_ATTEMPTS = 20
+
+_MARKS: dict[State, str] = {"done": "✔", "in progress": "◐", "waiting": "◌", "not written yet": "○", "not graded": "–"}
+
+
+def summary(report: Report) -> str:
+    """The points and what they mean, what to look at next, a table of the units, and folded details of each.
+
+    Where it would be too long, the details of the last units are left out, and it says so.
+    """
+    blocks = [*_opening(report), *_details(report)]
+    shortened = "The rest was left out here, for it is too long. It is all in the report."
+    size = 0
+    for number, block in enumerate(blocks):
+        size += len(block.encode()) + 2
+        if size > MOST_BYTES:
+            return "\n\n".join([*blocks[:number], shortened]) + "\n"
+    return "\n\n".join(blocks) + "\n"
+
+
+def opening(report: Report) -> str:
+    """The same without the details."""
+    return "\n\n".join(_opening(report)) + "\n"
+
+
+def _opening(report: Report) -> Iterator[str]:
+    is_full = report.points == report.possible and report.possible > 0
+    yield f"## {'✔ ' if is_full else ''}{report.points} of {points(report.possible)}"
+    yield f"{'Full marks: nothing is left to mend. ' if is_full else ''}{meaning(report)}"
+    yield from _next(list(entries(report)))
+    yield "### Unit by unit"
+    yield _table(report)
+
+
+def _next(found: list[Entry]) -> Iterator[str]:
+    """What lost points and was begun, else what is to be written, else what was not handed in."""
+    states: tuple[State, ...] = ("in progress", "not written yet", "waiting", "not graded")
+    for state in states:
+        for entry in found:
+            if entry.state == state:
+                yield "### Look at this next" if state == "in progress" else "### Go on here"
+                yield from _pointer(entry, state)
+                return
+
+
+def _pointer(entry: Entry, state: State) -> Iterator[str]:
+    exercise = entry.exercise
+    if state == "not graded":
+        yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
+        return
+    path, line = entry.place
+    where = (f" in {code(path)}" if path else "") + (f", line {line}" if line else "")
+    yield f"**{code(entry.name)}**{where}: {exercise.points} of {points(exercise.possible)}"
+    if state == "in progress":
+        found = markdown(entry.found or "")
+        missed = f"{found} {sentence(entry.expected or '')}".strip()
+        yield f"> {sentence(entry.advice) if entry.advice else missed}"
+        if exercise.misconceptions:
+            yield f"What gave it away: {missed}"
+
+
+def _table(report: Report) -> str:
+    rows = [["", "Unit", "Points", "Exercises", "Quiz"]]
+    for name, unit in report.units.items():
+        own = list(entries_of(report, name))
+        done = sum(entry.state == "done" for entry in own)
+        quiz = _quiz_points(unit) if unit.quiz else "–"
+        rows.append(
+            [_marked(_state(own)), code(name), f"{unit.points} of {unit.possible}", f"{done} of {len(own)}", quiz]
+        )
+    return _rows(rows)
+
+
+def _marked(state: State) -> str:
+    return f"{_MARKS[state]} {state}"
+
+
+def _state(own: list[Entry]) -> State:
+    states = {entry.state for entry in own}
+    if len(states) == 1:
+        return states.pop()
+    if states == {"not written yet", "waiting"}:
+        return "not written yet"
+    return "in progress" if states else "done"
+
+
+def _quiz_points(unit: Unit) -> str:
+    assert unit.quiz
+    earned = f", {unit.quiz.points} of {points(unit.quiz.possible)}" if unit.quiz.points is not None else ""
+    return markdown(unit.quiz.summary) + earned
+
+
+def _details(report: Report) -> Iterator[str]:
+    yield "### Exercise by exercise"
+    for name, unit in report.units.items():
+        own = list(entries_of(report, name))
+        title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {points(unit.possible)}"
+        yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
+    tried = [one for one in report.messages if one.kind == "attempted"]
+    if tried:
+        texts = list(dict.fromkeys(one.text for one in tried))
+        more = [f"- and {len(texts) - MOST_ATTEMPTS} more"] if len(texts) > MOST_ATTEMPTS else []
+        items = "\n".join([*(f"- {code(text)}" for text in texts[:MOST_ATTEMPTS]), *more])
+        head = "<details><summary>What your code was seen to try beyond the exercises</summary>"
+        yield f"{head}\n\n{items}\n\n</details>"
+
+
+def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[str]:
+    """The exercises with their points, then what there is to say."""
+    remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
+    for message in not_run(report, name):
+        where = own_line(message, unit) or Place(message.file, message.line)
+        remarks.append(f"- A line could not be run, {code(where.words())}: {markdown(message.text)}")
+    if remarks:
+        yield "\n".join(remarks)
+    if unit.path is not None and own:
+        yield _rows(
+            [["", "Exercise", "Points", "Where"]]
+            + [
+                [
+                    _marked(entry.state),
+                    code(entry.name),
+                    f"{entry.exercise.points} of {entry.exercise.possible}",
+                    f"line {entry.place.line}" if entry.place.line else "–",
+                ]
+                for entry in own
+            ]
+        )
+        for entry in own:
+            if told := _exercise(entry):
+                yield f"**{code(entry.name)}**\n\n" + "\n".join(told)
+    if unit.quiz:
+        problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
+        told = [f"- {markdown(problem)}" for problem in problems]
+        yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *told] if told else [])])
+
+
+def _exercise(entry: Entry) -> list[str]:
+    exercise = entry.exercise
+    lines = []
+    if entry.state in ("in progress", "waiting"):
+        lines += [f"- {sentence(one.sentence)}" for one in exercise.misconceptions]
+        lines += [f"- {sentence(exercise.waiting_for)}"] if exercise.waiting_for else []
+        for reason, sentences in entry.missed.items():
+            lines.append(f"- {markdown(reason) or 'What was expected:'}")
+            lines += [f"  - {sentence(one)}" for one in sentences]
+        lines += [f"- Your code said: {code(one.text)}" for one in entry.raised]
+    return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
+
+
+def _rows(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

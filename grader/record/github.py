@@ -1,0 +1,201 @@
+"""What is asked of GitHub: which branch is a repository's default, what was pushed to it and when, and a status."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import requests
+
+API, SERVER = "https://api.github.com", "https://github.com"
+
+TRIES = 5
+LONGEST_WAIT = 60
+"""Seconds between two tries, whatever GitHub asks for."""
+
+MOST_PAGES = 50
+"""Of 100 pushes each. Nobody pushes so often for a course."""
+
+_TIMEOUT = (10, 60)
+_TRANSIENT = {429, 500, 502, 503, 504}
+
+
+class GitHubError(Exception):
+    """Why GitHub did not do what was asked, in one sentence."""
+
+
+class NotKept(GitHubError):
+    """GitHub answers, but keeps no such record."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """One change of a branch, as GitHub saw it come in: when, by whose account, and from which commit to which."""
+
+    at: datetime.datetime
+    actor: str | None
+    kind: str
+    before: str
+    after: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether the branch was not there before."""
+        return not self.before.strip("0")
+
+    @property
+    def ends(self) -> bool:
+        """Whether the branch was not there after it."""
+        return not self.after.strip("0")
+
+
+class GitHub:
+    """GitHub's API. What fails for the moment is tried again, with waits that have an end. Raises GitHubError.
+
+    The token goes into a header and nowhere else.
+    """
+
+    def __init__(self, api: str, server: str, token: str | None) -> None:
+        self.api = api.rstrip("/")
+        self.server = server.rstrip("/")
+        self.token = token
+
+    @classmethod
+    def from_environment(cls) -> GitHub:
+        """The GitHub that GITHUB_API_URL and GITHUB_SERVER_URL name, as who GITHUB_TOKEN belongs to."""
+        if importlib.util.find_spec("requests") is None:
+            raise GitHubError("To ask GitHub, requests is needed: run `pip install -e .[github]`.")
+        named = {name: os.environ.get(f"GITHUB_{name}", "").strip() for name in ("API_URL", "SERVER_URL", "TOKEN")}
+        return cls(named["API_URL"] or API, named["SERVER_URL"] or SERVER, named["TOKEN"] or None)
+
+    def default_branch(self, repository: str) -> str:
+        with self._asked("GET", f"repos/{repository}") as response:
+            if response.status_code in {401, 403, 404}:
+                raise GitHubError(self._no_access(repository, response.status_code))
+            branch = _json(response, dict).get("default_branch")
+        if not isinstance(branch, str) or not branch:
+            raise GitHubError(f"GitHub names no default branch of {repository}.")
+        return branch
+
+    def pushes(self, repository: str, branch: str) -> tuple[list[Push], bool]:
+        """The pushes to a branch, from the newest on, and whether these are all that GitHub keeps.
+
+        Raises NotKept where GitHub gives no such record.
+        """
+        reference = f"refs/heads/{branch}"
+        parameters: dict[str, str] | None = {"ref": reference, "per_page": "100"}
+        address = f"repos/{repository}/activity"
+        found: list[Push] = []
+        for _ in range(MOST_PAGES):
+            with self._asked("GET", address, parameters) as response:
+                if 400 <= response.status_code < 500:
+                    raise NotKept(f"GitHub gives no record of pushes ({response.status_code})")
+                entries = _json(response, list)
+                address, parameters = response.links.get("next", {}).get("url", ""), None
+            # A server that does not know `ref` gives other branches as well.
+            found += [_push(entry) for entry in entries if not isinstance(entry, dict) or entry.get("ref") == reference]
+            if not address:
+                break
+        return sorted(found, key=lambda push: push.at, reverse=True), not address
+
+    def post_status(self, repository: str, commit: str, context: str, description: str) -> None:
+        """Puts a status that says success beside a commit."""
+        status = {"state": "success", "context": context, "description": description}
+        with self._asked("POST", f"repos/{repository}/statuses/{commit}", json=status) as response:
+            if response.status_code in {401, 403, 404}:
+                raise GitHubError(
+                    f"GitHub does not let this token write statuses of {repository} ({response.status_code}): give it "
+                    "the permission `Commit statuses: read and write`."
+                )
+            _json(response, dict)
+
+    def _asked(
+        self, method: str, address: str, parameters: dict[str, str] | None = None, json: Any = None
+    ) -> requests.Response:
+        """The answer to a request, once it is no transient one."""
+        import requests
+
+        address = address if address.startswith(f"{self.api}/") else f"{self.api}/{address}"
+        with requests.Session() as session:
+            for wait in _waits():
+                try:
+                    response = session.request(
+                        method, address, params=parameters, json=json, auth=self._sign, timeout=_TIMEOUT
+                    )
+                except requests.RequestException as error:
+                    problem = f"GitHub could not be reached at {self.api} ({type(error).__name__})"
+                    pause: float | None = wait
+                else:
+                    pause = _pause(response, wait)
+                    if pause is None:
+                        return response
+                    problem = f"GitHub still answers {response.status_code} after {TRIES} tries"
+                if wait is not None and pause is not None:
+                    time.sleep(min(pause, LONGEST_WAIT))
+        raise GitHubError(f"{problem}: run the same command again later.")
+
+    def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Accept"] = "application/vnd.github+json"
+        request.headers["User-Agent"] = "attention-from-scratch-grader"
+        if self.token:
+            request.headers["Authorization"] = f"Bearer {self.token}"
+        return request
+
+    def _no_access(self, repository: str, status: int) -> str:
+        if status == 401:
+            return "GitHub does not accept the token in GITHUB_TOKEN: make a new one."
+        if not self.token:
+            return f"GitHub shows no {repository} to the public: correct the roster, or set GITHUB_TOKEN."
+        return (
+            f"GitHub shows no {repository} to this token ({status}): correct the roster, or let the token read the "
+            "repository."
+        )
+
+
+def _waits() -> Iterator[float | None]:
+    """Seconds to wait after each try, twice as many each time; None after the last."""
+    yield from (float(2**number) for number in range(TRIES - 1))
+    yield None
+
+
+def _pause(response: requests.Response, wait: float | None) -> float | None:
+    """How long to wait before the same is asked again; None where the answer is one to keep."""
+    headers, status = response.headers, response.status_code
+    # GitHub says 403 both to who may not and to who asked too often.
+    is_limit = status == 403 and ("Retry-After" in headers or headers.get("X-RateLimit-Remaining") == "0")
+    if not is_limit and status not in _TRANSIENT:
+        return None
+    if headers.get("Retry-After", "").isdigit():
+        return float(headers["Retry-After"])
+    if headers.get("X-RateLimit-Remaining") == "0" and headers.get("X-RateLimit-Reset", "").isdigit():
+        return max(0.0, float(headers["X-RateLimit-Reset"]) - time.time())
+    return wait or 0.0
+
+
+def _json(response: requests.Response, kind: type) -> Any:
+    try:
+        response.raise_for_status()
+        found = response.json()
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, kind):
+        raise GitHubError(f"GitHub answers {response.status_code}, and not what was asked for.")
+    return found
+
+
+def _push(entry: Any) -> Push:
+    try:
+        actor = (entry.get("actor") or {}).get("login")
+        at = datetime.datetime.fromisoformat(entry["timestamp"]).astimezone(datetime.UTC)
+        push = Push(at, actor, entry["activity_type"], entry["before"], entry["after"])
+        if all(isinstance(text, str) for text in (push.kind, push.before, push.after, actor or "")):
+            return push
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise GitHubError("GitHub's record of pushes is not in the form that is known.")

@@ -1,0 +1,88 @@
+"""What GitHub Classroom's reporter makes of a report: its table, its notice, and whether it fails the job."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from grader.course import load_course
+from grader.emit.classroom import outputs, runner_id
+from grader.report import Report
+from reports import exercise, of_exercises, quiz, report, unit, unwritten
+
+
+def decoded(report: Report) -> dict[str, dict[str, Any]]:
+    """The results of each runner, found as the reporter finds them: in the order of `runners`, by their ids."""
+    made = outputs(report)
+    assert made.keys() == {"runners", *made["runners"].split(",")}
+    return {name: json.loads(base64.b64decode(made[name], validate=True)) for name in made["runners"].split(",")}
+
+
+def test_each_exercise_is_a_runner_in_the_order_of_the_course() -> None:
+    made = report({"sums": unit({"total": exercise(1), "mean": exercise(1)}), "more": unit({"zeta": unwritten()})})
+    assert list(decoded(made)) == ["total", "mean", "zeta"]
+
+
+def test_the_table_and_the_notice_give_the_points_of_the_report() -> None:
+    made = report(
+        {
+            "sums": unit({"total": exercise(2, 1, weight=3), "mean": exercise(4)}, quiz=quiz(5, 7)),
+            "more": unit({"zeta": unwritten()}, quiz=quiz(None, 9)),
+        }
+    )
+    table = notice = 0.0
+    for one in decoded(made).values():
+        passed = [test for test in one["tests"] if test["status"] == "pass"]
+        table += len(passed) / len(one["tests"]) * one["max_score"]
+        notice += sum(test["score"] for test in one["tests"])
+    assert table == notice == made.points
+    assert sum(one["max_score"] for one in decoded(made).values()) == made.possible
+
+
+def test_a_quiz_that_counts_is_a_runner_with_a_test_for_each_point() -> None:
+    found = decoded(report({"sums": unit({}, quiz=quiz(2, 3)), "more": unit({}, quiz=quiz(None, 3))}))
+    assert list(found) == ["sums_quiz"]
+    assert [test["score"] for test in found["sums_quiz"]["tests"]] == [1, 1, 0]
+    assert found["sums_quiz"]["status"] == "fail"
+
+
+def test_an_exercise_without_tests_has_no_runner() -> None:
+    assert list(decoded(of_exercises(total=exercise(1), untested=exercise(0)))) == ["total"]
+
+
+def test_a_test_that_failed_says_why_and_where() -> None:
+    one = decoded(of_exercises(total=exercise(0, 1, line=7)))["total"]
+    assert one["status"] == "fail"
+    assert one["tests"][0] | {"duration": 0} == {
+        "name": "rule 1",
+        "status": "fail",
+        "score": 0,
+        "message": "The values are wrong. They should be right.",
+        "test_code": "",
+        "filename": "exercises/sums.py",
+        "line_no": 7,
+        "duration": 0,
+    }
+
+
+def test_a_line_that_is_not_known_is_zero() -> None:
+    assert decoded(of_exercises(total=exercise(1, line=None)))["total"]["tests"][0]["line_no"] == 0
+
+
+def test_an_id_is_made_of_letters_digits_and_underscores() -> None:
+    assert runner_id("scaled-dot.product 2") == "scaled_dot_product_2"
+
+
+def test_no_two_runners_of_the_course_share_an_environment_variable() -> None:
+    course = load_course()
+    ids = [runner_id(name) for unit in course.units.values() for name in unit.exercises]
+    ids += [runner_id(f"{name}_quiz") for name, unit in course.units.items() if unit.quiz]
+    assert len({one.upper() for one in ids}) == len(ids)
+
+
+def test_all_outputs_together_are_small_whatever_the_messages_are() -> None:
+    huge = {f"exercise_{number}": exercise(0, 8, reason="\N{SNAKE}" * 5000) for number in range(53)}
+    made = outputs(of_exercises(**huge))
+    assert max(map(len, made.values())) < 100_000
+    assert sum(map(len, made.values())) < 600_000

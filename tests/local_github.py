@@ -1,0 +1,197 @@
+"""A GitHub to test with: its API on a port of this machine, and its repositories as real ones of git in a folder."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+NOTHING = "0" * 40
+TOKEN = "a-token-for-the-test"
+
+Files = Mapping[str, str | bytes | Callable[[Path], object] | None]
+"""What a commit changes: the new text of a file, None where it goes, or what makes it at its path."""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str] = {}  # noqa: RUF012
+    body: Any = None
+
+
+@dataclass
+class Repository:
+    """One repository: real commits in a bare repository, and the record of pushes that GitHub would keep."""
+
+    bare: Path
+    work: Path
+    branch: str = "main"
+    activity: list[dict[str, Any]] = field(default_factory=list)
+    keeps_activity: bool = True
+
+    def push(
+        self,
+        files: Files,
+        at: str,
+        by: str = "ada-l",
+        dated: str | None = None,
+        message: str = "My answers",
+        replacing: str | None = None,
+    ) -> str:
+        """A commit with these changes, pushed at this time by this account. Gives the commit's id.
+
+        dated: the commit's own date, that of the push if not given. replacing: the commit to go back to first, so
+        that the push is a force-push.
+        """
+        if replacing:
+            git(self.work, "reset", "--quiet", "--hard", replacing)
+        for name, content in files.items():
+            path = self.work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if callable(content):
+                content(path)
+            elif content is None:
+                path.unlink()
+            else:
+                path.write_bytes(content.encode() if isinstance(content, str) else content)
+        date = dated or at
+        git(self.work, "add", "--all", "--force", ".")
+        git(self.work, "commit", "--quiet", "--allow-empty", "--message", message, date=date)
+        return self.pushed(git(self.work, "rev-parse", "HEAD"), at, by, "force_push" if replacing else None)
+
+    def pushed(self, commit: str, at: str, by: str = "ada-l", kind: str | None = None) -> str:
+        """The branch points to this commit from this time on."""
+        before = git(self.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/{self.branch}") or NOTHING
+        git(self.work, "push", "--quiet", "--force", str(self.bare), f"{commit}:refs/heads/{self.branch}")
+        kind = kind or ("branch_creation" if before == NOTHING else "push")
+        entry = {"before": before, "after": commit, "ref": f"refs/heads/{self.branch}", "timestamp": at}
+        self.activity.insert(0, {**entry, "activity_type": kind, "actor": {"login": by}})
+        return commit
+
+
+class LocalGitHub:
+    """Serves the repositories that are created in it, and remembers what it was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.repositories: dict[str, Repository] = {}
+        self.statuses: list[tuple[str, str, dict[str, Any]]] = []
+        self.asked: list[tuple[str, str, str | None]] = []
+        """Of each request: its method, its path and its Authorization."""
+        self.instead: dict[str, list[Answer]] = {}
+        """What is answered to the next requests of a path."""
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                self._answer()
+
+            def do_POST(self) -> None:
+                self._answer()
+
+            def _answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                url = urlsplit(self.path)
+                hub.asked.append((self.command, self.path, self.headers.get("Authorization")))
+                if waiting := hub.instead.get(url.path):
+                    answer = waiting.pop(0)
+                else:
+                    query = {key: values[-1] for key, values in parse_qs(url.query).items()}
+                    answer = hub._answer(self.command, url.path, query, body)
+                content = json.dumps(answer.body).encode()
+                self.send_response(answer.status)
+                for name, value in {**answer.headers, "Content-Length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.api = f"http://127.0.0.1:{self.server.server_port}"
+
+    def environment(self) -> dict[str, str]:
+        """What GitHub sets in a workflow, and the token."""
+        return {"GITHUB_API_URL": self.api, "GITHUB_SERVER_URL": self.folder.as_uri(), "GITHUB_TOKEN": TOKEN}
+
+    def create(self, name: str, branch: str = "main") -> Repository:
+        """An empty repository OWNER/NAME."""
+        bare, work = self.folder / f"{name}.git", self.folder / "work" / name
+        for folder, options in ((bare, ["--bare"]), (work, [])):
+            folder.mkdir(parents=True)
+            git(folder, "init", "--quiet", *options, f"--initial-branch={branch}")
+        # As GitHub does: a commit that no branch leads to any more is still given out.
+        git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+        self.repositories[name] = Repository(bare, work, branch)
+        return self.repositories[name]
+
+    def _answer(self, method: str, path: str, query: dict[str, str], body: bytes) -> Answer:
+        found = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", path)
+        repository = self.repositories.get(found[1]) if found else None
+        if not found or not repository:
+            return Answer(404, body={"message": "Not Found"})
+        name, rest = found[1], found[2] or ""
+        if method == "GET" and not rest:
+            return Answer(200, body={"full_name": name, "default_branch": repository.branch})
+        if method == "GET" and rest == "/activity" and repository.keeps_activity:
+            entries = [entry for entry in repository.activity if entry["ref"] == query.get("ref", entry["ref"])]
+            each, page = int(query.get("per_page", 30)), int(query.get("page", 1))
+            headers = {}
+            if len(entries) > page * each:
+                following = f"{self.api}{path}?ref={query['ref']}&per_page={each}&page={page + 1}"
+                headers["Link"] = f'<{following}>; rel="next", <{self.api}{path}>; rel="first"'
+            return Answer(200, headers, entries[(page - 1) * each : page * each])
+        if method == "POST" and (status := re.fullmatch("/statuses/([0-9a-f]{40})", rest)):
+            self.statuses.append((name, status[1], json.loads(body)))
+            return Answer(201, body={})
+        return Answer(404, body={"message": "Not Found"})
+
+
+@contextmanager
+def local_github(folder: Path) -> Iterator[LocalGitHub]:
+    """A GitHub that listens until the end of the block."""
+    hub = LocalGitHub(folder)
+    thread = threading.Thread(target=hub.server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        hub.server.shutdown()
+        hub.server.server_close()
+        thread.join()
+
+
+def git(folder: Path, *arguments: str, date: str | None = None, content: bytes | None = None) -> str:
+    """What git prints, without anybody's settings."""
+    who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _WHO.items()}
+    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", "-c", "protocol.file.allow=always", *arguments]
+    environment = {**os.environ, **alone, **who, **dates}
+    done = subprocess.run(command, cwd=folder, env=environment, input=content, capture_output=True, check=True)
+    return done.stdout.decode().strip()
+
+
+def tree(folder: Path, entries: list[tuple[str, bytes, str]]) -> str:
+    """A tree with these modes, names and objects, whatever git thinks of them."""
+    content = b"".join(mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in entries)
+    return git(folder, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", content=content)
+
+
+def basic(token: str) -> str:
+    """The header with which git shows a token."""
+    return f"Basic {base64.b64encode(f'x-access-token:{token}'.encode()).decode()}"
+
+
+_WHO = {"NAME": "Somebody", "EMAIL": "somebody@example.org"}

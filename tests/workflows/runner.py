@@ -1,0 +1,333 @@
+"""GitHub's runner, as far as our workflows need one: it runs their jobs step by step, in a workspace of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from actions import ACTIONS, ActionError, Done, FailedAfter, Hosted, Workplace
+from expressions import condition, expand
+from workflow_commands import Command, commands
+
+SUMMARY_LIMIT = 2**20
+OUTPUTS_LIMIT = 2**20
+# What a pip around these tests was told of where packages are; and nothing else of this environment.
+_HANDED_ON = ("PIP_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_OWN_SCRIPTS = sysconfig.get_path("scripts")
+_STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run", "shell", "working-directory", "continue-on-error"}
+_JOB_KEYS = {"name", "if", "needs", "runs-on", "timeout-minutes", "env", "outputs", "steps"}
+_SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"]}
+
+
+def read_workflow(text: str) -> dict[str, Any]:
+    # As plain text values: to YAML 1.1 the key `on` is a boolean.
+    return yaml.load(text, yaml.BaseLoader)
+
+
+@dataclass
+class Step:
+    """What became of a step. The log holds what it printed and, as GitHub's does, its script and its variables."""
+
+    name: str
+    outcome: str = "skipped"
+    log: list[str] = field(default_factory=list)
+    summary: str = ""
+    outputs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def commands(self) -> list[Command]:
+        return commands(self.log)
+
+
+@dataclass
+class Push:
+    """What was pushed, and by whom."""
+
+    repository: str
+    sha: str
+    ref: str = "refs/heads/main"
+    actor: str = "somebody-else"
+    message: str = "A message"
+
+
+@dataclass
+class Runner:
+    """Runs workflows for one push.
+
+    hosted: the repositories of the server. caches: where runs keep files for later ones. before: what to do ahead of
+    a step of that name, in the workspace.
+    """
+
+    folder: Path
+    hosted: Mapping[str, Hosted]
+    push: Push
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    server_url: str = "https://github.com"
+    api_url: str = "https://api.github.com"
+    event_name: str = "push"
+    run_id: str = "7654321"
+    caches: Path | None = None
+    before: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    jobs: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    set_variables: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.artifacts.mkdir(parents=True)
+
+    @property
+    def artifacts(self) -> Path:
+        return self.folder / "artifacts"
+
+    @property
+    def workspace(self) -> Path:
+        """Of the job that runs, or was the last to."""
+        return self.folder / self.jobs[-1] / "workspace"
+
+    @property
+    def is_success(self) -> bool:
+        return all(step.outcome in ("success", "skipped") for step in self.steps)
+
+    @property
+    def log(self) -> str:
+        return "\n".join(line for step in self.steps for line in step.log)
+
+    @property
+    def summary(self) -> str:
+        return "".join(step.summary for step in self.steps)
+
+    @property
+    def commands(self) -> list[Command]:
+        return [command for step in self.steps for command in step.commands]
+
+    def step(self, name: str) -> Step:
+        [found] = [step for step in self.steps if step.name == name]
+        return found
+
+    def run(self, workflow: Mapping[str, Any], inputs: Mapping[str, Any] | None = None) -> None:
+        """Each job after the other, and what they call."""
+        finished: dict[str, Any] = {}
+        for name, job in workflow["jobs"].items():
+            context = Job(self, name, workflow, inputs or {}, finished)
+            if "uses" in job:
+                self._call(job, context)
+            else:
+                finished[name] = {"outputs": context.run(job)}
+
+    def _call(self, job: Mapping[str, Any], context: Job) -> None:
+        """A workflow of another repository, which sees only what it is handed."""
+        place, _, ref = job["uses"].partition("@")
+        owner, name, path = place.split("/", 2)
+        called = subprocess.run(
+            ["git", "show", f"{ref}:{path}"],
+            cwd=self.hosted[f"{owner}/{name}"].bare,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        workflow = read_workflow(called.stdout)
+        asked_for = workflow["on"]["workflow_call"]
+        secrets = {key: context.expanded(value) for key, value in job.get("secrets", {}).items()}
+        inputs = {key: context.expanded(value) for key, value in job.get("with", {}).items()}
+        assert set(inputs) == set(asked_for.get("inputs", {}))
+        assert set(secrets) == set(asked_for.get("secrets", {}))
+        own, self.secrets = self.secrets, secrets
+        self.run(workflow, inputs)
+        self.secrets = own
+
+
+class Job:
+    """One job, while it runs: the variables, outputs and paths that its steps have set."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        name: str,
+        workflow: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        finished: Mapping[str, Any],
+    ) -> None:
+        self.runner, self.name, self.inputs, self.finished = runner, name, inputs, finished
+        self.declared: dict[str, str] = dict(workflow.get("env", {}))
+        self.set_by_steps: dict[str, str] = {}
+        self.path: list[Path] = []
+        self.outputs: dict[str, dict[str, Any]] = {}
+        self.has_failed = False
+        self.workspace, self.temporary, self.home = (
+            runner.folder / name / kind for kind in ("workspace", "temporary", "home")
+        )
+
+    def run(self, job: Mapping[str, Any]) -> dict[str, str]:
+        """Its steps in order, unless it is to be skipped. Gives its outputs."""
+        assert set(job) <= _JOB_KEYS, f"not known here: {set(job) - _JOB_KEYS}"
+        assert {job["needs"]} <= set(self.finished) if "needs" in job else True
+        if not condition(job.get("if", "true"), self._contexts({}), self._functions()):
+            return {}
+        self.runner.jobs.append(self.name)
+        for folder in (self.workspace, self.temporary, self.home):
+            folder.mkdir(parents=True)
+        self.declared |= {name: self.expanded(value) for name, value in job.get("env", {}).items()}
+        for number, step in enumerate(job["steps"]):
+            assert set(step) <= _STEP_KEYS, f"not known here: {set(step) - _STEP_KEYS}"
+            self._take(step, Step(step.get("name", f"step {number}")))
+        return {name: self.expanded(value) for name, value in job.get("outputs", {}).items()}
+
+    def expanded(self, text: str, environment: Mapping[str, str] | None = None) -> str:
+        return expand(text, self._contexts(environment or {}), self._functions())
+
+    def _take(self, step: Mapping[str, Any], done: Step) -> None:
+        self.runner.steps.append(done)
+        if step.get("id"):
+            self.outputs[step["id"]] = {"outputs": done.outputs, "outcome": "skipped"}
+        if not condition(step.get("if", "true"), self._contexts({}), self._functions()):
+            return
+        if before := self.runner.before.get(done.name):
+            before(self.workspace)
+        own = {name: self.expanded(value) for name, value in step.get("env", {}).items()}
+        # Here alone GitHub's stars are put in the place of secrets: what steps print is to hold none to begin with.
+        hidden = set(self.runner.secrets.values())
+        done.log += [f"{name}: {'***' if value in hidden else value}" for name, value in own.items()]
+        take = self._run_script if "run" in step else self._use_action
+        done.outcome = "success" if take(step, done, own) else "failure"
+        if step.get("id"):
+            self.outputs[step["id"]]["outcome"] = done.outcome
+        if done.outcome == "failure" and step.get("continue-on-error") != "true":
+            self.has_failed = True
+
+    def _run_script(self, step: Mapping[str, Any], done: Step, own: Mapping[str, str]) -> bool:
+        assert "${{" not in step["run"]
+        script = self.temporary / f"{uuid.uuid4()}.sh"
+        script.write_text(step["run"], encoding="utf-8")
+        done.log += step["run"].splitlines()
+        files = {name: self.temporary / f"{name}_{uuid.uuid4()}" for name in ("ENV", "OUTPUT", "PATH", "SUMMARY")}
+        for file in files.values():
+            file.touch()
+        environment = self._environment(own) | {
+            "GITHUB_ENV": str(files["ENV"]),
+            "GITHUB_OUTPUT": str(files["OUTPUT"]),
+            "GITHUB_PATH": str(files["PATH"]),
+            "GITHUB_STEP_SUMMARY": str(files["SUMMARY"]),
+        }
+        finished = subprocess.run(
+            [*_SHELLS[step.get("shell")], str(script)],
+            cwd=self.workspace / self.expanded(step.get("working-directory", "."), own),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        done.log += [line.decode("utf-8", "replace") for line in finished.stdout.splitlines()]
+        done.summary = files["SUMMARY"].read_text(encoding="utf-8")
+        assert len(done.summary.encode()) <= SUMMARY_LIMIT
+        done.outputs |= dict(_assignments(files["OUTPUT"]))
+        assert sum(map(len, done.outputs.values())) <= OUTPUTS_LIMIT
+        for name, value in _assignments(files["ENV"]):
+            assert not name.startswith(("GITHUB_", "RUNNER_")), f"{name} is not to be set"
+            self.set_by_steps[name] = value
+        self.runner.set_variables |= self.set_by_steps
+        self.path[:0] = map(Path, reversed(files["PATH"].read_text(encoding="utf-8").splitlines()))
+        return finished.returncode == 0
+
+    def _use_action(self, step: Mapping[str, Any], done: Step, own: Mapping[str, str]) -> bool:
+        inputs = {name: self.expanded(value, own) for name, value in step.get("with", {}).items()}
+        runner = self.runner
+        place = Workplace(
+            self.workspace, self.temporary, runner.artifacts, runner.caches, runner.hosted, self._environment(own)
+        )
+        try:
+            left = ACTIONS[step["uses"]](inputs, place)
+            has_failed = False
+        except FailedAfter as failure:
+            left, has_failed = failure.done, True
+        except ActionError as error:
+            left, has_failed = Done([f"::error::{str(error).encode('unicode_escape').decode()}"]), True
+        done.log += left.lines
+        done.outputs |= left.outputs
+        self.path[:0] = left.path
+        return not has_failed
+
+    def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        runner = self.runner
+        handed_on = {name: value for name, value in os.environ.items() if name.upper().startswith(_HANDED_ON)}
+        paths = [*map(str, self.path), *(part for part in os.environ["PATH"].split(":") if part != _OWN_SCRIPTS)]
+        return {
+            **handed_on,
+            "HOME": str(self.home),
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            **{f"GITHUB_{name.upper()}": value for name, value in self._github().items() if isinstance(value, str)},
+            "GITHUB_REPOSITORY_OWNER": runner.push.repository.partition("/")[0],
+            "RUNNER_TEMP": str(self.temporary),
+            "RUNNER_OS": "Linux",
+            **self.declared,
+            **self.set_by_steps,
+            **own,
+            "PATH": ":".join(paths),
+        }
+
+    def _github(self) -> dict[str, Any]:
+        runner, push = self.runner, self.runner.push
+        return {
+            "repository": push.repository,
+            "repository_owner": push.repository.partition("/")[0],
+            "sha": push.sha,
+            "ref": push.ref,
+            "ref_name": push.ref.removeprefix("refs/heads/"),
+            "actor": push.actor,
+            "triggering_actor": push.actor,
+            "event_name": runner.event_name,
+            "job": self.name,
+            "run_id": runner.run_id,
+            "run_number": "3",
+            "run_attempt": "1",
+            "server_url": runner.server_url,
+            "api_url": runner.api_url,
+            "workspace": str(self.workspace),
+            "event": {"head_commit": {"message": push.message}},
+        }
+
+    def _contexts(self, own: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "github": self._github(),
+            "env": {**self.declared, **self.set_by_steps, **own},
+            "steps": self.outputs,
+            "secrets": self.runner.secrets,
+            "vars": self.runner.variables,
+            "inputs": self.inputs,
+            "needs": self.finished,
+            "runner": {"temp": str(self.temporary), "os": "Linux"},
+        }
+
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "success": lambda: not self.has_failed,
+            "failure": lambda: self.has_failed,
+            "always": lambda: True,
+            "cancelled": lambda: False,
+        }
+
+
+def _assignments(file: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a file that a step writes variables or outputs to: NAME=VALUE, or a value of several lines."""
+    lines = iter(file.read_text(encoding="utf-8").split("\n"))
+    for line in filter(None, lines):
+        equals, several = line.find("="), line.find("<<")
+        if several >= 0 and not 0 <= equals < several:
+            name, _, end = line.partition("<<")
+            value: list[str] = []
+            while (next_line := next(lines)) != end:
+                value.append(next_line)
+            yield name, "\n".join(value)
+        else:
+            assert equals > 0, f"not NAME=VALUE: {line}"
+            name, _, value_of_line = line.partition("=")
+            yield name, value_of_line

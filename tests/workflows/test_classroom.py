@@ -1,0 +1,327 @@
+"""The student's workflow, executed step by step in a fresh clone of a released repository that was pushed to."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import datetime
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from actions import Hosted, new_environment
+from rendered import GRADER, render
+from runner import Push, Runner, Step, read_workflow
+from students import KEY, answers, git, hand_in, host, make_instructors, release
+
+from grader.course import ROOT
+from grader.emit import annotations as annotating
+from grader.emit.classroom50 import release_body
+from grader.emit.summary import summary
+from grader.release import GradingMode
+from grader.release.leaks import scan
+from grader.report import Report
+
+REPORT_SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+RESULT_SCHEMA = json.loads((ROOT / "tests" / "emit" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8"))
+
+# What a student may write where the workflow could trip over it.
+EVIL = "`touch${IFS}pwned`;$(touch${IFS}pwned)|<img/src=x>&"
+FORGED = b'{"points": 1000000, "forged": true}\n'
+
+# A visible test, a workflow and autograder.yml in the student's own favour, and output that lies there already.
+TAMPERING = {
+    "exercises/test_self_attention.py": b"def test_all_is_well():\n    pass\n",
+    "exercises/conftest.py": b"raise SystemExit(0)\n",
+    "autograder.yml": b"units: {}\n",
+    ".github/workflows/helper.yml": b"on: push\njobs: {}\n",
+    "grader/__init__.py": b"raise SystemExit(0)\n",
+    "sitecustomize.py": b"raise SystemExit(0)\n",
+    "reports/attention-tampered.json": FORGED,
+    "result.json": FORGED,
+    "release-body.md": FORGED,
+}
+
+KINDS = ["good", "wrong", "hostile", "tampered", "with a key", "called"]
+VISIBLE, HIDDEN = KINDS[:4], KINDS[4:]
+
+
+@dataclass
+class Graded:
+    """A push, what the workflow made of it, and the student's own clone."""
+
+    push: Push
+    clone: Path
+    runner: Runner
+
+    @property
+    def student(self) -> str:
+        return self.push.repository.partition("/")[2]
+
+    def artifact(self, name: str) -> dict[str, bytes]:
+        with zipfile.ZipFile(self.runner.artifacts / f"{name}.zip") as archive:
+            return {file: archive.read(file) for file in archive.namelist()}
+
+    @property
+    def report(self) -> Report:
+        return Report.model_validate_json(self.artifact("report")[f"{self.student}.json"])
+
+    @property
+    def notices(self) -> dict[str, str]:
+        commands = self.runner.step("Report the points").commands
+        return {command.properties["title"]: command.data for command in commands if command.name == "notice"}
+
+
+Grade = Callable[[str], Graded]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Grade:
+    """What became of a kind of submission; each is pushed and graded once."""
+    folder = tmp_path_factory.mktemp("classroom")
+    instructors = make_instructors(folder / "instructors")
+    grader = host(instructors, folder / "grader.git", KEY)
+    released: dict[GradingMode, Hosted] = {}
+    done: dict[str, Graded] = {}
+
+    def run(kind: str) -> Graded:
+        mode = {"with a key": GradingMode.key, "called": GradingMode.reusable}.get(kind, GradingMode.record)
+        if mode not in released:
+            released[mode] = host(release(instructors, folder / mode, mode), folder / f"{mode}.git")
+        name = "attention-" + kind.replace(" ", "-")
+        own = folder / name
+        own.mkdir()
+        hosted = host(released[mode].bare, own / "bare.git")
+        push = hand_in(hosted, own / "clone", f"some-course/{name}", *_work(kind))
+        runner = Runner(
+            own / "runner",
+            {push.repository: hosted, GRADER: grader},
+            push,
+            secrets={} if mode is GradingMode.record else {"GRADER_DEPLOY_KEY": KEY},
+            before={"Install the grader": lambda workspace: new_environment(workspace / "grader" / ".venv")},
+        )
+        text = git(hosted.bare, "show", f"{push.sha}:.github/workflows/classroom.yml")
+        assert text == render(f"classroom_{mode}").rstrip("\n")  # as test_workflows.py reads it
+        runner.run(read_workflow(text))
+        return Graded(push, own / "clone", runner)
+
+    def graded(kind: str) -> Graded:
+        if kind not in done:
+            done[kind] = run(kind)
+        return done[kind]
+
+    return graded
+
+
+def _work(kind: str) -> tuple[Any, ...]:
+    """The files that are pushed; and, of the hostile, the branch, the message and who pushes."""
+    if kind == "good":
+        return (answers("ada"),)
+    if kind == "tampered":
+        return (answers("chen") | TAMPERING,)
+    if kind in ("wrong", "called"):
+        return (answers("chen"),)
+    message = f"{EVIL}\n\n::error::from a message\n[a link](https://example.org) <script>alert(1)</script>"
+    return answers("mallory"), f"refs/heads/{EVIL}", message, EVIL
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_but_the_reporter_succeeds_whatever_was_pushed(graded: Grade, kind: str) -> None:
+    steps = graded(kind).runner.steps
+    failed = [step for step in steps[:-1] if step.outcome != "success"]
+    assert not failed, "\n".join([failed[0].name, *failed[0].log])
+    assert steps[-1].name == "Report the points"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_full_marks_make_the_run_green(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    report = found.report
+    assert found.runner.is_success == (report.points == report.possible) == (kind == "good")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_artifact_is_the_report_and_nothing_besides(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    [(name, content)] = found.artifact("report").items()
+    assert name == f"{found.student}.json"
+    jsonschema.validate(json.loads(content), REPORT_SCHEMA)
+    report = found.report
+    assert (report.student, report.commit) == (found.student, found.push.sha)
+    assert report.suites == ("visible" if kind in VISIBLE else "hidden")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    assert found.runner.summary == summary(found.report).rstrip("\n") + "\n"
+    told = found.runner.step("Tell what came out")
+    assert [line for line in told.log if line.startswith("::")] == annotating.annotations(found.report)
+    assert len(told.commands) == len(annotating.annotations(found.report))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_annotation_stands_on_the_answer_that_it_speaks_of_or_where_its_code_raised(
+    graded: Grade, kind: str
+) -> None:
+    found = graded(kind)
+    errors = [command for command in found.runner.step("Tell what came out").commands if command.name == "error"]
+    for command in [command for command in errors if "line" in command.properties and command.properties["title"]]:
+        exercise, line = command.properties["title"].partition(":")[0], int(command.properties["line"])
+        text = (found.clone / command.properties["file"]).read_text(encoding="utf-8")
+        [defined] = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
+        raised = {one.line for one in found.report.messages if one.exercise == exercise}
+        assert line in {*range(defined.lineno, (defined.end_lineno or 0) + 1), *raised}
+
+
+def test_a_wrong_answer_is_annotated(graded: Grade) -> None:
+    commands = graded("wrong").runner.step("Tell what came out").commands
+    [error] = [
+        command for command in commands if command.properties["title"].startswith("scaled_dot_product_attention:")
+    ]
+    assert error.name == "error"
+    assert error.properties["file"] == "exercises/self_attention.py"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_reporters_totals_are_the_reports(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    report = found.report
+    assert found.notices["Autograding complete"] == f"Points {report.points}/{report.possible}"
+    assert json.loads(found.notices["Autograding report"]) == {
+        "totalPoints": report.points,
+        "maxPoints": report.possible,
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_runner_has_its_line_in_the_workflow(graded: Grade, kind: str) -> None:
+    outputs = graded(kind).runner.step("Tell what came out").outputs
+    runners = outputs["runners"].split(",")
+    assert set(outputs) == {"runners", *runners}
+    lines = graded(kind).runner.step("Report the points").log
+    assert {f"{name.upper()}_RESULTS: {outputs[name]}" for name in runners} <= set(lines)
+    assert all(json.loads(base64.b64decode(outputs[name]))["tests"] for name in runners)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_classroom_50_reads_the_result(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    files = found.artifact("classroom50")
+    assert set(files) == {"result.json", "release-body.md"}
+    result = json.loads(files["result.json"])
+    jsonschema.validate(result, RESULT_SCHEMA)
+    report = found.report
+    assert (result["score"], result["max-score"]) == (report.points, report.possible)
+    assert (result["owner"], result["submission"]) == (found.student, f"submit/{found.push.sha}")
+    assert result["commit"] == f"https://github.com/{found.push.repository}/commit/{found.push.sha}"
+    committed = datetime.datetime.fromtimestamp(int(git(found.clone, "show", "-s", "--format=%ct")), datetime.UTC)
+    assert result["datetime"] == committed.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert files["release-body.md"].decode() == release_body(report)
+
+
+@pytest.mark.parametrize("kinds", [VISIBLE, HIDDEN])
+def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[str], tmp_path: Path) -> None:
+    for kind in kinds:
+        found = graded(kind)
+        readable = shutil.copytree(found.runner.artifacts, tmp_path / kind)
+        (readable / "log.txt").write_text(found.runner.log, encoding="utf-8")
+        (readable / "summary.md").write_text(found.runner.summary, encoding="utf-8")
+    # Of hidden suites a report tells the sentences that are made for it, and nothing else.
+    assert scan(tmp_path, told=kinds == HIDDEN) == []
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_the_key_is_in_no_log(graded: Grade, kind: str) -> None:
+    assert KEY.splitlines()[1] not in graded(kind).runner.log
+
+
+@pytest.mark.parametrize("kind", ["hostile", "with a key"])
+def test_nothing_that_a_student_wrote_is_run_or_obeyed(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    assert not list(found.runner.folder.rglob("pwned"))
+    assert {command.name for command in found.runner.commands} <= {"error", "notice"}
+    assert all(step.commands == [] for step in found.runner.steps if step.name not in TELLING)
+
+
+TELLING = ("Tell what came out", "Report the points")
+
+
+@pytest.mark.parametrize("kind", ["hostile", "with a key"])
+def test_branch_message_and_pusher_are_in_no_product(graded: Grade, kind: str) -> None:
+    found = graded(kind)
+    products = [*found.artifact("report").values(), *found.artifact("classroom50").values()]
+    assert not [text for text in (*map(bytes.decode, products), found.runner.summary) if "pwned" in text]
+
+
+def test_what_a_student_changed_of_the_course_changes_no_point(graded: Grade) -> None:
+    """A visible test, a workflow beside ours, autograder.yml, and output that was there before."""
+    tampered, wrong = graded("tampered").report, graded("wrong").report
+    assert {name: unit.points for name, unit in tampered.units.items()} == {
+        name: unit.points for name, unit in wrong.units.items()
+    }
+    assert not [step for step in graded("tampered").runner.steps if "forged" in step.summary]
+
+
+# -- single steps ----------------------------------------------------------------------------------------------------
+
+
+def run_alone(name: str, folder: Path, repository: str = "some-course/attention-ada", grader: str = "") -> Runner:
+    """A single step of the record's workflow. grader: a program that takes the grader's place."""
+    workflow = read_workflow(render("classroom_record"))
+    [step] = [step for step in workflow["jobs"]["grade"]["steps"] if step["name"] == name]
+    workflow["jobs"]["grade"]["steps"] = [step]
+    if grader:
+        program = folder / "bin" / "grader"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{grader}\n")
+        program.chmod(0o755)
+        workflow["jobs"]["grade"]["steps"].insert(
+            0, {"name": "path", "run": f'echo "{program.parent}" >> "$GITHUB_PATH"'}
+        )
+        workflow["env"] = {"STUDENT": "attention-ada"}
+    runner = Runner(folder / "runner", {}, Push(repository, "0" * 40))
+    runner.run(workflow)
+    return runner
+
+
+@pytest.mark.parametrize(
+    ("repository", "student"),
+    [
+        ("some-course/attention-ada", "attention-ada"),
+        ("some-course/Ada_Lovelace.2027", "Ada_Lovelace.2027"),
+        ("some-course/.github", "github"),
+        ("some-course/--out=x", "out-x"),
+        ("some-course/$(touch here)`id`;x\nSTUDENT=y", "touch-here--id--x-STUDENT-y"),
+    ],
+)
+def test_the_student_is_named_after_the_repository_in_letters_that_harm_nothing(
+    tmp_path: Path, repository: str, student: str
+) -> None:
+    runner = run_alone("Name the student", tmp_path, repository)
+    assert runner.is_success
+    assert runner.set_variables == {"STUDENT": student, "REPORT": f"{runner.workspace}/reports/{student}.json"}
+    assert not list(runner.workspace.iterdir())
+
+
+def test_a_repository_without_a_usable_name_stops_the_job(tmp_path: Path) -> None:
+    assert not run_alone("Name the student", tmp_path, "some-course/---").is_success
+
+
+@pytest.mark.parametrize(("code", "goes_on"), [(0, True), (1, True), (2, False), (3, False)])
+def test_not_right_yet_goes_on_and_not_graded_stops_the_job(tmp_path: Path, code: int, goes_on: bool) -> None:
+    assert run_alone("Grade", tmp_path, grader=f"exit {code}").is_success == goes_on
+
+
+def test_what_the_answers_print_is_no_command(tmp_path: Path) -> None:
+    step: Step = run_alone("Grade", tmp_path, grader="echo '::error::mine'; echo ' ##[add-mask]x'; exit 2").step(
+        "Grade"
+    )
+    assert "::error::mine" in step.log
+    assert step.commands == []

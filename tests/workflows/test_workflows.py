@@ -1,0 +1,206 @@
+"""Every workflow, ours and those that students receive, held to the rules that none may break."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rendered import GRADER, WORKFLOWS, render
+from runner import read_workflow
+
+from grader.course import ROOT
+
+# Those in this repository, and what a student's repository holds, once for each way of grading.
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))} | {
+    f"classroom-{mode}": render(f"classroom_{mode}") for mode in ("record", "key", "reusable")
+}
+STUDENTS = [name for name in TEXTS if name.startswith("classroom-")]
+GRADES = ["classroom-record", "classroom-key", "grade-submission"]
+HOLDS_KEY = ["classroom-key", "classroom-reusable", "grade-submission"]
+
+ALLOWED_ACTIONS = {
+    "actions/checkout@v4",
+    "actions/setup-python@v5",
+    "actions/upload-artifact@v4",
+    "actions/cache/restore@v4",
+    "actions/cache/save@v4",
+    "classroom-resources/autograding-grading-reporter@v1",
+}
+
+
+def workflow(name: str) -> dict[str, Any]:
+    return read_workflow(TEXTS[name])
+
+
+def jobs(name: str) -> list[dict[str, Any]]:
+    return list(workflow(name)["jobs"].values())
+
+
+def steps(name: str) -> list[dict[str, Any]]:
+    return [step for job in jobs(name) for step in job.get("steps", [])]
+
+
+def steps_using(name: str, action: str) -> list[dict[str, Any]]:
+    return [step for step in steps(name) if step.get("uses", "").startswith(f"{action}@")]
+
+
+def run_tool(tool: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([Path(sys.executable).parent / tool, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """All of them as files."""
+    folder = tmp_path_factory.mktemp("repository") / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    for name, text in TEXTS.items():
+        (folder / f"{name}.yml").write_text(text, encoding="utf-8")
+    return sorted(folder.iterdir())
+
+
+def test_all_fit_githubs_schema(files: list[Path]) -> None:
+    done = run_tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_audit_finds_nothing(files: list[Path], tmp_path: Path) -> None:
+    settings = yaml.safe_load((ROOT / ".github" / "zizmor.yml").read_text(encoding="utf-8"))
+    # A student's workflow names its instructor's repository, which no file of this one can.
+    settings["rules"]["unpinned-uses"]["config"]["policies"][f"{GRADER}/*"] = "ref-pin"
+    config = tmp_path / "zizmor.yml"
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    done = run_tool("zizmor", "--offline", "--no-progress", "--config", config, *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_workflow_may_only_read(name: str) -> None:
+    assert workflow(name)["permissions"] == {"contents": "read"}
+    assert all("permissions" not in job for job in jobs(name))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_job_has_an_end(name: str) -> None:
+    for job in jobs(name):
+        if "uses" not in job:  # else it is the called workflow's to say
+            assert 0 < int(job["timeout-minutes"]) <= 120
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_a_newer_push_cancels_the_run_for_an_older_one(name: str) -> None:
+    assert workflow(name)["concurrency"] == {"group": "classroom-${{ github.ref }}", "cancel-in-progress": "true"}
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if name != "grade-submission"])
+def test_runs_of_a_workflow_do_not_pile_up(name: str) -> None:
+    assert workflow(name)["concurrency"]["group"]
+
+
+def test_the_workflow_that_is_called_leaves_cancelling_to_its_caller() -> None:
+    # The same group in both would make the call wait for the caller, which waits for the call.
+    assert "concurrency" not in workflow("grade-submission")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_value_from_outside_is_pasted_into_a_script(name: str) -> None:
+    assert not [step for step in steps(name) if "${{" in step.get("run", "")]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_only_these_actions_are_used_at_these_versions(name: str) -> None:
+    assert {step["uses"] for step in steps(name) if "uses" in step} <= ALLOWED_ACTIONS
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_checkout_leaves_its_token_behind(name: str) -> None:
+    checkouts = steps_using(name, "actions/checkout")
+    assert bool(checkouts) == bool(steps(name))
+    assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
+
+
+@pytest.mark.parametrize("name", STUDENTS)
+def test_a_student_is_graded_on_every_push_and_by_hand(name: str) -> None:
+    assert workflow(name)["on"] == ["push", "workflow_dispatch"]
+
+
+@pytest.mark.parametrize("name", GRADES)
+def test_what_pip_fetches_is_kept_for_the_next_run(name: str) -> None:
+    [python] = steps_using(name, "actions/setup-python")
+    assert python["with"]["cache"] == "pip"
+    assert python["with"]["cache-dependency-path"]
+
+
+@pytest.mark.parametrize("name", GRADES)
+def test_a_student_is_named_after_the_repository_and_no_step_asks_who_pushed(name: str) -> None:
+    assert not [step for step in steps(name) if "actor" in json.dumps(step).casefold()]
+    assert any("GITHUB_REPOSITORY" in step.get("run", "") for step in steps(name))
+
+
+@pytest.mark.parametrize("name", HOLDS_KEY)
+def test_a_key_of_the_grader_reaches_its_checkout_and_no_step_besides(name: str) -> None:
+    holders = [step for step in steps(name) if "secrets." in json.dumps(step)]
+    assert [step["with"]["ssh-key"] for step in holders] == ["${{ secrets.GRADER_DEPLOY_KEY }}"] * bool(steps(name))
+    assert all(step["uses"] == "actions/checkout@v4" for step in holders)
+
+
+def test_the_token_of_a_class_reaches_the_steps_that_ask_github_and_none_that_runs_answers() -> None:
+    holders = [step for step in steps("grade-class") if "secrets." in json.dumps(step)]
+    assert [step["env"]["GITHUB_TOKEN"] for step in holders] == ["${{ secrets.CLASS_TOKEN }}"] * 2
+    assert all("grader collect" in step["run"] or "grader status" in step["run"] for step in holders)
+    assert not [step for step in holders if "grader grade" in step["run"]]
+
+
+@pytest.mark.parametrize("name", [name for name in STUDENTS if name not in HOLDS_KEY])
+def test_where_students_have_all_that_runs_there_is_no_secret(name: str) -> None:
+    assert "secrets." not in TEXTS[name]
+
+
+def test_a_called_workflow_is_handed_the_key_by_name_and_nothing_more() -> None:
+    [job] = jobs("classroom-reusable")
+    assert job["secrets"] == {"GRADER_DEPLOY_KEY": "${{ secrets.GRADER_DEPLOY_KEY }}"}
+    assert job["uses"] == f"{GRADER}/.github/workflows/grade-submission.yml@main"
+
+
+@pytest.mark.parametrize("name", HOLDS_KEY[:2])
+def test_a_workflow_with_a_key_says_who_can_read_the_hidden_suites(name: str) -> None:
+    assert "# Who can read the hidden suites:" in TEXTS[name]
+
+
+@pytest.mark.parametrize("name", GRADES)
+def test_the_reporter_is_last_and_reads_one_line_for_each_runner(name: str) -> None:
+    [reporter] = steps_using(name, "classroom-resources/autograding-grading-reporter")
+    assert steps(name)[-1] == reporter
+    lines = reporter["env"]
+    assert len(lines) > 50
+    assert all(value == f"${{{{ steps.results.outputs.{_runner(value)} }}}}" for value in lines.values())
+    assert all(line == f"{_runner(value).upper()}_RESULTS" for line, value in lines.items())
+
+
+def _runner(value: str) -> str:
+    return value.removeprefix("${{ steps.results.outputs.").removesuffix(" }}")
+
+
+def test_the_workflow_that_is_called_is_what_its_template_and_autograder_yml_make_of_it() -> None:
+    path = WORKFLOWS / "grade-submission.yml"
+    made = render("grade_submission")
+    assert path.read_text(encoding="utf-8") == made, "bring it up to date: python tests/workflows/rendered.py"
+
+
+def test_a_called_workflow_does_what_one_with_a_key_does() -> None:
+    def of_any_grader(name: str) -> list[dict[str, Any]]:
+        return [step | {"with": {**step.get("with", {}), "repository": ""}} for step in steps(name)]
+
+    assert of_any_grader("classroom-key") == of_any_grader("grade-submission")
+
+
+def test_ci_runs_the_same_check_as_anybody_on_the_oldest_python_that_is_supported() -> None:
+    [job] = jobs("ci")
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    assert job["container"]["image"] == "python:3.11-bookworm"
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
