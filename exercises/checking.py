@@ -94,7 +94,12 @@ def described(result: Any) -> str:
         return f"one tensor of shape {tuple(result.shape)}"
     if isinstance(result, tuple | list):
         return f"a {type(result).__name__} of {len(result)}"
-    return "None" if result is None else f"a {type_name(result)}"
+    return "None" if result is None else one(type_name(result))
+
+
+def one(name: str) -> str:
+    """A name with its article."""
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def type_name(value: Any) -> str:

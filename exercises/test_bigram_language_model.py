@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from checking import expect_error, expect_module, expect_results, expect_values, fail, kept, type_name
+from checking import expect_error, expect_module, expect_results, expect_values, fail, kept, one, type_name
 from torch import nn
 
 from grader.sandbox.student import Object, Remote, Student
@@ -30,7 +30,7 @@ LAYERS = ("key", "query", "value")
 def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
     """Text, or a list, compared as it is."""
     if type(yours) is not type(expected):
-        fail(f"{name} should be a {type_name(expected)}, yours is a {type_name(yours)}: {idea}.")
+        fail(f"{name} should be {one(type_name(expected))}, yours is {one(type_name(yours))}: {idea}.")
     if yours != expected:
         fail(f"{name} should be {expected!r}, yours is {yours!r}: {idea}.")
 

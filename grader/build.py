@@ -1,4 +1,4 @@
-"""The files that students edit, made from the single source of each unit and quiz in solutions/."""
+"""What is made from the course's sources: the files that students edit, and the list of exercises in a workflow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course import QUIZ_SUFFIX, ROOT
+from grader.course import QUIZ_SUFFIX, ROOT, load_course
 from grader.files import write_atomically
 from grader.quiz.questions import FILENAME, to_json
 from grader.quiz.sheet import write_sheet
@@ -27,8 +27,8 @@ class BuildError(Exception):
 def build(root: Path = ROOT) -> list[Path]:
     """Write what students receive of every unit and quiz in solutions/ to exercises/, and return the files written.
 
-    Raises BuildError, or CourseError for a quiz, before anything is written when a source is malformed or nbgrader
-    is missing.
+    With them goes the workflow that students' repositories can call. Raises BuildError, or CourseError for a quiz or
+    autograder.yml, before anything is written when a source is malformed or nbgrader is missing.
     """
     files = _files(root)
     for path, text in files.items():
@@ -38,7 +38,7 @@ def build(root: Path = ROOT) -> list[Path]:
 
 
 def check(root: Path = ROOT) -> list[str]:
-    """Return the names of the files in exercises/ that differ from what `build` would write there."""
+    """Return the names of the files that differ from what `build` would write there."""
     return [
         path.name
         for path, text in _files(root).items()
@@ -65,7 +65,17 @@ def read_source(path: Path) -> NotebookNode:
 
 def _files(root: Path) -> dict[Path, str]:
     sheets = _sheets(root)  # first, for a mistake is found there at once
-    return {**_stubs(root), **sheets}
+    return {**_stubs(root), **sheets, **_workflow(root)}
+
+
+def _workflow(root: Path) -> dict[Path, str]:
+    """The one that grades for another repository, where there are workflows: it has a line for each exercise."""
+    from grader.release.github import render
+
+    folder = root / ".github" / "workflows"
+    if not folder.is_dir():
+        return {}
+    return {folder / "grade-submission.yml": render("grade_submission.yml.j2", load_course(root))}
 
 
 def _sheets(root: Path) -> dict[Path, str]:

@@ -33,7 +33,7 @@ def check_answers(name: str | None, student: str | None) -> Report:
     course = load_course()
     units = list(course.units) if name is None else [_unit_of(name, course)]
     # A workflow names the student: then this folder is the submission, even if nothing is left in it.
-    folder = _answers_folder(course) if student is None else Path.cwd()
+    folder = _answers_folder(course) if student is None else _here()
     [(student, folder)] = find_submissions([folder], course.units, student or _as_name(folder))
     quizzes: dict[str, Questions] = {
         unit: quiz for unit, quiz in read_questions(ROOT / "exercises" / FILENAME).items() if unit in units
@@ -59,12 +59,19 @@ def _unit_of(name: str, course: Course) -> str:
 def _answers_folder(course: Course) -> Path:
     """This folder, or the nearest one around it, with answers in it or in its exercises/."""
     files = [f"{unit}{suffix}" for unit in course.units for suffix in (".py", ".ipynb")]
-    here = Path.cwd()
+    here = _here()
     for folder in (here, *here.parents):
         places = (folder / "exercises", folder)
         if any((place / file).is_file() for place in places for file in files):
             return folder.parent if folder.name == "exercises" else folder
     raise CheckError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise CheckError("This folder is not there any more: go to your course's folder.") from None
 
 
 def _as_name(folder: Path) -> str:

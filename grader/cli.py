@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, stop
+from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, run, stop
 from grader.release.commands import release
 from grader.student import app
 
@@ -32,7 +32,7 @@ app.info.help = "Grades the course, and builds what students receive."
 
 
 def main() -> None:
-    app()
+    run(app)
 
 
 @app.command()

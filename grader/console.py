@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from io import TextIOWrapper
+
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -11,6 +15,25 @@ IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+def run(app: typer.Typer) -> None:
+    """The command line. Where it cannot print, because a disk is full, say, it ends as our fault."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a letter that a terminal does not know is no reason to stop
+            stream.reconfigure(errors="replace")
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Python would try to print the rest once more as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        err.print(f"The output could not be written: {error.strerror}.")
+        sys.exit(OUR_FAULT)
 
 
 def stop(code: int, *sentences: str) -> typer.Exit:

@@ -6,17 +6,11 @@ import importlib.metadata
 import platform
 from dataclasses import dataclass
 
+from grader.course import ROOT
 from grader.sandbox import lockdown
 
-PACKAGES = (
-    "torch",
-    "numpy",
-    "pytest",
-    "pytest-json-report",
-    "pydantic",
-    "jupytext",
-    "nbgrader",
-)
+USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
+PACKAGES = (*USED_BY_STUDENTS, "jupytext", "nbgrader")
 WHAT_LAYERS_DO = {
     "limits": "bounds memory, processor time and files",
     "no_new_privileges": "no program can raise its rights",
@@ -39,7 +33,7 @@ class Layer:
 def versions() -> dict[str, str]:
     """Python and the packages that grading uses; 'not installed' where one is missing."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in PACKAGES:
+    for package in PACKAGES if (ROOT / "solutions").is_dir() else USED_BY_STUDENTS:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

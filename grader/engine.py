@@ -112,11 +112,10 @@ class Engine:
 
     def load_misconceptions(self, session: pytest.Session) -> None:
         """Imports them here, once, so that no grader has to. The visible tests tell what is wrong by themselves."""
-        from grader.suites.conftest import COURSE
-        from grader.suites.criteria import misconceptions
-
         if self.suites != HIDDEN:
             return
+        from grader.suites.conftest import COURSE
+        from grader.suites.criteria import misconceptions
 
         self.known = {
             unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))

@@ -105,11 +105,11 @@ def still_holds(
     quizzes: Mapping[str, Quiz],
     now: datetime.datetime,
 ) -> bool:
-    """Whether grading the submission now would give this report again, but for what may differ in any case."""
+    """Whether grading by the hidden suites would give this report again now, but for what may differ in any case."""
     names = {*submission.units, *submission.problems}
     return (
         (made.student, made.commit) == (submission.student, submission.commit)
-        and made.digest == _digest(submission, course, quizzes, now)
+        and made.digest == _digest(submission, course, quizzes, now, "hidden")
         # The date alone can change how much is told.
         and {name: unit.feedback for name, unit in made.units.items()}
         == {name: course.feedback_level(name, now) for name in names}
@@ -257,7 +257,7 @@ def _digest(
     course: Course,
     quizzes: Mapping[str, Quiz | Questions],
     now: datetime.datetime,
-    suites: report.Suites = "hidden",
+    suites: report.Suites,
 ) -> str:
     """Of the submission's sources, the suites and the rest of the grader, autograder.yml, and the quizzes.
 

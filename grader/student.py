@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, stop
+from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, run, stop
 from grader.emit.commands import emit
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app.add_typer(emit, name="emit")
 
 
 def main() -> None:
-    app()
+    run(app)
 
 
 @app.command()

@@ -335,8 +335,11 @@ class _Reader:
         return True
 
     def _stub(self, name: str) -> str | None:
-        path = self.stubs / name
-        return path.read_text(encoding="utf-8") if path.is_file() else None
+        """The course's own file of that name: a stub, or one from around them."""
+        for path in (self.stubs / name, self.stubs.parent / name):
+            if path.is_file():
+                return path.read_text(encoding="utf-8")
+        return None
 
     def _source(self, relative: str, stub: str) -> UnitSource | None:
         if not relative.endswith(".ipynb"):

@@ -110,7 +110,7 @@ def test_a_malformed_quiz_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     assert not (root / "exercises").exists()
 
 
-def test_the_committed_exercises_are_in_step_with_the_solutions() -> None:
+def test_what_is_committed_is_in_step_with_its_sources() -> None:
     assert check() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -33,9 +34,11 @@ def normalize_by_sum(scores):
 """
 
 
+COMMAND = [sys.executable, "-m", "grader", "check"]
+
+
 def check(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "grader", "check", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +130,25 @@ def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert done.returncode == 2
     assert "holds none of the course's files, such as simple_attention.py: go to your course's folder." in done.stderr
+
+
+def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"1 of 1 exercises are right" in done.stdout
+
+
+def test_where_nothing_can_be_printed_it_is_said(folder: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (3, "The output could not be written: No space left on device.\n")
+
+
+def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    remove_and_check = f"import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, {COMMAND!r})"
+    done = subprocess.run([sys.executable, "-c", remove_and_check], cwd=gone, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "This folder is not there any more: go to your course's folder.\n"

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from grader.emit.escape import command
-from grader.emit.reading import Entry, Place, entries, meaning, not_run, own_line, points
+from grader.emit.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, told
 from grader.report import Message, Report, Unit
 
 MOST = 10
@@ -22,7 +22,8 @@ class _Error(NamedTuple):
 def annotations(report: Report) -> list[str]:
     """Workflow commands, one a line: a notice of the points, and an error for each exercise that went wrong.
 
-    Exercises that are not written yet are no error. Where there are more errors than are shown, the last one says so.
+    What is not written or not handed in yet is no error. Where there are more errors than are shown, a last notice
+    says so.
     """
     errors = sorted(_errors(report), key=lambda error: error.rank)
     total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
@@ -38,7 +39,7 @@ def annotations(report: Report) -> list[str]:
 
 def _errors(report: Report) -> list[_Error]:
     errors = []
-    unread = [unit for unit in report.units.values() if unit.path is None]
+    unread = [unit for name, unit in report.units.items() if unit.path is None and not is_missing(name, unit)]
     if unread:
         remarks = [remark for unit in unread for remark in unit.remarks]
         errors.append(_Error(1, "What could not be graded", Place(None, None), "\n".join(remarks)))
@@ -59,7 +60,7 @@ def _of_exercise(entry: Entry) -> _Error:
 def _of_line(message: Message, unit: Unit) -> _Error:
     place = own_line(message, unit)
     where = "" if place else _in_words(message)
-    return _Error(1, "This line could not be run", place or Place(unit.path, None), message.text + where)
+    return _Error(1, "This line could not be run", place or Place(unit.path, None), told(message) + where)
 
 
 def _in_words(message: Message) -> str:

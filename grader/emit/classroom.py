@@ -50,7 +50,7 @@ def _exercise(entry: Entry) -> dict[str, Any]:
 
 def _message(entry: Entry, reason: str | None, sentence: str | None) -> str:
     named = entry.exercise.misconceptions[0].sentence if entry.exercise.misconceptions else None
-    return log_line(" ".join(filter(None, [named or entry.exercise.waiting_for or reason, sentence])))
+    return log_line(" ".join(filter(None, [named or entry.exercise.waiting_for or entry.in_words(reason), sentence])))
 
 
 def _test(

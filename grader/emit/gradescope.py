@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from grader.emit.escape import plain
-from grader.emit.reading import Entry, counted_quizzes, entries, meaning, points
-from grader.report import Report
+from grader.emit.reading import Entry, counted_quizzes, entries, meaning, not_handed_in, place_of, points, told
+from grader.report import Message, Report
 
 
 def results(report: Report) -> dict[str, Any]:
@@ -48,7 +48,12 @@ def results(report: Report) -> dict[str, Any]:
 
 def _opening(report: Report) -> list[str]:
     lines = [f"{report.points} of {points(report.possible)}. {meaning(report)}"]
+    lacking = not_handed_in(report)
+    if lacking:
+        lines.append(f"Not handed in yet: {', '.join(lacking)}.")
     for name, unit in report.units.items():
+        if name in lacking:
+            continue
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
         if unit.quiz and unit.quiz.points is None:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date.")
@@ -67,21 +72,24 @@ def _told(entry: Entry) -> list[str]:
     lines = []
     if entry.state == "not written yet":
         lines.append("It is not written yet.")
+    elif entry.state == "not handed in":
+        lines.append("It is not handed in yet.")
     elif entry.state == "not graded":
         lines += entry.unit.remarks
     elif entry.state in ("in progress", "waiting"):
         lines += [one.sentence for one in exercise.misconceptions]
         lines += [exercise.waiting_for] if exercise.waiting_for else []
         for reason, sentences in entry.missed.items():
-            lines += [reason] if reason else []
+            found = entry.in_words(reason)
+            lines += [f"{found}{_where(entry, entry.raised_for(reason))}"] if found else []
             lines += [f"- {one}" for one in sentences]
-        lines += [f"Your code said: {one.text} {_in_brackets(entry)}" for one in entry.raised]
+        lines += [f"Your code said: {told(one)}{_where(entry, one)}" for one in entry.unexplained]
     return [plain(line) for line in [*lines, *exercise.remarks]]
 
 
-def _in_brackets(entry: Entry) -> str:
-    words = entry.place.words()
-    return f"({words})" if words else ""
+def _where(entry: Entry, message: Message | None) -> str:
+    words = place_of(message, entry.unit).words() if message else ""
+    return f" ({words})" if words else ""
 
 
 def _test(number: str, name: str, score: int, possible: int, lines: list[str]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.report import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
+from grader.submission import SHEET_SUFFIX, missing_unit
 
-State = Literal["done", "in progress", "waiting", "not written yet", "not graded"]
-"""Of an exercise or a unit. Waiting: for another exercise. Not graded: there was no file, or it could not be read."""
+State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
+"""Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file, and it could not be read."""
 
 
 class Place(NamedTuple):
@@ -38,7 +39,7 @@ class Entry:
         if self.exercise.points == self.exercise.possible:
             return "done"
         if self.unit.path is None:
-            return "not graded"
+            return "not handed in" if is_missing(self.unit_name, self.unit) else "not graded"
         reasons = {test.reason for test in self.exercise.tests if test.outcome == "failed"}
         if reasons == {NOT_WRITTEN}:
             return "not written yet"
@@ -61,10 +62,8 @@ class Entry:
 
     @property
     def found(self) -> str | None:
-        """What was found where the first test failed; if that was an error, in the error's own words."""
-        reason = self._first_failed.reason
-        raised = (one.text for one in self.raised if reason and one.text.startswith(reason))
-        return ended(next(raised, reason)) if reason else None
+        """What was found where the first test failed."""
+        return self.in_words(self._first_failed.reason)
 
     @property
     def expected(self) -> str | None:
@@ -96,6 +95,21 @@ class Entry:
                 missed.setdefault(test.reason or "", []).append(test.sentence or test.name.replace("_", " "))
         return missed
 
+    def in_words(self, reason: str | None) -> str | None:
+        """What a test found, as a sentence; if that was an error, with the error's own words."""
+        message = self.raised_for(reason)
+        return told(message, reason) if message else ended(reason) if reason else None
+
+    def raised_for(self, reason: str | None) -> Message | None:
+        """The error that a test gives as its reason."""
+        return next((one for one in self.raised if reason and f"{one.text} ".startswith(f"{reason} ")), None)
+
+    @property
+    def unexplained(self) -> list[Message]:
+        """What its code raised beside the errors that its tests give as their reasons."""
+        explained = [self.raised_for(reason) for reason in self.missed]
+        return [one for one in self.raised if one not in explained]
+
 
 def entries(report: Report) -> Iterator[Entry]:
     """Every exercise that is tested, in the order of the course."""
@@ -119,6 +133,23 @@ def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
             yield unit_name, unit.quiz, unit.quiz.points
 
 
+def is_missing(name: str, unit: Unit) -> bool:
+    """Whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
+    return unit.path is None and unit.remarks == [missing_unit(name)]
+
+
+def not_handed_in(report: Report) -> list[str]:
+    """The units of which there is nothing to tell: no file, and no quiz in which somebody wrote."""
+    return [name for name, unit in report.units.items() if is_missing(name, unit) and _is_blank(name, unit.quiz)]
+
+
+def _is_blank(name: str, quiz: Quiz | None) -> bool:
+    if quiz is None:
+        return True
+    is_there = any(not remark.startswith(f"{name}{SHEET_SUFFIX} is missing") for remark in quiz.remarks)
+    return not is_there and not any(item.answered or item.problem for item in quiz.items.values())
+
+
 def not_run(report: Report, unit_name: str) -> list[Message]:
     """The lines of a unit, outside its exercises, that could not be run."""
     return [one for one in report.messages if (one.unit, one.exercise, one.kind) == (unit_name, None, "not run")]
@@ -129,6 +160,25 @@ def own_line(message: Message, unit: Unit) -> Place | None:
     if unit.path is None or not unit.path.endswith(".py") or message.file != PurePosixPath(unit.path).name:
         return None
     return Place(unit.path, message.line) if message.line and message.line > 0 else None
+
+
+def place_of(message: Message, unit: Unit) -> Place:
+    """Where a message says that it comes from, with the whole path where that is known."""
+    return own_line(message, unit) or Place(message.file, message.line)
+
+
+def told(message: Message, reason: str | None = None) -> str:
+    """A message as sentences: its reason, and after a colon the error's own words, as in `It raised a ValueError: no`.
+
+    reason: as a test gives it; where there is none, it is the message's first sentence.
+    """
+    reason = reason or message.text.partition(". ")[0] + "."
+    own_words = message.text.removeprefix(reason).strip()
+    if own_words in ("", message.text.strip()):
+        return ended(message.text)
+    # The error's words belong to the first sentence: another one may tell of its cause.
+    first, _, cause = reason.partition(". ")
+    return " ".join(filter(None, [ended(f"{first.removesuffix('.')}: {own_words}"), cause]))
 
 
 def ended(text: str) -> str:

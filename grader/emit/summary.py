@@ -5,14 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.emit.escape import code, markdown, sentence
-from grader.emit.reading import Entry, Place, State, entries, entries_of, meaning, not_run, own_line, points
-from grader.report import Report, Unit
+from grader.emit.reading import (
+    Entry,
+    State,
+    entries,
+    entries_of,
+    meaning,
+    not_handed_in,
+    not_run,
+    place_of,
+    points,
+    told,
+)
+from grader.report import Message, Report, Unit
 
 MOST_BYTES = 200_000
 """GitHub takes a mebibyte a step; nobody reads so much."""
 MOST_ATTEMPTS = 20
 
-_MARKS: dict[State, str] = {"done": "✔", "in progress": "◐", "waiting": "◌", "not written yet": "○", "not graded": "–"}
+_MARKS: dict[State, str] = {
+    "done": "✔",
+    "in progress": "◐",
+    "waiting": "◌",
+    "not written yet": "○",
+    "not graded": "✘",
+    "not handed in": "–",
+}
 
 
 def summary(report: Report) -> str:
@@ -45,19 +63,23 @@ def _opening(report: Report) -> Iterator[str]:
 
 
 def _next(found: list[Entry]) -> Iterator[str]:
-    """What lost points and was begun, else what is to be written, else what was not handed in."""
-    states: tuple[State, ...] = ("in progress", "not written yet", "waiting", "not graded")
+    """What lost points and was begun, else what could not be read, else what is to be written or handed in.
+
+    In the first unit with such an exercise, one whose mistake is known goes first.
+    """
+    states: tuple[State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
     for state in states:
-        for entry in found:
-            if entry.state == state:
-                yield "### Look at this next" if state == "in progress" else "### Go on here"
-                yield from _pointer(entry, state)
-                return
+        candidates = [entry for entry in found if entry.state == state]
+        if candidates:
+            of_unit = [entry for entry in candidates if entry.unit_name == candidates[0].unit_name]
+            yield "### Look at this next" if state in ("in progress", "not graded") else "### Go on here"
+            yield from _pointer(next((entry for entry in of_unit if entry.exercise.misconceptions), of_unit[0]), state)
+            return
 
 
 def _pointer(entry: Entry, state: State) -> Iterator[str]:
     exercise = entry.exercise
-    if state == "not graded":
+    if state in ("not graded", "not handed in"):
         yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
         return
     path, line = entry.place
@@ -66,13 +88,12 @@ def _pointer(entry: Entry, state: State) -> Iterator[str]:
     if state == "in progress":
         found = markdown(entry.found or "")
         missed = f"{found} {sentence(entry.expected or '')}".strip()
-        yield f"> {sentence(entry.advice) if entry.advice else missed}"
-        if exercise.misconceptions:
-            yield f"What gave it away: {missed}"
+        clue = f"\n>\n> What gave it away: {missed}" if exercise.misconceptions else ""
+        yield f"> {sentence(entry.advice) if entry.advice else missed}{clue}"
 
 
 def _table(report: Report) -> str:
-    rows = [["", "Unit", "Points", "Exercises", "Quiz"]]
+    rows = [["State", "Unit", "Points", "Exercises", "Quiz"]]
     for name, unit in report.units.items():
         own = list(entries_of(report, name))
         done = sum(entry.state == "done" for entry in own)
@@ -104,10 +125,15 @@ def _quiz_points(unit: Unit) -> str:
 
 def _details(report: Report) -> Iterator[str]:
     yield "### Exercise by exercise"
+    lacking = not_handed_in(report)
     for name, unit in report.units.items():
+        if name in lacking:
+            continue
         own = list(entries_of(report, name))
         title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {points(unit.possible)}"
         yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
+    if lacking:
+        yield f"Not handed in yet: {', '.join(map(code, lacking))}."
     tried = [one for one in report.messages if one.kind == "attempted"]
     if tried:
         texts = list(dict.fromkeys(one.text for one in tried))
@@ -121,30 +147,29 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
     """The exercises with their points, then what there is to say."""
     remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
     for message in not_run(report, name):
-        where = own_line(message, unit) or Place(message.file, message.line)
-        remarks.append(f"- A line could not be run, {code(where.words())}: {markdown(message.text)}")
+        remarks.append(f"- A line could not be run, {code(place_of(message, unit).words())}: {markdown(told(message))}")
     if remarks:
         yield "\n".join(remarks)
     if unit.path is not None and own:
-        yield _rows(
-            [["", "Exercise", "Points", "Where"]]
-            + [
-                [
-                    _marked(entry.state),
-                    code(entry.name),
-                    f"{entry.exercise.points} of {entry.exercise.possible}",
-                    f"line {entry.place.line}" if entry.place.line else "–",
-                ]
-                for entry in own
-            ]
-        )
+        yield _exercises(own)
         for entry in own:
-            if told := _exercise(entry):
-                yield f"**{code(entry.name)}**\n\n" + "\n".join(told)
+            if lines := _exercise(entry):
+                yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
     if unit.quiz:
         problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
-        told = [f"- {markdown(problem)}" for problem in problems]
-        yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *told] if told else [])])
+        lines = [f"- {markdown(problem)}" for problem in problems]
+        yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
+
+
+def _exercises(own: list[Entry]) -> str:
+    """A table, with the lines where they are known: in notebooks they are not."""
+    has_lines = any(entry.place.line for entry in own)
+    rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
+    for entry in own:
+        where = f"line {entry.place.line}" if entry.place.line else "–"
+        earned = f"{entry.exercise.points} of {entry.exercise.possible}"
+        rows.append([_marked(entry.state), code(entry.name), earned, *([where] if has_lines else [])])
+    return _rows(rows)
 
 
 def _exercise(entry: Entry) -> list[str]:
@@ -154,10 +179,17 @@ def _exercise(entry: Entry) -> list[str]:
         lines += [f"- {sentence(one.sentence)}" for one in exercise.misconceptions]
         lines += [f"- {sentence(exercise.waiting_for)}"] if exercise.waiting_for else []
         for reason, sentences in entry.missed.items():
-            lines.append(f"- {markdown(reason) or 'What was expected:'}")
+            found = markdown(entry.in_words(reason) or "What was expected:")
+            lines.append(f"- {found}{_where(entry, entry.raised_for(reason))}")
             lines += [f"  - {sentence(one)}" for one in sentences]
-        lines += [f"- Your code said: {code(one.text)}" for one in entry.raised]
+        lines += [f"- Your code said: {markdown(told(one))}{_where(entry, one)}" for one in entry.unexplained]
     return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
+
+
+def _where(entry: Entry, message: Message | None) -> str:
+    """Where an error came from, but for the line that the table tells."""
+    place = place_of(message, entry.unit) if message else None
+    return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
 
 def _rows(rows: list[list[str]]) -> str:

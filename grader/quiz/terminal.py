@@ -126,9 +126,8 @@ def take_quiz(unit: str, console: Console) -> None:
     received, one with a variant is written there. Raises QuizError, CourseError where the questions cannot be read,
     and SheetNotSaved.
     """
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, TextIOWrapper):  # a letter that it does not know is no reason to stop
-            stream.reconfigure(errors="replace")
+    if isinstance(sys.stdin, TextIOWrapper):  # a letter that it does not know is no reason to stop
+        sys.stdin.reconfigure(errors="replace")
     file = _find_sheet(unit)
     file.begin()
     with console.use_theme(_THEME):

@@ -1,4 +1,4 @@
-"""The workflows of a course's repositories, made from their templates. Run as a program, it writes our own one anew."""
+"""The workflows of a course's repositories, made from their templates."""
 
 from __future__ import annotations
 
@@ -12,6 +12,3 @@ GRADER = "some-course/grader"
 def render(name: str) -> str:
     return github.render(f"{name}.yml.j2", load_course(), grader_repository=GRADER)
 
-
-if __name__ == "__main__":
-    (WORKFLOWS / "grade-submission.yml").write_text(render("grade_submission"), encoding="utf-8")

@@ -186,12 +186,6 @@ def _runner(value: str) -> str:
     return value.removeprefix("${{ steps.results.outputs.").removesuffix(" }}")
 
 
-def test_the_workflow_that_is_called_is_what_its_template_and_autograder_yml_make_of_it() -> None:
-    path = WORKFLOWS / "grade-submission.yml"
-    made = render("grade_submission")
-    assert path.read_text(encoding="utf-8") == made, "bring it up to date: python tests/workflows/rendered.py"
-
-
 def test_a_called_workflow_does_what_one_with_a_key_does() -> None:
     def of_any_grader(name: str) -> list[dict[str, Any]]:
         return [step | {"with": {**step.get("with", {}), "repository": ""}} for step in steps(name)]
