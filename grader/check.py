@@ -14,6 +14,7 @@ from rich.text import Text
 from grader.batch import Grading
 from grader.course import ROOT, Course, load_course
 from grader.documents import nearest
+from grader.emit.reading import told
 from grader.quiz.questions import FILENAME, Questions, read_questions
 from grader.report import NOT_WRITTEN, Exercise, Message, Report, Unit
 from grader.submission import find_submissions, missing_unit, read_submission
@@ -163,9 +164,10 @@ def _messages(report: Report, unit: str, exercises: dict[str, Exercise], name: s
 
 
 def _told(message: Message) -> str:
+    if message.kind == "printed":
+        return f"printed: {message.text}".strip()
     place = f"{message.file}, line {message.line}: " if message.file else ""
-    verb = "printed: " if message.kind == "printed" else ""
-    return f"{verb}{place}{message.text}".strip()
+    return f"{place}{told(message)}"
 
 
 def _say(console: Console, sentence: str, indent: int = 6) -> None:

@@ -19,8 +19,10 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _HIDDEN = "\N{REPLACEMENT CHARACTER}"
 
 # All that Markdown, HTML or GitHub's formulas may take for more than text, wherever it stands.
-# An underscore within a word is none of it.
-_MARKUP = re.compile(r"[\\`*\[\]<>&|~^$]|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|^[-+=#]|^\d+(?=[.)])")
+# An underscore within a word is none of it, nor is a colon in a time of day.
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>&|~^$]|(?<![^\W_])_|_(?![^\W_])|(?<!\d):(?=\S)|:(?!\d\d(?!\w))(?=\S)|^[-+=#]|^\d+(?=[.)])"
+)
 # What GitHub makes a link of, even where it is written as entities: people, issues, and addresses.
 _LINKS = re.compile(r"@(?=\w)|#(?=\w)|\bGH-(?=\d)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
 _BREAK = "\u200b"

@@ -61,9 +61,16 @@ def unwritten(tests: int = 3) -> Exercise:
     return exercise(0, tests, reason=NOT_WRITTEN)
 
 
-def quiz(points: int | None, possible: int, *, problem: str | None = None, remarks: Iterable[str] = ()) -> Quiz:
+def quiz(
+    points: int | None,
+    possible: int,
+    *,
+    answered: bool = True,
+    problem: str | None = None,
+    remarks: Iterable[str] = (),
+) -> Quiz:
     item = QuizItem(
-        answered=problem is None,
+        answered=answered and problem is None,
         points=points,
         possible=possible,
         problem=problem,

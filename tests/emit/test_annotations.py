@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.emit.annotations import annotations as annotations_of
 from grader.report import Report
+from grader.submission import missing_unit
 from reports import Command, commands_in, exercise, of_exercises, raised, report, unit, unwritten
 
 
@@ -35,7 +36,17 @@ def test_what_code_raised_is_told_on_the_line_where_it_did() -> None:
         )
     )
     assert found[0].properties["line"] == "9"
-    assert found[0].data == "It raised a ValueError. no numbers. The sum should come out."
+    assert found[0].data == "It raised a ValueError: no numbers. The sum should come out."
+
+
+def test_the_cause_of_an_error_comes_behind_its_words() -> None:
+    reason = "It raised a NameError. The cause is line 3 of sums.py: it is not valid Python."
+    lost = {"sums": unit({"total": exercise(0, 1, reason=reason)})}
+    (error,) = errors(report(lost, [raised("total", f"{reason} name 'mean' is not defined", 9)]))
+    assert error.data == (
+        "It raised a NameError: name 'mean' is not defined. The cause is line 3 of sums.py: it is not valid Python. "
+        "They should be right."
+    )
 
 
 def test_a_line_of_another_file_is_not_pointed_to() -> None:
@@ -64,8 +75,14 @@ def test_what_is_not_written_yet_is_no_error() -> None:
 
 
 def test_a_line_that_could_not_be_run_is_an_error_there() -> None:
-    found = errors(report({"sums": unit({"total": exercise(1)})}, [raised(None, "It is not valid Python.", 34)]))
-    assert [(one.properties["line"], one.data) for one in found] == [("34", "It is not valid Python.")]
+    found = errors(
+        report(
+            {"sums": unit({"total": exercise(1)})}, [raised(None, "It is not valid Python. '(' was never closed", 34)]
+        )
+    )
+    assert [(one.properties["line"], one.data) for one in found] == [
+        ("34", "It is not valid Python: '(' was never closed.")
+    ]
 
 
 def test_files_that_could_not_be_graded_are_one_error_together() -> None:
@@ -76,6 +93,11 @@ def test_files_that_could_not_be_graded_are_one_error_together() -> None:
     assert [one.data for one in errors(report(lost))] == [
         "sums.py is empty: write there.\nmeans.py is empty: write there."
     ]
+
+
+def test_a_file_that_is_missing_is_no_error() -> None:
+    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
+    assert errors(report({"sums": lost})) == []
 
 
 def test_only_the_ten_most_telling_are_there_and_the_last_notice_counts_the_others() -> None:

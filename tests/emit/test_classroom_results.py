@@ -9,7 +9,7 @@ from typing import Any
 from grader.course import load_course
 from grader.emit.classroom import outputs, runner_id
 from grader.report import Report
-from reports import exercise, of_exercises, quiz, report, unit, unwritten
+from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
 def decoded(report: Report) -> dict[str, dict[str, Any]]:
@@ -64,6 +64,12 @@ def test_a_test_that_failed_says_why_and_where() -> None:
         "line_no": 7,
         "duration": 0,
     }
+
+
+def test_a_test_that_ended_in_an_error_says_it_in_the_errors_words() -> None:
+    lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a SystemExit.")})}
+    one = decoded(report(lost, [raised("total", "It raised a SystemExit. 0", 9)]))["total"]
+    assert one["tests"][0]["message"] == "It raised a SystemExit: 0. They should be right."
 
 
 def test_a_line_that_is_not_known_is_zero() -> None:

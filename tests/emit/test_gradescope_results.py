@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from grader.emit.gradescope import results
-from reports import exercise, of_exercises, quiz, report, unit, unwritten
+from grader.submission import missing_unit
+from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
 def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
@@ -34,6 +35,20 @@ def test_an_exercise_tells_its_mistake_and_what_was_missed() -> None:
     ]
 
 
+def test_an_error_is_told_once_with_its_words_and_its_place() -> None:
+    lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a SystemExit.")})}
+    messages = [
+        raised("total", "It raised a SystemExit. 0", 9),
+        raised("total", "It raised a ValueError. no", 2, file="sums.ipynb, cell 5"),
+    ]
+    (test,) = results(report(lost, messages))["tests"]
+    assert test["output"].split("\n") == [
+        "It raised a SystemExit: 0. (exercises/sums.py, line 9)",
+        "- They should be right.",
+        "Your code said: It raised a ValueError: no. (sums.ipynb, cell 5, line 2)",
+    ]
+
+
 def test_what_is_not_written_yet_says_so_once() -> None:
     (test,) = results(of_exercises(total=unwritten()))["tests"]
     assert test["output"] == "It is not written yet."
@@ -44,6 +59,13 @@ def test_a_file_that_could_not_be_read_is_told() -> None:
     made = results(report({"sums": lost}))
     assert made["tests"][0]["output"] == "sums.py is empty: write there."
     assert "sums: sums.py is empty: write there." in made["output"].split("\n")
+
+
+def test_units_that_are_not_handed_in_are_told_in_one_line() -> None:
+    lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)]) for name in ("sums", "means")}
+    made = results(report(lost))
+    assert made["output"].split("\n")[1:] == ["Not handed in yet: sums, means."]
+    assert {test["output"] for test in made["tests"]} == {"It is not handed in yet."}
 
 
 def test_a_quiz_before_its_due_date_says_how_many_are_answered() -> None:

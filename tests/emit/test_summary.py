@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 
 from grader.emit.summary import summary
 from grader.report import Message, Report
+from grader.submission import missing_unit
 from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
@@ -64,8 +65,16 @@ def test_the_first_exercise_in_progress_is_next_with_its_mistake_and_its_line() 
     )
     assert next_up(made) == (
         "Look at this next / mean in exercises/sums.py , line 30: 1 of 2 points / The mean is taken over the rows ."
-        " / What gave it away: The values are wrong. They should be right."
+        " What gave it away: The values are wrong. They should be right."
     )
+
+
+def test_a_known_mistake_goes_before_others_of_its_unit_and_behind_those_of_earlier_units() -> None:
+    other = {"mode": exercise(0, 1, mistake="It is the smallest one.")}
+    known = {"total": exercise(0, 1), "mean": exercise(0, 1, mistake="It is the median.")}
+    assert next_up(report({"sums": unit(known), "modes": unit(other)})).startswith("Look at this next / mean in")
+    plain = {"total": exercise(0, 1), "mean": exercise(0, 1)}
+    assert next_up(report({"sums": unit(plain), "modes": unit(other)})).startswith("Look at this next / total in")
 
 
 def test_where_no_mistake_is_known_the_reason_is_next() -> None:
@@ -73,7 +82,7 @@ def test_where_no_mistake_is_known_the_reason_is_next() -> None:
     made = report(lost, [raised("total", "It raised a ValueError. no numbers", 9)])
     assert next_up(made) == (
         "Look at this next / total in exercises/sums.py , line 9: 0 of 1 point / "
-        "It raised a ValueError. no numbers. They should be right."
+        "It raised a ValueError: no numbers. They should be right."
     )
 
 
@@ -83,8 +92,14 @@ def test_where_nothing_was_begun_the_first_to_write_is_next() -> None:
 
 
 def test_a_file_that_is_missing_is_next_where_there_is_nothing_else() -> None:
-    lost = unit({"total": exercise(0, 1)}, path=None, remarks=["sums.py is missing: hand it in."])
-    assert next_up(report({"sums": lost})) == "Go on here / sums.py is missing: hand it in."
+    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
+    assert next_up(report({"sums": lost})) == f"Go on here / {missing_unit('sums')}"
+
+
+def test_a_file_that_could_not_be_read_is_next_before_what_is_not_written_yet() -> None:
+    lost = unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py is empty: write there."])
+    made = report({"sums": unit({"total": unwritten()}), "means": lost})
+    assert next_up(made) == "Look at this next / means.py is empty: write there."
 
 
 def test_a_table_tells_each_unit_in_words_and_marks() -> None:
@@ -93,26 +108,58 @@ def test_a_table_tells_each_unit_in_words_and_marks() -> None:
             "sums": unit({"total": exercise(3)}, quiz=quiz(None, 4)),
             "means": unit({"mean": exercise(1, 1), "median": exercise(2)}, quiz=quiz(3, 4)),
             "modes": unit({"mode": unwritten()}),
-            "lost": unit({"gone": exercise(0, 2)}, path=None),
+            "lost": unit({"gone": exercise(0, 2)}, path=None, remarks=["lost.py is empty: write there."]),
+            "later": unit({"next": exercise(0, 2)}, path=None, remarks=[missing_unit("later")]),
         }
     )
     assert rows(made) == [
-        ["", "Unit", "Points", "Exercises", "Quiz"],
+        ["State", "Unit", "Points", "Exercises", "Quiz"],
         ["✔ done", "sums", "3 of 3", "1 of 1", "1 of 1 answered"],
         ["◐ in progress", "means", "6 of 8", "1 of 2", "1 of 1 answered, 3 of 4 points"],
         ["○ not written yet", "modes", "0 of 3", "0 of 1", "–"],
-        ["– not graded", "lost", "0 of 2", "0 of 1", "–"],
+        ["✘ not graded", "lost", "0 of 2", "0 of 1", "–"],
+        ["– not handed in", "later", "0 of 2", "0 of 1", "–"],
     ]
 
 
 def test_the_details_of_a_unit_have_the_points_of_each_exercise() -> None:
     made = of_exercises(total=exercise(3), mean=exercise(1, 1, line=None), mode=unwritten())
     assert rows(made, 1) == [
-        ["", "Exercise", "Points", "Where"],
+        ["State", "Exercise", "Points", "Where"],
         ["✔ done", "total", "3 of 3", "line 12"],
         ["◐ in progress", "mean", "1 of 2", "–"],
         ["○ not written yet", "mode", "0 of 3", "line 12"],
     ]
+
+
+def test_a_notebook_has_no_column_of_lines_and_tells_the_cell_of_an_error() -> None:
+    lost = unit({"total": exercise(0, 1, line=None, reason="It raised a ValueError.")}, path="sums.ipynb")
+    made = report({"sums": lost}, [raised("total", "It raised a ValueError. no", 3, file="sums.ipynb, cell 5")])
+    assert rows(made, 1) == [["State", "Exercise", "Points"], ["◐ in progress", "total", "0 of 1"]]
+    items = [item.get_text(" ", strip=True) for item in shown(made).find_all("li")]
+    assert items[0].startswith("It raised a ValueError: no. ( sums.ipynb, cell 5, line 3 )")
+
+
+def test_an_error_is_told_once() -> None:
+    lost = unit({"total": exercise(0, 1, reason="It raised a SystemExit.", mistake="It stops.")})
+    text = text_of(report({"sums": lost}, [raised("total", "It raised a SystemExit. 0", 9)]))
+    assert text.partition("Exercise by exercise")[2].count("SystemExit") == 1
+
+
+def test_units_that_are_not_handed_in_are_one_line_but_for_those_with_a_quiz() -> None:
+    lost = {
+        name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)], quiz=sheet)
+        for name, sheet in {
+            "sums": None,
+            "means": quiz(None, 4, answered=False, remarks=["means_quiz.md is missing: hand it in."]),
+            "modes": quiz(None, 4),
+            "ranks": quiz(None, 4, answered=False, remarks=["ranks_quiz.md is too large."]),
+        }.items()
+    }
+    made = report(lost)
+    titles = [details.summary.get_text() for details in shown(made).find_all("details") if details.summary]
+    assert titles == ["– modes: 0 of 1 point", "– ranks: 0 of 1 point"]
+    assert text_of(made).endswith("Not handed in yet: sums , means .")
 
 
 def test_details_are_folded_and_say_what_was_missed_once_for_each_reason() -> None:
