@@ -224,7 +224,7 @@ def collect(
     into: Annotated[Path, typer.Option("--out", help="The folder to write <unit>/<student>/ to.")],
     unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
 ) -> None:
-    """Get from GitHub what each student had pushed when a unit was due. Exit 1 where something cannot be had."""
+    """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.course import CourseError, load_course
     from grader.files import FolderInUse
     from grader.record.collect import collect as collect_class
@@ -256,9 +256,17 @@ def collect(
     if not collected.units:
         out.print("No unit is over yet, so nothing was collected. What was there now is kept as a snapshot.")
     out.print(f"What was seen and noticed: {escape(str(into / COLLECTED))}", soft_wrap=True)
-    problems = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
-    if problems:
-        raise stop(IMPERFECT, *problems, f"{len(problems)} could not be collected; all others were.")
+    told = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
+    undated = [f"{student.student}: {why}" for student in collected.students for why in student.undated]
+    if missing := sum(bool(student.problems) for student in collected.students):
+        told.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
+    if late := sum(bool(student.undated) for student in collected.students):
+        told += [
+            *undated,
+            f"{late} of {len(entries)} students may have been late; they are graded. Look at it yourself.",
+        ]
+    if told:
+        raise stop(IMPERFECT, *told)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 NOTHING = "0" * 40
 TOKEN = "a-token-for-the-test"
@@ -77,6 +77,13 @@ class Repository:
         entry = {"before": before, "after": commit, "ref": f"refs/heads/{self.branch}", "timestamp": at}
         self.activity.insert(0, {**entry, "activity_type": kind, "actor": {"login": by}})
         return commit
+
+    def switch(self, branch: str, at: str, by: str = "teacher") -> None:
+        """The default branch is another one from this time on, which begins with what the old one holds."""
+        commit = git(self.bare, "rev-parse", f"refs/heads/{self.branch}")
+        self.branch = branch
+        self.pushed(commit, at, by)
+        git(self.bare, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
 
 
 class LocalGitHub:
@@ -149,7 +156,7 @@ class LocalGitHub:
             each, page = int(query.get("per_page", 30)), int(query.get("page", 1))
             headers = {}
             if len(entries) > page * each:
-                following = f"{self.api}{path}?ref={query['ref']}&per_page={each}&page={page + 1}"
+                following = f"{self.api}{path}?{urlencode({**query, 'page': page + 1})}"
                 headers["Link"] = f'<{following}>; rel="next", <{self.api}{path}>; rel="first"'
             return Answer(200, headers, entries[(page - 1) * each : page * each])
         if method == "POST" and (status := re.fullmatch("/statuses/([0-9a-f]{40})", rest)):

@@ -21,6 +21,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from grader.plain_files import MEGABYTE
+from grader.record.github import TOKEN
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -73,7 +74,8 @@ class Store:
         with tempfile.TemporaryFile() as output:
             if not self._from_server(["ls-remote", self._url, "HEAD"], output):
                 raise FetchError(
-                    f"{self._repository} cannot be read with git: let the token read the contents of the repository."
+                    f"{self._repository} cannot be read with git: let the token in {TOKEN} read the contents of the "
+                    "repository."
                 )
             commit = _text(output, 1000).partition(b"\t")[0].decode("ascii", "replace")
         return commit if COMMIT.fullmatch(commit) else None

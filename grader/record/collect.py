@@ -19,11 +19,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from grader.course import FILENAME, ROOT, Course
-from grader.files import held, write_atomically
+from grader.files import held, remove_partial, write_atomically
 from grader.plain_files import MEGABYTE
 from grader.record.checkout import FetchError, Store
 from grader.record.collected import COLLECTED, Collected, CollectError, Student, Work
-from grader.record.github import GitHub, GitHubError, NotKept, Push
+from grader.record.github import GitHub, GitHubError, NotKept
 from grader.record.history import SNAPSHOTS, History, Snapshot, read_snapshots
 from grader.record.noticed import noticed
 from grader.record.roster import Entry
@@ -107,6 +107,8 @@ def _partial(into: Path) -> Iterator[Path]:
     """A folder in `into` for what is not complete yet. One that a run which was killed left there goes."""
     for left_behind in into.glob(f"{_PARTIAL}*"):
         shutil.rmtree(left_behind)
+    for name in (COLLECTED, SNAPSHOTS):
+        remove_partial(into, name)
     with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=into) as folder:
         yield Path(folder)
 
@@ -150,12 +152,6 @@ class _Job:
 
     def _look(self, entry: Entry, store: Store) -> History:
         branch = self.github.default_branch(entry.repository)
-        pushes: list[Push] | None
-        why_not = "GitHub's record of pushes does not go back so far"
-        try:
-            pushes, complete = self.github.pushes(entry.repository, branch)
-        except NotKept as error:
-            pushes, complete, why_not = None, False, str(error)
         head = store.head()
         if head:
             # Not before it was seen: then it had been pushed for sure.
@@ -163,11 +159,13 @@ class _Job:
             self.seen.append(Snapshot(seen=now, repository=entry.repository, head=head))
         # GitHub does not tell upper from lower case, nor do those who write rosters.
         own = [one for one in self.snapshots if one.repository.casefold() == entry.repository.casefold()]
-        return History(branch, head, pushes, complete, why_not, own)
+        try:
+            return History(branch, head, self.github.pushes(entry.repository), "", own)
+        except NotKept as error:
+            return History(branch, head, None, str(error), own)
 
     def _student(self, entry: Entry, repository: History, store: Store) -> Student:
-        first = repository.pushes[-1] if repository.pushes else None
-        handed_out = self._manifest(store, first.after) if first and first.begins else None
+        handed_out = self._manifest(store, repository.handed_out) if repository.handed_out else None
         works = {
             unit: self._work(repository, time, store, handed_out, self.into / unit / entry.student)
             for unit, time in self.units.items()
@@ -186,9 +184,9 @@ class _Job:
             problem=None,
             branch=repository.branch,
             head=repository.head,
-            pushes=repository.pushes,
+            pushes=None if repository.pushes is None else repository.own,
             units=works,
-            noticed=noticed(works, repository.pushes or [], dates, self.units),
+            noticed=noticed(works, repository.own, repository.pushes or [], dates, self.units),
         )
 
     def _work(
@@ -200,8 +198,10 @@ class _Job:
         into: Path,
     ) -> Work:
         found = repository.at(time)
-        problem, changed, committed = None, [], None
-        if found.commit is None:
+        problem, changed, committed = found.problem, [], None
+        if problem:
+            pass
+        elif found.commit is None:
             # Who handed in nothing gets a report that says so.
             into.mkdir(parents=True)
         else:
@@ -214,7 +214,6 @@ class _Job:
                 store.write_out(found.commit, list(self.course.units), into)
                 committed = store.committed(found.commit)
                 changed = self._changed(store, found.commit, handed_out)
-        pushes = repository.pushes
         return Work(
             commit=None if problem else found.commit,
             problem=problem,
@@ -222,7 +221,7 @@ class _Job:
             pushed=found.push.at if found.push else found.seen,
             pushed_by=found.push.actor if found.push else None,
             committed=committed,
-            pushes_since=None if pushes is None else sum(push.at > time for push in pushes),
+            pushes_since=repository.count_since(time),
             changed=changed,
             remark=found.remark,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -38,6 +39,10 @@ class Work(_Model):
     changed: list[str] = Field(description="Files of the course's own that are not as they were handed out.")
     remark: str | None = Field(description="What an instructor has to know about the choice of the commit.")
 
+    @property
+    def may_be_late(self) -> bool:
+        return self.commit is not None and self.dated_by == "nothing"
+
 
 class Student(_Model):
     """One student's repository, all that GitHub saw of it, and what an instructor may want to look at."""
@@ -47,15 +52,21 @@ class Student(_Model):
     problem: str | None = Field(description="Why nothing of it could be collected.")
     branch: str | None = Field(description="The default branch, the only one that counts.")
     head: str | None = Field(description="What it points to now.")
-    pushes: list[Push] | None = Field(description="From the newest on; None where GitHub keeps no record of them.")
+    pushes: list[Push] | None = Field(
+        description="Those to the default branch, from the newest on; None where GitHub keeps no record of them."
+    )
     units: dict[str, Work]
     noticed: list[str] = Field(description="Sentences. None of it changes a score.")
 
     @property
     def problems(self) -> list[str]:
         """Why something of this student's is missing, of the whole or by unit."""
-        of_units = [f"{unit}: {work.problem}" for unit, work in self.units.items() if work.problem]
-        return [self.problem] if self.problem else of_units
+        return [self.problem] if self.problem else alike({unit: work.problem for unit, work in self.units.items()})
+
+    @property
+    def undated(self) -> list[str]:
+        """What is graded and may have come too late, with why that is not known."""
+        return alike({unit: work.remark for unit, work in self.units.items() if work.may_be_late})
 
 
 class Collected(_Model):
@@ -78,3 +89,12 @@ def read_collected(path: Path) -> Collected:
         raise CollectError(f"{path} cannot be read ({error.strerror}): run `grader collect` first.") from None
     except ValidationError:
         raise CollectError(f"{path} is not what this `grader collect` writes: run it again.") from None
+
+
+def alike(texts: Mapping[str, str | None]) -> list[str]:
+    """What there is to say of units, once for all of which it is the same."""
+    units: dict[str, list[str]] = {}
+    for unit, text in texts.items():
+        if text:
+            units.setdefault(text, []).append(unit)
+    return [f"{', '.join(names)}: {text}" for text, names in units.items()]

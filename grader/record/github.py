@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import requests
@@ -19,11 +21,15 @@ TRIES = 5
 LONGEST_WAIT = 60
 """Seconds between two tries, whatever GitHub asks for."""
 
-MOST_PAGES = 50
+MOST_PAGES = 200
 """Of 100 pushes each. Nobody pushes so often for a course."""
+
+TOKEN = "GITHUB_TOKEN (in the workflow: the secret CLASS_TOKEN)"
+"""Where a token stands, for the sentences about it."""
 
 _TIMEOUT = (10, 60)
 _TRANSIENT = {429, 500, 502, 503, 504}
+_NOT_KEPT = {404, 410, 501}
 
 
 class GitHubError(Exception):
@@ -41,6 +47,7 @@ class Push:
     at: datetime.datetime
     actor: str | None
     kind: str
+    ref: str
     before: str
     after: str
 
@@ -53,6 +60,10 @@ class Push:
     def ends(self) -> bool:
         """Whether the branch was not there after it."""
         return not self.after.strip("0")
+
+    @property
+    def branch(self) -> str:
+        return self.ref.removeprefix("refs/heads/")
 
 
 class GitHub:
@@ -72,6 +83,13 @@ class GitHub:
         if importlib.util.find_spec("requests") is None:
             raise GitHubError("To ask GitHub, requests is needed: run `pip install -e .[github]`.")
         named = {name: os.environ.get(f"GITHUB_{name}", "").strip() for name in ("API_URL", "SERVER_URL", "TOKEN")}
+        # A header that cannot be sent would be shown in an error of somebody else's.
+        if not re.fullmatch("[!-~]*", named["TOKEN"]):
+            raise GitHubError(
+                f"The token in {TOKEN} has white space or signs in it that no token has: copy it again, on one line."
+            )
+        if named["API_URL"] and not _is_address(named["API_URL"]):
+            raise GitHubError(f"GITHUB_API_URL is {named['API_URL']!r}: write an http(s) address, such as {API}.")
         return cls(named["API_URL"] or API, named["SERVER_URL"] or SERVER, named["TOKEN"] or None)
 
     def default_branch(self, repository: str) -> str:
@@ -83,26 +101,29 @@ class GitHub:
             raise GitHubError(f"GitHub names no default branch of {repository}.")
         return branch
 
-    def pushes(self, repository: str, branch: str) -> tuple[list[Push], bool]:
-        """The pushes to a branch, from the newest on, and whether these are all that GitHub keeps.
+    def pushes(self, repository: str) -> list[Push]:
+        """All pushes to all branches, from the newest on.
 
-        Raises NotKept where GitHub gives no such record.
+        Raises NotKept where GitHub gives no such record, and GitHubError where it may have one that is not had.
         """
-        reference = f"refs/heads/{branch}"
-        parameters: dict[str, str] | None = {"ref": reference, "per_page": "100"}
+        parameters: dict[str, str] | None = {"per_page": "100"}
         address = f"repos/{repository}/activity"
         found: list[Push] = []
         for _ in range(MOST_PAGES):
-            with self._asked("GET", address, parameters) as response:
-                if 400 <= response.status_code < 500:
+            # The repository could be read just now, so 403 is most likely a limit.
+            with self._asked("GET", address, parameters, transient=_TRANSIENT | {403}) as response:
+                if response.status_code in _NOT_KEPT:
                     raise NotKept(f"GitHub gives no record of pushes ({response.status_code})")
-                entries = _json(response, list)
+                if response.status_code == 401:
+                    raise GitHubError(self._no_access(repository, 401))
+                found += map(_push, _json(response, list))
                 address, parameters = response.links.get("next", {}).get("url", ""), None
-            # A server that does not know `ref` gives other branches as well.
-            found += [_push(entry) for entry in entries if not isinstance(entry, dict) or entry.get("ref") == reference]
             if not address:
-                break
-        return sorted(found, key=lambda push: push.at, reverse=True), not address
+                return sorted(found, key=lambda push: push.at, reverse=True)
+        raise GitHubError(
+            f"{repository} has more than {len(found)} pushes, and no more of GitHub's record are read: what was there "
+            "in time has to be found by hand."
+        )
 
     def post_status(self, repository: str, commit: str, context: str, description: str) -> None:
         """Puts a status that says success beside a commit."""
@@ -110,13 +131,18 @@ class GitHub:
         with self._asked("POST", f"repos/{repository}/statuses/{commit}", json=status) as response:
             if response.status_code in {401, 403, 404}:
                 raise GitHubError(
-                    f"GitHub does not let this token write statuses of {repository} ({response.status_code}): give it "
-                    "the permission `Commit statuses: read and write`."
+                    f"GitHub does not let this token write statuses of {repository} ({response.status_code}): give the "
+                    f"token in {TOKEN} the permission `Commit statuses: read and write`."
                 )
             _json(response, dict)
 
     def _asked(
-        self, method: str, address: str, parameters: dict[str, str] | None = None, json: Any = None
+        self,
+        method: str,
+        address: str,
+        parameters: dict[str, str] | None = None,
+        json: Any = None,
+        transient: Collection[int] = _TRANSIENT,
     ) -> requests.Response:
         """The answer to a request, once it is no transient one."""
         import requests
@@ -132,7 +158,7 @@ class GitHub:
                     problem = f"GitHub could not be reached at {self.api} ({type(error).__name__})"
                     pause: float | None = wait
                 else:
-                    pause = _pause(response, wait)
+                    pause = _pause(response, wait, transient)
                     if pause is None:
                         return response
                     problem = f"GitHub still answers {response.status_code} after {TRIES} tries"
@@ -149,13 +175,24 @@ class GitHub:
 
     def _no_access(self, repository: str, status: int) -> str:
         if status == 401:
-            return "GitHub does not accept the token in GITHUB_TOKEN: make a new one."
+            return f"GitHub does not accept the token in {TOKEN}: make a new one."
         if not self.token:
-            return f"GitHub shows no {repository} to the public: correct the roster, or set GITHUB_TOKEN."
+            return f"GitHub shows no {repository} to the public: correct the roster, or set {TOKEN}."
         return (
-            f"GitHub shows no {repository} to this token ({status}): correct the roster, or let the token read the "
-            "repository."
+            f"GitHub shows no {repository} to this token ({status}): correct the roster, or let the token in {TOKEN} "
+            "read the repository."
         )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        # Reading the port is what finds one that is no number.
+        return bool(re.fullmatch("[!-~]+", text) and parts.scheme in {"http", "https"} and parts.hostname) and (
+            parts.port is None or parts.port > 0
+        )
+    except ValueError:
+        return False
 
 
 def _waits() -> Iterator[float | None]:
@@ -164,12 +201,16 @@ def _waits() -> Iterator[float | None]:
     yield None
 
 
-def _pause(response: requests.Response, wait: float | None) -> float | None:
+def _pause(response: requests.Response, wait: float | None, transient: Collection[int]) -> float | None:
     """How long to wait before the same is asked again; None where the answer is one to keep."""
     headers, status = response.headers, response.status_code
     # GitHub says 403 both to who may not and to who asked too often.
-    is_limit = status == 403 and ("Retry-After" in headers or headers.get("X-RateLimit-Remaining") == "0")
-    if not is_limit and status not in _TRANSIENT:
+    is_limit = status == 403 and (
+        "Retry-After" in headers
+        or headers.get("X-RateLimit-Remaining") == "0"
+        or "rate limit" in response.text[:10_000].lower()
+    )
+    if not is_limit and status not in transient:
         return None
     if headers.get("Retry-After", "").isdigit():
         return float(headers["Retry-After"])
@@ -193,8 +234,8 @@ def _push(entry: Any) -> Push:
     try:
         actor = (entry.get("actor") or {}).get("login")
         at = datetime.datetime.fromisoformat(entry["timestamp"]).astimezone(datetime.UTC)
-        push = Push(at, actor, entry["activity_type"], entry["before"], entry["after"])
-        if all(isinstance(text, str) for text in (push.kind, push.before, push.after, actor or "")):
+        push = Push(at, actor, entry["activity_type"], entry["ref"], entry["before"], entry["after"])
+        if all(isinstance(text, str) for text in (push.kind, push.ref, push.before, push.after, actor or "")):
             return push
     except (AttributeError, KeyError, TypeError, ValueError):
         pass

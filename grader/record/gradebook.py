@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader import report
 from grader.emit.escape import markdown
-from grader.record.collected import Collected, Student
+from grader.record.collected import Collected, CollectError, Student, alike
 
 NOT_GRADED = "not graded"
 
@@ -34,16 +34,33 @@ class Grade:
         return sum(unit.points for unit in self.graded) if 0 < len(self.graded) == len(self.units) else None
 
     @property
-    def noticed(self) -> list[str]:
-        """What is to be known of this student, first of all why something is not graded."""
+    def missing(self) -> list[str]:
+        """Why something is not graded."""
         if self.student.problem:
             return [self.student.problem]
-        missing = [f"{unit}: {NOT_GRADED}: {why}" for unit, why in self.units.items() if isinstance(why, str)]
-        return [*missing, *self.student.noticed]
+        return alike({unit: f"{NOT_GRADED}: {why}" for unit, why in self.units.items() if isinstance(why, str)})
+
+    def points(self, unit: str) -> str:
+        """What a cell of the table says."""
+        found, work = self.units[unit], self.student.units.get(unit)
+        if not isinstance(found, report.Unit):
+            return NOT_GRADED
+        return f"{found.points}, may be late" if work and work.may_be_late else str(found.points)
 
 
 def grades(collected: Collected, reports: Path) -> list[Grade]:
-    """The grade of everyone who was collected, by reports/<unit>/<student>.json."""
+    """The grade of everyone who was collected, by reports/<unit>/<student>.json.
+
+    Raises CollectError where there should be reports, and is none.
+    """
+    students = [student for student in collected.students if not student.problem]
+    works = [work for student in students for unit, work in student.units.items() if unit in collected.units]
+    is_wanted = any(not work.problem for work in works)
+    if is_wanted and not any(path for unit in collected.units for path in (reports / unit).glob("*.json")):
+        raise CollectError(
+            f"{reports} holds no report of {', '.join(collected.units)}: run `grader grade` with --unit <unit> --out "
+            f"{reports}/<unit> first."
+        )
     return [
         Grade(student, {unit: _unit(student, unit, reports / unit) for unit in collected.units})
         for student in collected.students
@@ -65,13 +82,14 @@ def csv_text(grades: list[Grade]) -> str:
             cell for work in works for cell in ((work.commit, work.pushed, work.committed) if work else ("", "", ""))
         ]
         student = grade.student
-        row = [student.student, student.repository, *points, grade.total, possible, *commits, " ".join(grade.noticed)]
+        told = " ".join([*grade.missing, *student.noticed])
+        row = [student.student, student.repository, *points, grade.total, possible, *commits, told]
         writer.writerow([_cell(value) for value in row])
     return text.getvalue()
 
 
 def markdown_text(grades: list[Grade]) -> str:
-    """A table with a row a student, and below it what was noticed."""
+    """A table with a row a student, and below it why somebody is not graded, and what was noticed."""
     units = list(grades[0].units) if grades else []
     if not units:
         return "## Grades of record\n\nNo unit is over yet.\n"
@@ -84,22 +102,27 @@ def markdown_text(grades: list[Grade]) -> str:
         f"| *of* | {' | '.join(f'*{of[unit]}*' for unit in units)} | *{sum(of.values())}* |",
     ]
     for grade in grades:
-        points = [str(unit.points) if isinstance(unit, report.Unit) else NOT_GRADED for unit in grade.units.values()]
+        points = [grade.points(unit) for unit in units]
         total = NOT_GRADED if grade.total is None else f"**{grade.total}**"
         lines.append(f"| {markdown(grade.student.student)} | {' | '.join(points)} | {total} |")
-    noticed = [grade for grade in grades if grade.noticed]
-    if noticed:
-        lines += [
-            "",
-            "### What was noticed",
-            "",
-            "It is for you to judge: no points were taken off for it.",
-            "",
-        ]
-    for grade in noticed:
-        lines.append(f"- **{markdown(grade.student.student)}** ({markdown(grade.student.repository)})")
-        lines += [f"  - {markdown(sentence, 1000)}" for sentence in grade.noticed]
+    lines += _told(
+        "Not graded",
+        "Here something is missing, and nobody gets a zero for that.",
+        [(grade.student, grade.missing) for grade in grades],
+    )
+    judge = "It is for you to judge: no points were taken off for it."
+    lines += _told("What was noticed", judge, [(grade.student, grade.student.noticed) for grade in grades])
     return "\n".join(lines) + "\n"
+
+
+def _told(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
+    """A section with what there is to say of each student; nothing where that is nothing."""
+    lines = []
+    for student, said in sentences:
+        if said:
+            lines.append(f"- **{markdown(student.student)}** ({markdown(student.repository)})")
+            lines += [f"  - {markdown(sentence, 1000)}" for sentence in said]
+    return ["", f"### {title}", "", meaning, "", *lines] if lines else []
 
 
 def _unit(student: Student, name: str, folder: Path) -> report.Unit | str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import collections
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from grader.record.collected import COLLECTED, Work
+from grader.record.collected import COLLECTED, Work, alike
 from grader.record.github import Push
 
 # A clock may be a little off; and who commits on a train pushes days later.
@@ -18,15 +18,20 @@ _MOST_SAID = 3
 def noticed(
     works: Mapping[str, Work],
     pushes: Sequence[Push],
+    to_all: Sequence[Push],
     dates: Mapping[str, datetime.datetime],
     units: Mapping[str, datetime.datetime],
 ) -> list[str]:
-    """All that is noticed of one student. dates: what commits say of themselves. units: the time of each."""
+    """All that is noticed of one student.
+
+    pushes: to the default branch; to_all: to all branches. dates: what commits say of themselves. units: the time of
+    each.
+    """
     return [
-        *_unusual_choices(works),
+        *alike({unit: work.remark for unit, work in works.items()}),
         *_rewritten(pushes, units),
         *_accounts(pushes),
-        *_odd_dates(pushes, dates, units),
+        *_odd_dates(to_all, dates, units),
         *_changes(works),
         *_later(works),
     ]
@@ -34,11 +39,6 @@ def noticed(
 
 def said(time: datetime.datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _unusual_choices(works: Mapping[str, Work]) -> Iterator[str]:
-    for units, said in _alike(works, lambda work: work.problem or work.remark):
-        yield f"{units}: {said}"
 
 
 def _rewritten(pushes: Sequence[Push], units: Mapping[str, datetime.datetime]) -> Iterator[str]:
@@ -83,24 +83,14 @@ def _odd_dates(
 
 
 def _changes(works: Mapping[str, Work]) -> Iterator[str]:
-    for units, said in _alike(works, lambda work: _listed(work.changed)):
-        yield f"{units}: not as the course has it now, or handed it out: {said}."
+    what = "not as the course has it now, or handed it out"
+    yield from alike({unit: f"{what}: {_listed(work.changed)}." for unit, work in works.items() if work.changed})
 
 
 def _later(works: Mapping[str, Work]) -> Iterator[str]:
     counts = [f"{unit} {work.pushes_since}" for unit, work in works.items() if work.pushes_since]
     if counts:
         yield f"Pushes since it was due: {', '.join(counts)}."
-
-
-def _alike(works: Mapping[str, Work], what: Callable[[Work], str | None]) -> Iterator[tuple[str, str]]:
-    """What there is to say of units, once for all of which it is the same."""
-    said: dict[str, list[str]] = {}
-    for unit, work in works.items():
-        if text := what(work):
-            said.setdefault(text, []).append(unit)
-    for text, units in said.items():
-        yield ", ".join(units), text
 
 
 def _after(units: list[str]) -> str:

@@ -13,7 +13,10 @@ from grader.submission import STUDENT
 
 HEADER = ["student", "repository"]
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*/(?!\.{1,2}$)[A-Za-z0-9._-]+(?<!\.git)", re.ASCII)
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
+_LONGEST_NAME = 100
+# What Windows takes for a device, whatever follows the dot; and it drops a dot at the end.
+_NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
 
 class RosterError(Exception):
@@ -76,14 +79,21 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
 def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
     """What is wrong with a row, first of all."""
     if len(cells) != len(HEADER):
-        return f"here are {len(cells)} values: write a student and a repository, with one comma between."
+        many = f"there are {len(cells)} values" if len(cells) > 1 else "there is no comma"
+        return f"{many}: write a student and a repository with one comma between, as in ada,our-course/attention-ada"
     student, repository = cells
     if not STUDENT.fullmatch(student):
         return (
             f"{student!r} cannot be a student's name: use letters, digits, '.', '_' and '-' only, and a letter or a "
             "digit first."
         )
-    if student in reserved:
+    if len(student) > _LONGEST_NAME:
+        return (
+            f"the student's name has {len(student)} characters: write {_LONGEST_NAME} at most, for files have it too."
+        )
+    if _NOT_A_FOLDER.fullmatch(student):
+        return f"{student!r} cannot be the name of a folder on Windows: give the student another name."
+    if student.casefold() in {name.casefold() for name in reserved}:
         return f"{student!r} is the name of a folder of the course: give the student another name."
     if not _REPOSITORY.fullmatch(repository):
         return f"{repository!r} is no repository on GitHub: write OWNER/NAME, such as our-course/attention-ada."

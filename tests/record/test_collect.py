@@ -240,8 +240,8 @@ def test_who_had_pushed_nothing_gets_an_empty_folder_and_a_sentence(
 
 def test_a_repository_that_is_not_there_costs_nobody_else_anything(collected: dict[str, Student], into: Path) -> None:
     assert collected["missing"].problems == [
-        "GitHub shows no our-course/missing to this token (404): correct the roster, or let the token read the "
-        "repository."
+        "GitHub shows no our-course/missing to this token (404): correct the roster, or let the token in GITHUB_TOKEN "
+        "(in the workflow: the secret CLASS_TOKEN) read the repository."
     ]
     assert not (into / "sums" / "missing").exists()
 
@@ -278,7 +278,8 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
     before = len(hub.asked)
     found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path, root)
     assert found.students[0].problem == (
-        "our-course/private cannot be read with git: let the token read the contents of the repository."
+        "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
+        "CLASS_TOKEN) read the contents of the repository."
     )
     asked = [(path, authorization) for _, path, authorization in hub.asked[before:] if ".git" in path]
     assert {authorization for _, authorization in asked} == {basic(TOKEN)}
@@ -336,6 +337,40 @@ def test_before_the_first_push_on_record_stood_what_that_push_replaced(
     del repository.activity[-1]
     [student] = collect_one(hub, "midway", course, root, tmp_path).students
     assert (student.units["sums"].commit, student.units["sums"].dated_by) == (first, "nothing")
+
+
+def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/renamed")
+    repository.push(handed_out(root), HANDED_OUT)
+    commit = repository.push({"sums.py": "a = 1\n"}, EARLY)
+    repository.switch("trunk", LATER)
+    [student] = collect_one(hub, "renamed", course, root, tmp_path).students
+    work = student.units["sums"]
+    assert (work.commit, work.dated_by, work.pushes_since) == (commit, "push", 0)
+    assert student.noticed == [
+        f"sums: {commit[:7]} is dated by the push to main at 2020-01-20 10:00:00 UTC, for the branch trunk was made "
+        "only at 2020-01-26 10:00:00 UTC."
+    ]
+
+
+def test_what_a_renamed_branch_held_in_time_is_no_zero_where_it_is_not_known(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/unknown")
+    early = repository.push({"sums.py": "a = 1\n"}, EARLY)
+    repository.push({"sums.py": "a = 2\n"}, LATE)
+    repository.switch("trunk", LATER)
+    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    assert student.units["sums"].commit is None
+    assert "there were pushes to main: make the branch that was the default one then" in student.problems[0]
+    assert not (tmp_path / "sums" / "ada").exists()
+
+    seen = {"seen": IN_TIME, "repository": "our-course/unknown", "head": early}
+    (tmp_path / "snapshots.jsonl").write_text(f"{json.dumps(seen)}\n")
+    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    assert (student.units["sums"].commit, student.units["sums"].dated_by) == (early, "snapshot")
 
 
 def test_a_unit_that_is_not_over_is_collected_as_of_now_if_it_is_named(course: Course) -> None:
@@ -400,13 +435,20 @@ def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.Complete
 
 def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
     hub.create("our-course/there").push({"sums.py": "a = 1\n"}, EARLY)
-    (tmp_path / "roster.csv").write_text("student,repository\nada,our-course/there\nbob,our-course/nowhere\n")
+    (tmp_path / "roster.csv").write_text(
+        "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\n"
+    )
+    when = hub.create("our-course/when")
+    when.push({}, LATER)
+    when.keeps_activity = False
     hub.instead["/repos/our-course/there"] = [Answer(503, {"Retry-After": "0"})]
     done = run(hub, root, tmp_path / "roster.csv", "--out", tmp_path / "collected", "--unit", "sums")
     assert done.returncode == 1
     assert f"{tmp_path}/collected/sums: as of 2020-01-25 22:59:00 UTC" in done.stdout
     assert "bob: GitHub shows no our-course/nowhere to this token (404)" in done.stderr
-    assert "1 could not be collected; all others were." in done.stderr
+    assert "1 of 3 students could not be collected, or not in full; all others were." in done.stderr
+    assert "eve: sums: Not dated by push time, for GitHub gives no record of pushes (404): " in done.stderr
+    assert "1 of 3 students may have been late; they are graded." in done.stderr
     assert (tmp_path / "collected" / "sums" / "ada" / "sums.py").is_file()
     assert not (tmp_path / "collected" / "means").exists()
     assert TOKEN not in done.stdout + done.stderr
@@ -415,7 +457,7 @@ def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Pa
 @pytest.mark.parametrize(
     ("roster", "options", "sentence"),
     [
-        ("student,repository\nada\n", [], "roster.csv, line 2: here are 1 values"),
+        ("student,repository\nada\n", [], "roster.csv, line 2: there is no comma"),
         ("student,repository\nmeans,o/a\n", [], "line 2: 'means' is the name of a folder of the course"),
         ("student,repository\nada,o/a\n", ["--unit", "sum"], "there is no unit 'sum'"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from local_github import LocalGitHub, local_github
 from markdown_it import MarkdownIt
 
-from grader.record.collected import Collected, read_collected
+from grader.record.collected import Collected, CollectError, read_collected
 from grader.record.gradebook import csv_text, grades, markdown_text
 
 DUE, EARLY, LATE = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z", "2020-01-26T10:00:00Z"
@@ -134,7 +134,7 @@ def test_a_report_that_does_not_belong_to_the_commit_is_no_grade(
         path.write_text(good, encoding="utf-8")
     assert grade.total is None
     assert why in str(grade.units["sums"])
-    assert grade.noticed[0].startswith("sums: not graded: ")
+    assert grade.missing[0].startswith("sums: not graded: ")
 
 
 def test_no_text_acts_on_a_spreadsheet_or_on_a_page(graded: Class) -> None:
@@ -159,6 +159,19 @@ def test_students_are_shown_their_points_beside_their_commits(graded: Class) -> 
     assert shown == {name: (graded.commits[name], f"{points[name]} of {possible} points") for name in points}
 
 
+def test_what_may_be_late_is_marked_in_the_row_of_the_student(graded: Class) -> None:
+    found = graded.collected()
+    units = {unit: work.model_copy(update={"dated_by": "nothing"}) for unit, work in found.students[0].units.items()}
+    student = found.students[0].model_copy(update={"units": units})
+    text = markdown_text(grades(found.model_copy(update={"students": [student]}), graded.reports))
+    assert "| honest | 5, may be late | **5** |" in text
+
+
+def test_who_is_not_graded_is_not_among_what_was_noticed(graded: Class) -> None:
+    assert re.search(r"### Not graded\n\n.*\n\n- \*\*missing\*\* .*\n  - GitHub shows no", graded.printed)
+    assert "missing" not in graded.printed.partition("### What was noticed")[2]
+
+
 def test_before_any_unit_is_over_the_table_says_so(graded: Class) -> None:
     found = graded.collected().model_copy(update={"units": {}})
     assert "No unit is over yet." in markdown_text(grades(found, graded.reports))
@@ -170,3 +183,8 @@ def test_without_what_collect_wrote_there_is_nothing_to_do(graded: Class, comman
     done = graded.run(command[0], "reports", "--collected", "nowhere.json", *command[1:])
     assert done.returncode == 2
     assert "nowhere.json cannot be read (No such file or directory): run `grader collect` first." in done.stderr
+
+
+def test_without_a_report_there_is_no_table(graded: Class) -> None:
+    with pytest.raises(CollectError, match="nowhere holds no report of sums: run `grader grade`"):
+        grades(graded.collected(), graded.folder / "nowhere")
