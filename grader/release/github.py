@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
+import os
 import re
+import shlex
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import overload
 
 from grader.build import BuildError, check
 from grader.course import FILENAME, ROOT, Course, load_course
 from grader.release import GradingMode, ReleaseError
 from grader.release.folder import replaced
 from grader.release.leaks import require_none
-from grader.release.repository import Author, Repository, identity, origin
+from grader.release.repository import Author, Repository, around, identity, origin
 from grader.release.wheel import build_wheel, received, requirements
 from grader.submission import SHEET_SUFFIX
 
@@ -41,6 +46,7 @@ class Released:
     """What became of the files of a release, by their paths: the rest was as it should be.
 
     overwritten: those of the course that had been changed. kept: those of the student, which have been worked on.
+    push: the command that pushes the new commit, where an earlier release has got one.
     """
 
     is_new: bool = False
@@ -49,6 +55,7 @@ class Released:
     overwritten: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    push: str = ""
 
 
 def release_github(directory: Path, mode: GradingMode = GradingMode.record, root: Path = ROOT) -> Released:
@@ -64,6 +71,8 @@ def release_github(directory: Path, mode: GradingMode = GradingMode.record, root
             staging = Path(folder)
             _prepare(staging, course, mode, author, root)
             return _update(directory, staging, of_students(course), author)
+    if outer := around(directory):
+        raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
     with replaced(directory, lambda _: False, root) as staging:
         written = _prepare(staging, course, mode, author, root)
     return Released(is_new=True, is_committed=True, written=written)
@@ -183,77 +192,120 @@ def of_students(course: Course) -> set[str]:
 
 def _update(directory: Path, staging: Path, of_students: set[str], author: Author) -> Released:
     """Brings the release in `directory` up to the one in `staging`, but for what students have worked on."""
-    repository, recorded, released = Repository(directory), _read_record(directory), Released()
-    committed, staged = repository.committed(), repository.staged()
+    repository = Repository(directory)
+    with repository.locked(), contextlib.ExitStack() as undo:
+        there, changes, released = _plan(repository, staging, of_students)
+        spare = Path(tempfile.mkdtemp(dir=staging))
+        for path, content in changes.items():
+            if content == there[path]:
+                continue
+            place = directory / path
+            if there[path] is None:
+                undo.callback(place.unlink, missing_ok=True)
+            else:
+                before = spare / str(len(released.written) + len(released.removed))
+                shutil.copy2(place, before, follow_symlinks=False)
+                undo.callback(shutil.move, before, place)
+            if content is None:
+                place.unlink()
+                released.removed.append(path)
+            else:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                (staging / path).replace(place)
+                released.written.append(path)
+        released.is_committed = repository.commit(changes, "The course, brought up to date", author)
+        undo.pop_all()
+    released.push = repository.push()
+    return released
 
-    def is_untouched(path: str, content: bytes) -> bool:
-        """As a release wrote it: the file, and what git has of it."""
-        name = repository.name_of(content)
-        return _sum(content) == recorded.get(path) and committed.get(path) == staged.get(path) == name
 
-    there = {path: _content(directory, path) for path in {*recorded, *_read_record(staging), RECORD}}
+def _plan(
+    repository: Repository, staging: Path, of_students: set[str]
+) -> tuple[dict[str, bytes | None], dict[str, bytes | None], Released]:
+    """What the files of a release hold now, what they are to hold (None for one that goes), and whose they are.
+
+    Raises ReleaseError where that would cost somebody a file, or a change, that is in no commit.
+    """
+    directory, head, index = repository.folder, repository.committed(), repository.staged()
+    recorded = _recorded(repository.content(head[RECORD]) if RECORD in head else b"", directory)
+    offered = _recorded((staging / RECORD).read_bytes(), staging)
+    there = {path: _content(directory, path) for path in {*recorded, *offered, RECORD}}
+    committed = {path: _sum(repository.content(head[path])) for path in there if path in head}
+    staged = {
+        path: committed[path] if head.get(path) == index[path] else _sum(repository.content(index[path]))
+        for path in there
+        if path in index
+    }
     changes: dict[str, bytes | None] = {}
     sums: dict[str, str] = {}
-    for path in _read_record(staging):
+    released = Released()
+
+    def is_untouched(path: str, new: bytes | None) -> bool:
+        """Whether the folder and git have nothing of it but what a release wrote, or this one is about to."""
+        return {_sum(there[path]), committed.get(path), staged.get(path)} <= {recorded.get(path), _sum(new)}
+
+    for path in offered:
         old, new = there[path], (staging / path).read_bytes()
-        is_free = path not in {*recorded, *committed, *staged} if old is None else is_untouched(path, old)
-        if path in of_students and not is_free:
+        if path in of_students and not is_untouched(path, new):
             if old != new:
                 released.kept.append(path)
             if path in recorded:
                 sums[path] = recorded[path]
             continue
-        if old != new and path in recorded and (old is None or _sum(old) != recorded[path]):
+        if old != new and path in recorded and _sum(old) != recorded[path]:
             released.overwritten.append(path)
-        changes[path], sums[path] = new, _sum(new)
-    for path in sorted(recorded.keys() - sums.keys()):
-        if (old := there[path]) is not None and is_untouched(path, old):
-            changes[path] = None
+        changes[path], sums[path] = new, offered[path]
+    changes.update({path: None for path in sorted(recorded.keys() - sums.keys()) if is_untouched(path, None)})
     changes[RECORD] = _as_record(sums)
     (staging / RECORD).write_bytes(_as_record(sums))
 
+    strange, uncommitted = [], []
     for path, content in changes.items():
-        if content is None:
-            (directory / path).unlink()
-            released.removed.append(path)
-        elif content != there[path]:
-            (directory / path).parent.mkdir(parents=True, exist_ok=True)
-            (staging / path).replace(directory / path)
-            released.written.append(path)
-    names = {path: None if content is None else repository.name_of(content) for path, content in changes.items()}
-    to_commit = {path: content for path, content in changes.items() if committed.get(path) != names[path]}
-    if to_commit:
-        repository.commit(to_commit, "The course, brought up to date", author)
-        released.is_committed = True
-    # What was staged in the course's own files goes as well.
-    repository.stage({path: name for path, name in names.items() if path not in to_commit and staged.get(path) != name})
-    return released
+        ours = {None, recorded.get(path), _sum(content)}
+        if path not in committed.keys() & {*recorded, RECORD} and _sum(there[path]) not in ours:
+            strange.append(path)
+        elif not {_sum(there[path]), staged.get(path)} <= {*ours, committed.get(path)}:
+            uncommitted.append(path)
+    if strange:
+        raise ReleaseError(
+            f"Nothing was changed in {directory}, for the course now brings files that are there already with other "
+            f"content: {', '.join(strange)}: rename them or move them aside, then release again."
+        )
+    if uncommitted:
+        raise ReleaseError(
+            f"Nothing was changed in {directory}, for files of the course have changes there that are in no commit: "
+            f"{', '.join(uncommitted)}: commit them, or discard them with "
+            f"`git checkout HEAD -- {shlex.join(uncommitted)}`, then release again."
+        )
+    return there, changes, released
 
 
 def _content(directory: Path, path: str) -> bytes | None:
-    """What a file of the release holds now; None where it is gone. A link or the like is not followed, but empty."""
+    """What a file of the release holds now, as git has it; None where it is gone. A link is not followed."""
     place = directory
     for part in PurePosixPath(path).parts[:-1]:
         place /= part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             raise ReleaseError(f"{place} is no folder, but {path} belongs there: rename what is there.")
     place = directory / path
-    if place.is_dir() and not place.is_symlink():
+    if place.is_symlink():
+        return os.fsencode(os.readlink(place))  # noqa: PTH115 - a Path would leave out "./"
+    if place.is_dir():
         raise ReleaseError(f"{place} is a folder, but a file of the course belongs there: rename the folder.")
-    if place.is_symlink() or (place.exists() and not place.is_file()):
-        return b""
+    if place.exists() and not place.is_file():
+        raise ReleaseError(f"{place} is no file, but one of the course belongs there: rename what is there.")
     return place.read_bytes() if place.exists() else None
 
 
-def _read_record(directory: Path) -> dict[str, str]:
+def _recorded(record: bytes, directory: Path) -> dict[str, str]:
     """What a release wrote, as far as it is told of files that one may have written."""
     try:
-        found = json.loads((directory / RECORD).read_bytes())
+        found = json.loads(record)
         return {path: value for path, value in found.items() if _is_inside(path) and isinstance(value, str)}
-    except (OSError, ValueError, AttributeError):
+    except (ValueError, AttributeError):
         raise ReleaseError(
-            f"{directory / RECORD} cannot be read, so nobody knows what is the student's: get it back with "
-            f"`git checkout HEAD -- {RECORD}`."
+            f"{directory / RECORD} cannot be read as it is in the latest commit, so nobody knows what is the "
+            f"student's: get it back with `git checkout COMMIT -- {RECORD}` from an earlier one, and commit it."
         ) from None
 
 
@@ -266,5 +318,11 @@ def _as_record(sums: Mapping[str, str]) -> bytes:
     return (json.dumps(dict(sorted(sums.items())), indent=1) + "\n").encode()
 
 
-def _sum(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+@overload
+def _sum(content: bytes) -> str: ...
+@overload
+def _sum(content: None) -> None: ...
+@overload
+def _sum(content: bytes | None) -> str | None: ...
+def _sum(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()

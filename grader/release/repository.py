@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +35,25 @@ class Repository:
         repository._git("init", "--quiet", "--template=", f"--initial-branch={BRANCH}")
         return repository
 
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lets no other git stage or commit anything. Raises ReleaseError where one is about to."""
+        lock = self._own("index.lock")
+        try:
+            lock.open("x").close()
+        except FileExistsError:
+            raise ReleaseError(
+                f"Another git is at work in {self.folder}, or was stopped there: wait for it, or delete {lock}."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
     def committed(self) -> dict[str, str]:
-        """The files of the latest commit: the object of each."""
+        """The files of the latest commit: the object of each. Raises ReleaseError where there is no commit."""
+        if not self._head():
+            raise ReleaseError(f"{self.folder} has no commit yet: commit what is in it, then release again.")
         rows = self._git("ls-tree", "-r", "-z", "HEAD").split("\0")
         return {path: about.split()[2] for about, _, path in (row.partition("\t") for row in rows if row)}
 
@@ -44,30 +64,79 @@ class Repository:
             raise ReleaseError(f"{self.folder} is in the midst of a merge: finish that first, with `git commit`.")
         return {path: about.split()[1] for about, _, path in rows}
 
-    def name_of(self, content: bytes, write: bool = False) -> str:
-        """The object that holds this content; with `write`, it is there from now on."""
-        options = ["-w"] if write else []
-        return self._git("hash-object", "--no-filters", "--stdin", *options, content=content).strip()
+    def content(self, name: str) -> bytes:
+        """What an object holds."""
+        return self._git("cat-file", "blob", name).encode("utf-8", "surrogateescape")
 
-    def commit(self, changes: Mapping[str, bytes | None], message: str, author: Author) -> None:
-        """A commit of these changes alone, None for a file that goes. What else is staged stays so."""
-        objects = {path: None if content is None else self.name_of(content, True) for path, content in changes.items()}
-        parent = self._git("rev-parse", "--verify", "--quiet", "HEAD", may_fail=True).strip()
-        with tempfile.TemporaryDirectory() as folder:
-            index = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
-            self._git("read-tree", parent or "--empty", variables=index)
-            self.stage(objects, variables=index)
-            tree = self._git("write-tree", variables=index).strip()
-        parents = ["-p", parent] if parent else []
-        who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _who(author).items()}
-        commit = self._git("commit-tree", tree, *parents, "-m", message, variables=who).strip()
-        self._git("update-ref", "-m", message, "HEAD", commit, parent, variables=who)
-        self.stage(objects)
+    def commit(self, changes: Mapping[str, bytes | None], message: str, author: Author) -> bool:
+        """Has git hold these changes, None for a file that goes: staged, and in a commit of nothing else.
 
-    def stage(self, objects: Mapping[str, str | None], variables: Mapping[str, str] | None = None) -> None:
-        """Has the next commit hold these objects, None for a file that goes, whatever is in the folder."""
+        What else is staged stays so. Gives whether a commit was needed. Where one cannot be made, all is as before.
+        """
+        objects = {path: None if content is None else self._write(content) for path, content in changes.items()}
+        parent, index = self._head(), self._own("index")
+        # Beside the index, to take its place at once: git itself would not touch it while it is locked, even by us.
+        with tempfile.TemporaryDirectory(dir=index.parent) as folder:
+            alone, new, old = (Path(folder, name) for name in ("alone", "new", "old"))
+            self._git("read-tree", parent or "--empty", variables={"GIT_INDEX_FILE": str(alone)})
+            self._stage(objects, alone)
+            tree = self._git("write-tree", variables={"GIT_INDEX_FILE": str(alone)}).strip()
+            if index.exists():
+                shutil.copyfile(index, new)
+                shutil.copyfile(index, old)
+            self._stage(objects, new)
+            if parent and tree == self._git("rev-parse", f"{parent}^{{tree}}").strip():
+                staged = self.staged()
+                if any(staged.get(path) != name for path, name in objects.items()):
+                    new.replace(index)
+                return False
+            who = {f"GIT_{role}_{key}": text for role in ("AUTHOR", "COMMITTER") for key, text in _who(author).items()}
+            parents = ["-p", parent] if parent else []
+            commit = self._git("commit-tree", tree, *parents, "-m", message, variables=who).strip()
+            # The commit comes last: whatever stops us before it, the next release finds the same to do.
+            try:
+                new.replace(index)
+                self._git("update-ref", "-m", message, "HEAD", commit, parent, variables=who)
+            except BaseException:
+                if old.exists():
+                    old.replace(index)
+                else:
+                    index.unlink(missing_ok=True)
+                raise
+        return True
+
+    def push(self) -> str:
+        """The command that pushes the latest commit; in capitals, what nobody but its user can know."""
+        branch = self._git("symbolic-ref", "--quiet", "--short", "HEAD", may_fail=True).strip()
+        remotes = self._git("remote", may_fail=True).split()
+        remote, merge = (
+            self._git("config", "--get", f"branch.{branch}.{key}", may_fail=True).strip() for key in ("remote", "merge")
+        )
+        if branch and merge and remote in remotes:
+            same = merge == f"refs/heads/{branch}"
+            return "git push" if same else f"git push {shlex.quote(remote)} {shlex.quote(f'HEAD:{merge}')}"
+        to = shlex.quote(next((name for name in ("origin", *remotes) if name in remotes), "ADDRESS"))
+        if not branch:
+            return f"git push {to} HEAD:refs/heads/BRANCH"
+        return f"git push {'--set-upstream ' if remotes else ''}{to} {shlex.quote(branch)}"
+
+    def _head(self) -> str:
+        """The latest commit; empty where there is none."""
+        return self._git("rev-parse", "--verify", "--quiet", "HEAD", may_fail=True).strip()
+
+    def _own(self, name: str) -> Path:
+        """Where git keeps a file of its own."""
+        return Path(self.folder, self._git("rev-parse", "--git-path", name).rstrip("\n")).absolute()
+
+    def _write(self, content: bytes) -> str:
+        """The object that holds this content, and is there from now on."""
+        return self._git("hash-object", "--no-filters", "--stdin", "-w", content=content).strip()
+
+    def _stage(self, objects: Mapping[str, str | None], index: Path) -> None:
+        """Has an index hold these objects, None for a file that goes, whatever is in the folder."""
         absent = "0" * len(self._git("hash-object", "--stdin", content=b"").strip())
         rows = [f"0 {absent}\t{path}" if name is None else f"100644 {name}\t{path}" for path, name in objects.items()]
+        variables = {"GIT_INDEX_FILE": str(index)}
         self._git("update-index", "-z", "--index-info", content="\0".join(rows).encode(), variables=variables)
 
     def _git(
@@ -82,9 +151,15 @@ class Repository:
         alone["GIT_CEILING_DIRECTORIES"] = str(self.folder.resolve().parent)
         done = run_git([*settings, *arguments], self.folder, {**clean, **alone, **(variables or {})}, content)
         if done.returncode and not may_fail:
-            said = done.stderr.decode("utf-8", "replace").strip()
-            raise ReleaseError(f"git {arguments[0]} failed in {self.folder}: {said}")
+            # Git's first line says what is wrong; the rest is advice on other things than a release.
+            said = next(iter(done.stderr.decode("utf-8", "replace").strip().splitlines()), "it does not say why")
+            raise ReleaseError(f"git {arguments[0]} failed in {self.folder}: {said.removeprefix('fatal: ')}")
         return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def around(folder: Path) -> Path | None:
+    """The git repository that `folder` lies in, other than one of its own; None where there is none."""
+    return next((parent for parent in folder.resolve().parents if (parent / ".git").exists()), None)
 
 
 def identity(folder: Path) -> Author | None:

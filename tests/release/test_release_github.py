@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,9 +18,11 @@ from grader.build import build
 from grader.files import write_atomically
 from grader.release import GradingMode, ReleaseError
 from grader.release.github import release_github
-from grader.release.repository import origin
+from grader.release.repository import Repository, origin
 
 STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checking.py"
+
+CONFTEST = "exercises/conftest.py"
 
 SOURCE = '''\
 # %% [markdown]
@@ -65,6 +68,12 @@ def state(repository: Path) -> tuple[str, str, dict[str, bytes]]:
     return git(repository, "rev-parse", "HEAD"), git(repository, "status", "--porcelain"), contents
 
 
+def commit(repository: Path, path: str, text: str) -> None:
+    (repository / path).write_text(text, encoding="utf-8")
+    git(repository, "add", path)
+    git(repository, "commit", "--message", "My own", "--", path)
+
+
 def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -92,6 +101,14 @@ def next_course(first_course: Path) -> Path:
     edit(root / "exercises" / "checking.py", "1e-4", "1e-5")
     edit(root / "autograder.yml", 'version: "1"', 'version: "2"')
     build(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def new_file_course(first_course: Path) -> Path:
+    """The first with one more file beside the visible tests."""
+    root = shutil.copytree(first_course, first_course.with_name("new_file"))
+    (root / CONFTEST).write_text("theirs = 1\n", encoding="utf-8")
     return root
 
 
@@ -271,6 +288,7 @@ def test_what_nobody_worked_on_is_brought_up_to_date_in_one_commit(next_course: 
     assert released.removed == [f"course/{old_wheel}"]
     assert git(repository, "rev-list", "--count", "HEAD") == "2"
     assert git(repository, "status", "--porcelain") == ""
+    assert released.push == "git push"
     assert '"""Add two tensors."""' in (repository / STUB).read_text(encoding="utf-8")
     [new_wheel] = wheels(repository)
     assert new_wheel in (repository / "requirements.txt").read_text(encoding="utf-8")
@@ -324,7 +342,7 @@ def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
 def test_the_command_says_what_became_of_each_file(next_course: Path, repository: Path) -> None:
     [old_wheel] = wheels(repository)
     work(repository)
-    (repository / CHECKING).write_text("TOLERANCE = 1000\n", encoding="utf-8")
+    commit(repository, CHECKING, "TOLERANCE = 1000\n")
     said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
     assert f"wrote {repository / 'autograder.yml'}" in said
     assert f"removed, for the course has it no longer: {repository / 'course' / old_wheel}" in said
@@ -351,19 +369,64 @@ def test_a_stub_that_was_deleted_does_not_come_back(next_course: Path, repositor
     assert not (repository / STUB).exists()
 
 
-@pytest.mark.parametrize("how", ["committed", "staged", "neither"])
-def test_a_visible_test_that_was_changed_is_put_back_and_this_is_said(
-    how: str, first_course: Path, repository: Path
+def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_said(
+    first_course: Path, repository: Path
 ) -> None:
-    (repository / CHECKING).write_text("TOLERANCE = 1000\n", encoding="utf-8")
-    if how != "neither":
-        git(repository, "add", CHECKING)
-    if how == "committed":
-        git(repository, "commit", "--message", "Easier")
+    commit(repository, CHECKING, "TOLERANCE = 1000\n")
     assert release_github(repository, root=first_course).overwritten == [CHECKING]
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
     assert git(repository, "status", "--porcelain") == ""
-    assert git(repository, "rev-list", "--count", "HEAD") == ("3" if how == "committed" else "1")
+    assert git(repository, "rev-list", "--count", "HEAD") == "3"
+
+
+def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, repository: Path) -> None:
+    (repository / CHECKING).unlink()
+    assert release_github(repository, root=first_course).overwritten == [CHECKING]
+    assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
+
+
+@pytest.mark.parametrize("how", ["staged", "staged alone", "not staged"])
+def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
+    how: str, next_course: Path, repository: Path
+) -> None:
+    original = (repository / CHECKING).read_bytes()
+    (repository / CHECKING).write_text("TOLERANCE = 1000\n", encoding="utf-8")
+    if how != "not staged":
+        git(repository, "add", CHECKING)
+    if how == "staged alone":
+        (repository / CHECKING).write_bytes(original)
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"in no commit: exercises/checking\.py: commit them, or discard") as refusal:
+        release_github(repository, root=next_course)
+    assert state(repository) == before
+    [discard] = re.findall(r"`git (.*)`", str(refusal.value))
+    git(repository, *discard.split())
+    assert release_github(repository, root=next_course).is_committed
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_not_lost(
+    is_committed: bool, new_file_course: Path, repository: Path
+) -> None:
+    (repository / CONFTEST).write_text("mine = 1\n", encoding="utf-8")
+    if is_committed:
+        commit(repository, CONFTEST, "mine = 1\n")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"exercises/conftest\.py: rename them or move them aside"):
+        release_github(repository, root=new_file_course)
+    assert state(repository) == before
+    (repository / CONFTEST).rename(repository / "mine.py")
+    release_github(repository, root=new_file_course)
+    assert (repository / CONFTEST).read_text(encoding="utf-8") == "theirs = 1\n"
+    assert git(repository, "status", "--porcelain") == "?? mine.py"
+
+
+def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
+    new_file_course: Path, repository: Path
+) -> None:
+    shutil.copy(new_file_course / CONFTEST, repository / CONFTEST)
+    assert release_github(repository, root=new_file_course).is_committed
+    assert git(repository, "status", "--porcelain") == ""
 
 
 def test_a_file_of_the_students_own_keeps_its_place_where_a_new_stub_would_go(
@@ -416,6 +479,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
     (tmp_path / "outside.py").write_text("outside = 1\n", encoding="utf-8")
     (repository / CHECKING).unlink()
     (repository / CHECKING).symlink_to(tmp_path / "outside.py")
+    git(repository, "commit", "--all", "--message", "A link")
     assert release_github(repository, root=next_course).overwritten == [CHECKING]
     assert not (repository / CHECKING).is_symlink()
     assert (tmp_path / "outside.py").read_text(encoding="utf-8") == "outside = 1\n"
@@ -434,7 +498,7 @@ def test_a_record_that_names_other_files_removes_none_of_them(
     target = outside if "outside" in path else repository / ".git" / "config"
     content = target.read_bytes()
     record[place] = hashlib.sha256(content).hexdigest()
-    (repository / ".course.json").write_text(json.dumps(record), encoding="utf-8")
+    commit(repository, ".course.json", json.dumps(record))
     assert release_github(repository, root=first_course).removed == []
     assert target.read_bytes() == content
 
@@ -492,6 +556,85 @@ def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: 
 
 
 def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Path) -> None:
-    (repository / ".course.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(ReleaseError, match=r"\.course\.json cannot be read.*git checkout HEAD -- \.course\.json"):
+    commit(repository, ".course.json", "[]")
+    with pytest.raises(ReleaseError, match=r"\.course\.json cannot be read.*git checkout COMMIT -- \.course\.json"):
         release_github(repository, root=first_course)
+
+
+# -- all of it or nothing --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lock", ["index.lock", "refs/heads/main.lock"])
+def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
+    lock: str, next_course: Path, repository: Path
+) -> None:
+    before = state(repository)
+    (repository / ".git" / lock).touch()
+    with pytest.raises(ReleaseError, match=lock) as refusal:
+        release_github(repository, root=next_course)
+    assert len(str(refusal.value).splitlines()) == 1
+    assert (repository / ".git" / lock).exists()
+    (repository / ".git" / lock).unlink()
+    assert state(repository) == before
+    assert release_github(repository, root=next_course).is_committed
+
+
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
+    is_staged: bool, next_course: Path, repository: Path, first_release: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", str(first_release), "whole")
+    release_github(tmp_path / "whole", root=next_course)
+    _, _, files = state(tmp_path / "whole")
+    for path in state(repository)[2].keys() - files:
+        (repository / path).unlink()
+    for path, content in files.items():
+        (repository / path).write_bytes(content)
+    if is_staged:
+        git(repository, "add", "--all")
+    assert release_github(repository, root=next_course).is_committed
+    assert git(repository, "status", "--porcelain") == ""
+    assert git(repository, "rev-parse", "HEAD^{tree}") == git(tmp_path / "whole", "rev-parse", "HEAD^{tree}")
+
+
+def test_a_repository_without_a_commit_is_told(first_course: Path, repository: Path) -> None:
+    shutil.rmtree(repository / ".git")
+    git(repository, "init")
+    with pytest.raises(ReleaseError, match="ada has no commit yet: commit what is in it"):
+        release_github(repository, root=first_course)
+
+
+def test_a_folder_of_another_repository_is_refused(first_course: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    with pytest.raises(ReleaseError, match=f"sums lies in the git repository {tmp_path}: name a folder outside it"):
+        release_github(tmp_path / "deep" / "sums", root=first_course)
+    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+
+
+# -- how it is pushed ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "push"),
+    [
+        ([], "git push"),
+        (["branch --unset-upstream"], "git push --set-upstream origin main"),
+        (["switch --create mine"], "git push --set-upstream origin mine"),
+        (["branch --move mine"], "git push origin HEAD:refs/heads/main"),
+        (["checkout --detach"], "git push origin HEAD:refs/heads/BRANCH"),
+        (["remote remove origin"], "git push ADDRESS main"),
+    ],
+)
+def test_the_command_that_pushes_a_release_works(
+    before: list[str], push: str, repository: Path, first_release: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "--bare", str(first_release), "server")
+    git(repository, "remote", "set-url", "origin", str(tmp_path / "server"))
+    for command in before:
+        git(repository, *command.split())
+    commit(repository, "notes.txt", "mine\n")
+    assert Repository(repository).push() == push
+    for word, meant in (("ADDRESS", str(tmp_path / "server")), ("BRANCH", "update")):
+        push = push.replace(word, meant)
+    git(repository, *push.split()[1:])
+    assert git(repository, "rev-parse", "HEAD") in git(tmp_path / "server", "rev-parse", "--branches")
