@@ -68,7 +68,7 @@ def release_github(
         for path in paths:
             _say(f"{what} {directory / path}")
     if released.is_committed:
-        _say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && git push")
+        _say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && {released.push}")
     else:
         _say("Nothing has changed since the last release: there is no new commit.")
 

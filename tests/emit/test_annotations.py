@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from made_reports import Command, commands_in, exercise, of_exercises, raised, report, unit, unwritten
+
 from grader.emit.annotations import annotations as annotations_of
 from grader.report import Report
 from grader.submission import missing_unit
-from reports import Command, commands_in, exercise, of_exercises, raised, report, unit, unwritten
 
 
 def annotated(report: Report) -> list[Command]:

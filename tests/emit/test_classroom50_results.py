@@ -9,10 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from made_reports import exercise, of_exercises, quiz, report, unit, unwritten
 
 from grader.emit.classroom50 import EnvironmentFault, outputs, release_body, result
 from grader.report import Report
-from reports import exercise, of_exercises, quiz, report, unit, unwritten
 
 SCHEMA = json.loads(Path(__file__).with_name("classroom50-result-v1.schema.json").read_text(encoding="utf-8"))
 ENVIRONMENT = {

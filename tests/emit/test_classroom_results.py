@@ -6,10 +6,11 @@ import base64
 import json
 from typing import Any
 
+from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
+
 from grader.course import load_course
 from grader.emit.classroom import outputs, runner_id
 from grader.report import Report
-from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
 def decoded(report: Report) -> dict[str, dict[str, Any]]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from made_reports import commands_in
 from typer.testing import CliRunner
 
 from grader.course import ROOT
 from grader.emit.commands import emit
-from reports import commands_in
 
 SCHEMA = json.loads(Path(__file__).with_name("classroom50-result-v1.schema.json").read_text(encoding="utf-8"))
 ENVIRONMENT = {

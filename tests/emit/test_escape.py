@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from made_reports import commands_in
 from markdown_it import MarkdownIt
 
 from grader.emit.escape import code, command, log_line, markdown, plain, sentence
-from reports import commands_in
 
 AS_GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 

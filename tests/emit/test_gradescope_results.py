@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
+
 from grader.emit.gradescope import results
 from grader.submission import missing_unit
-from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
 def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:

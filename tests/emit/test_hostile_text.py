@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
+from made_reports import commands_in, exercise, quiz, raised, report, strings_replaced, unit
 from markdown_it import MarkdownIt
 
 from grader.emit.annotations import annotations as annotations_of
@@ -18,7 +19,6 @@ from grader.emit.classroom50 import release_body
 from grader.emit.gradescope import results
 from grader.emit.summary import summary
 from grader.report import Message, Report
-from reports import commands_in, exercise, quiz, raised, report, strings_replaced, unit
 
 # What the grader itself writes, and no student can.
 OURS = frozenset(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bs4 import BeautifulSoup
+from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 from markdown_it import MarkdownIt
 
 from grader.emit.summary import summary
 from grader.report import Message, Report
 from grader.submission import missing_unit
-from reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 
 def shown(report: Report) -> BeautifulSoup:
