@@ -11,4 +11,3 @@ GRADER = "some-course/grader"
 
 def render(name: str) -> str:
     return github.render(f"{name}.yml.j2", load_course(), grader_repository=GRADER)
-
