@@ -270,12 +270,12 @@ def test_a_head_divides_by_the_root_of_head_size(student: Student) -> None:
 def test_a_head_drops_weights_in_training_only(student: Student) -> None:
     """In training about half of the weights are dropped where dropout is 0.5, and in eval mode none."""
     # The first token gives itself all its weight. That of 100 none is dropped, or all, happens once in 2^99 times.
-    head, inputs = head_of(student, dropout=0.5), torch.ones(100, 1, 2)
-    outputs = tensor_of("the output", head(inputs), (100, 1, 2), "(B, T, head_size)")
+    module, inputs = head_of(student, dropout=0.5), torch.ones(100, 1, 2)
+    outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if not torch.equal(outputs, inputs):
         fail("in eval mode nothing should be dropped.")
-    head.train()
-    outputs = tensor_of("the output", head(inputs), (100, 1, 2), "(B, T, head_size)")
+    module.train()
+    outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if set(outputs.flatten().tolist()) != {0.0, 2.0}:
         fail("in training with dropout 0.5 a weight of 1 should become 0 or 2, and some of each among 100.")
 

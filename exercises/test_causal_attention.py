@@ -198,11 +198,11 @@ def test_a_text_shorter_than_context_length(student: Student) -> None:
 @pytest.mark.example("CausalAttention")
 def test_causal_attention_drops_weights_in_training_only(student: Student) -> None:
     """In training weights after softmax are dropped, in each call others; in eval mode none are."""
-    attention = attention_of_the_worked_example(student, dropout=0.5)
-    if not torch.equal(output_of(attention, INPUTS[None]), output_of(attention, INPUTS[None])):
+    module = attention_of_the_worked_example(student, dropout=0.5)
+    if not torch.equal(output_of(module, INPUTS[None]), output_of(module, INPUTS[None])):
         fail("in eval mode two calls should give the same, yours do not: dropout is for training only.")
-    attention.train()
-    outputs = [output_of(attention, INPUTS[None]) for _ in range(20)]
+    module.train()
+    outputs = [output_of(module, INPUTS[None]) for _ in range(20)]
     if all(torch.equal(outputs[0], output) for output in outputs):
         fail("in training two calls should differ, yours never do: dropout sets some of the weights to zero.")
     # The first token has one weight, 1, and its output is its value times 0 or times 2.

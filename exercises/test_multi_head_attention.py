@@ -250,11 +250,11 @@ def test_output_of_multi_head_attention(student: Student) -> None:
 @pytest.mark.example("MultiHeadAttention")
 def test_dropout_of_multi_head_attention_rests_outside_training(student: Student) -> None:
     """In eval mode dropout changes nothing."""
-    attention = attention_of_the_worked_example(student, dropout=0.5)
-    attention.eval()
+    module = attention_of_the_worked_example(student, dropout=0.5)
+    module.eval()
     expect_values(
         "the output in eval mode",
-        attention(INPUTS),
+        module(INPUTS),
         worked_example("split.two_heads_two_dims").unsqueeze(0),
         shape="(B, T, d_out)",
         idea="dropout acts in training only",
@@ -264,9 +264,9 @@ def test_dropout_of_multi_head_attention_rests_outside_training(student: Student
 @pytest.mark.example("MultiHeadAttention")
 def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> None:
     """In training dropout sets other weights to zero at each call, so two outputs differ."""
-    attention = attention_of_the_worked_example(student, dropout=0.5)
-    attention.train()
-    one, other = (output_of(attention, INPUTS, (1, 6, 2), "d_out is 2 here") for _ in range(2))
+    module = attention_of_the_worked_example(student, dropout=0.5)
+    module.train()
+    one, other = (output_of(module, INPUTS, (1, 6, 2), "d_out is 2 here") for _ in range(2))
     if torch.equal(one, other):
         fail("In training, two calls should differ, yours agree: dropout sets other weights to zero each time.")
 

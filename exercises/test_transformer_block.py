@@ -247,13 +247,13 @@ def test_the_block_drops_what_a_module_gives_in_training_only(
 ) -> None:
     """In training about half of the numbers that a module gives are dropped where dropout is 0.5; none in eval mode."""
     yours = student.TransformerBlock(always(student, attention), always(student, feed_forward), 2, 0.5)
-    block = expect_module("TransformerBlock", yours)
-    block.eval()
+    made = expect_module("TransformerBlock", yours)
+    made.eval()
     x = torch.full((1, 50, 2), 100.0)
     idea = "in eval mode nothing is dropped, and 8 is added to x"
-    expect_values("the output", block(x), x + 8, shape="(B, T, emb_dim)", idea=idea)
-    block.train()
-    found = set(block(x).flatten().tolist())
+    expect_values("the output", made(x), x + 8, shape="(B, T, emb_dim)", idea=idea)
+    made.train()
+    found = set(made(x).flatten().tolist())
     # One in 2^99 right answers keeps all of a hundred numbers, or none.
     if found != {100.0, 116.0}:
         fail(

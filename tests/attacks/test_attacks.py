@@ -258,8 +258,15 @@ def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
         if told:
             assert [said for said in everything_said(report) if told in said]
         else:  # nothing did
-            assert report.units == {UNIT: drive.report("alone", "honest_part").units[UNIT]}
+            assert as_graded(report.units[UNIT]) == as_graded(drive.report("alone", "honest_part").units[UNIT])
+            assert list(report.units) == [UNIT]
             assert report.messages == []
+
+
+def as_graded(unit: Unit) -> Unit:
+    """The same, wherever the answers were written."""
+    exercises = {name: exercise.model_copy(update={"line": None}) for name, exercise in unit.exercises.items()}
+    return unit.model_copy(update={"path": None, "exercises": exercises})
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

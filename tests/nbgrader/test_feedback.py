@@ -27,7 +27,15 @@ def report(
 ) -> Report:
     """Of one unit, `sums`, with one exercise, `add`, and one quiz item, `order`; as given, but for what is usual."""
     points = {"points": 2, "possible": 6}
-    add = {**points, "tests": [], "misconceptions": [], "waiting_for": None, "remarks": [], **(exercise or {})}
+    add = {
+        **points,
+        "tests": [],
+        "misconceptions": [],
+        "waiting_for": None,
+        "line": None,
+        "remarks": [],
+        **(exercise or {}),
+    }
     asked: dict[str, Any] = {
         "answered": True,
         "points": None,
@@ -45,12 +53,14 @@ def report(
         "remarks": sheet_remarks,
         "items": {"order": order},
     }
-    unit = {**points, "feedback": "misconception", "remarks": remarks, "exercises": {"add": add}, "quiz": quiz}
+    told = {"feedback": "misconception", "path": None, "remarks": remarks}
+    unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz}
     return Report.model_validate(
         {
             "schema": "attention-from-scratch/report/v1",
             "student": "ada",
             "commit": None,
+            "suites": "hidden",
             **points,
             "units": {"sums": unit},
             "messages": messages,
