@@ -65,6 +65,7 @@ CLASS: dict[str, tuple[Callable[[Path], object], int]] = {
     "sparse": (sparse, 0),
     "link": (lambda path: path.symlink_to("/etc/passwd"), 0),
     "syntax": (file(SOLUTION.replace("def add(a, b):", "def add(a, b:").encode()), 1),
+    "indented": (file(f"    stray = 1\n{SOLUTION}".encode()), 5),
     "renamed": (file(TOP_LEVEL.format("1 / 0").replace("def add(", "def plus(").encode()), 1),
     "raises": (file(TOP_LEVEL.format("1 / 0").encode()), 5),
     "loops": (file(TOP_LEVEL.format("while True: pass").encode()), 5),
@@ -169,6 +170,7 @@ def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student
         ("exits", 2, "It ended the Python process (exit code 0). "),
         ("quits", 2, "It raised SystemExit. "),
         ("syntax", 5, "It is not valid Python. '(' was never closed"),
+        ("indented", 1, "It is not valid Python. unexpected indent"),
     ],
 )
 def test_a_line_that_could_not_be_run_is_told_of_with_its_place(

@@ -452,7 +452,7 @@ def _lost(failure: Any) -> Lost:
     line, file = failure.get("line"), failure.get("file")
     return Lost(
         _texts(failure.get("names")),
-        f"It raised {kind}." if kind != "SyntaxError" else NOT_PYTHON,
+        NOT_PYTHON if "SyntaxError" in types else f"It raised {kind}.",
         str(failure.get("text", "")),
         line if isinstance(line, int) else None,
         _plain(file) if isinstance(file, str) else None,

@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+# A line that is neither blank nor a comment.
+CODE = re.compile(r"\s*[^\s#]")
 # A line at which a new top-level statement can begin; used only where the whole does not parse.
 STATEMENT_START = re.compile(r"(?!(?:else|elif|except|finally)\b)[\w@]")
 DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=)")
@@ -49,8 +51,9 @@ def without_magics(source: str) -> str:
     first, _, rest = source.lstrip("\n").partition("\n")
     if first.startswith("%%"):
         # %%time and %%capture wrap Python; %%bash, %%html and the like hold something else.
-        is_python = first.split()[0] in ("%%time", "%%timeit", "%%capture", "%%prun")
-        return "\n" * (source.count("\n") - rest.count("\n")) + rest if is_python else ""
+        if first.split()[0] not in ("%%time", "%%timeit", "%%capture", "%%prun"):
+            return ""
+        source = "\n" * (source.count("\n") - rest.count("\n")) + rest
     lines = source.split("\n")
     with contextlib.suppress(*NOT_PARSED):
         while True:
@@ -90,9 +93,11 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
 
 
 def _salvage(source: str) -> list[Piece]:
-    """The shortest run of lines that parses is a statement; a line that begins none is lost."""
+    """The shortest run of lines that parses is a statement; one that begins none is a piece that cannot be run."""
     lines = source.split("\n")
-    starts = [n for n, line in enumerate(lines) if STATEMENT_START.match(line)]
+    # Whatever comes first is to be told of, even if no statement begins like that.
+    first = next((n for n, line in enumerate(lines) if CODE.match(line)), len(lines))
+    starts = [n for n, line in enumerate(lines) if n == first or STATEMENT_START.match(line)]
     ends = [*starts[1:], len(lines)]
     pieces: list[Piece] = []
     index = 0

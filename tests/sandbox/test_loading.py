@@ -142,6 +142,19 @@ def test_a_wrong_indentation_costs_only_its_function() -> None:
     assert done.names["whole"]() == 2
 
 
+@pytest.mark.parametrize("stray", ["    x = 1", "else:", ")", '"""never closed', "    return 1"])
+def test_what_comes_first_and_begins_no_statement_is_told_with_its_line(stray: str) -> None:
+    done = run(f"# Unit 1\n\n{stray}\na = 1\n")
+    assert places(done)[0][:2] == (3, ())
+    assert done.names["a"] == 1
+
+
+def test_a_text_that_comes_first_is_one_piece_though_its_lines_look_like_statements() -> None:
+    done = run('"""Unit 1.\n\nFill in the stubs.\n"""\na = 1\nb = = 2\n')
+    assert places(done) == [(6, ("b",), "SyntaxError")]
+    assert done.names["a"] == 1
+
+
 def test_a_text_that_is_never_closed_does_not_take_what_stands_above() -> None:
     done = run('''\
         a = 1
@@ -240,6 +253,7 @@ def test_an_await_outside_a_function_costs_nothing_but_itself() -> None:
 
 def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
     done = run("%time\na = 1\n")
+    assert places(done) == [(1, (), "SyntaxError")]
     assert done.names["a"] == 1
 
 
