@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grader.record.collected import CollectError, Time
 from grader.record.github import Push
@@ -29,14 +29,19 @@ class Snapshot(BaseModel):
 def read_snapshots(path: Path) -> list[Snapshot]:
     """What earlier runs saw, of all repositories. Raises CollectError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [Snapshot.model_validate_json(line) for line in lines]
+        lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    except ValueError:
-        raise CollectError(
-            f"{path} is not what `grader collect` writes: put a good copy there, or remove it."
-        ) from None
+    snapshots = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            snapshots.append(Snapshot.model_validate_json(line))
+        except ValidationError:
+            raise CollectError(
+                f"{path}, line {number}: no snapshot as `grader collect` writes it: take the line out, or put a good "
+                "copy of the file there."
+            ) from None
+    return snapshots
 
 
 @dataclass(frozen=True)

@@ -413,10 +413,11 @@ def test_what_a_run_that_was_killed_left_behind_is_replaced(
 def test_snapshots_that_cannot_be_read_are_not_written_over(
     hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "snapshots.jsonl").write_text("half a li")
-    with pytest.raises(CollectError, match="put a good copy there, or remove it"):
+    whole = '{"seen": "2026-09-01T12:00:00Z", "repository": "our-course/honest", "head": "1b"}'
+    (tmp_path / "snapshots.jsonl").write_text(f"{whole}\nhalf a li")
+    with pytest.raises(CollectError, match=r"snapshots\.jsonl, line 2: .* take the line out"):
         collect_one(hub, "honest", course, root, tmp_path)
-    assert (tmp_path / "snapshots.jsonl").read_text() == "half a li"
+    assert (tmp_path / "snapshots.jsonl").read_text() == f"{whole}\nhalf a li"
 
 
 def collect_one(hub: LocalGitHub, name: str, course: Course, root: Path, into: Path) -> Collected:
