@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import lockdown
+from grader.sandbox.clock import LEAST_CHARGED
 from grader.sandbox.processes import ForkServer
 
 if TYPE_CHECKING:
@@ -185,7 +186,8 @@ class Engine:
             self.server.close()
             self.server = ForkServer.spawned()
         limits = session.config.stash[COURSE].limits
-        allowed = len(request["units"]) * (limits.unit_seconds + limits.call_seconds) + GRACE_SECONDS
+        charged = len(request["units"]) * (limits.unit_seconds + limits.call_seconds)
+        allowed = charged / LEAST_CHARGED + GRACE_SECONDS
         reading, writing = os.pipe()
         engine = os.getpid()
         pid = os.fork()

@@ -1,6 +1,6 @@
 """The trusted side of the door: asks a student's process questions, and starts it anew where it was lost.
 
-Everything that arrives is checked against a deadline for the whole exchange and against the sizes, shapes and
+Everything that arrives is held to the time of the whole exchange, and checked against the sizes, shapes and
 dtypes that it claims. Whatever goes wrong over there becomes one of a few failures, each with a sentence.
 """
 
@@ -10,9 +10,8 @@ import builtins
 import re
 import select
 import socket
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ import torch
 
 from grader.course import Limits
 from grader.sandbox import attempts, wire
+from grader.sandbox.clock import Clock
 from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
@@ -32,6 +32,7 @@ MAX_STARTS = 40
 # No larger: the memory is asked for before it is known how much has come.
 READ_BYTES = 2**16
 MAX_NAMES = 100
+SHORTEST_WAIT = 0.01
 NOT_PYTHON = "It is not valid Python."
 
 
@@ -67,7 +68,7 @@ class NotDefined(Refused):
 
 
 class TimedOut(Failure):
-    """No answer within the deadline; the process has been ended."""
+    """No answer in time; the process has been ended."""
 
 
 class Ended(Failure):
@@ -162,6 +163,7 @@ class Door:
         # What came with the last part that was read, mostly the rest of its frame.
         self._arrived = bytearray()
         self._process: Process | None = None
+        self._clock = Clock()
         self._starts: Counter[str] = Counter()
         self._number = 0
         # What was told and has not gone yet.
@@ -236,8 +238,7 @@ class Door:
     def close(self) -> None:
         """Ends the process, if there is one."""
         if self._process is not None:
-            self._process.end()
-            self._process = None
+            self._end()
 
     # -- the process ----------------------------------------------------------------------------------------
 
@@ -254,10 +255,13 @@ class Door:
         self._number, self._loaded, self._output_open = 0, set(), True
         self._arrived.clear()
         self.forget()
-        # Until here no code of the student's has run, so this word on the layers can be trusted.
+        self._clock = Clock()
+        starting = self._clock.begin()
+        # Until here no code of the student's has run, so its word on the layers, and on itself, can be trusted.
         try:
-            greeting, _ = self._receive(time.monotonic() + START_SECONDS)
+            greeting, _ = self._receive(lambda: starting.left(START_SECONDS))
             self.layers = greeting["layers"]
+            self._clock = Clock(greeting["pid"])
         except (OSError, EOFError, KeyError, wire.WireError) as error:
             self._end()
             raise ServerLost(f"a student's process did not start: {self.take_printed()[0]}") from error
@@ -303,16 +307,18 @@ class Door:
 
     def _exchange(self, requests: wire.Requests, seconds: float, in_pieces: bool = False) -> Any:
         """The answer to the last request. in_pieces: each piece of source that is come to may take a call's time."""
-        begun = time.monotonic()
-        latest = begun + seconds
+        asked = piece = self._clock.begin()
+
+        def left() -> float:
+            return min(asked.left(seconds), piece.left(self.limits.call_seconds))
+
         try:
             self._refuse_unasked()
             self._number += 1
-            deadline = self._deadline(latest)
             message = {"number": self._number, "requests": requests.encoded}
-            self._send(wire.pack(message, requests.tensors), deadline)
+            self._send(wire.pack(message, requests.tensors), left)
             while True:
-                reply, received = self._receive(deadline)
+                reply, received = self._receive(left)
                 if reply.get("number") != self._number:
                     raise wire.WireError("an answer to another question")
                 if "attempted" in reply:
@@ -323,7 +329,7 @@ class Door:
                     return interpret(reply, received)
                 self._place = reply["at"] if isinstance(reply["at"], dict) else {}
                 if in_pieces:
-                    deadline = self._deadline(latest)
+                    piece = self._clock.begin()
         except (wire.WireError, KeyError) as error:
             self._end()
             raise Ended("Its process sent something that no answer looks like, and was ended.", str(error)) from error
@@ -337,7 +343,7 @@ class Door:
         except (ConnectionError, EOFError):
             raise Ended(self._how_it_ended(self._end())) from None
         finally:
-            self._left[self._account] -= time.monotonic() - begun
+            self._left[self._account] -= asked.charged()
 
     def _note_attempt(self, told: Any) -> None:
         """Its own words on itself, so there is a bound to them, and what is not in their form is passed over."""
@@ -349,13 +355,11 @@ class Door:
                     self._attempted[kind] += 1
                     self._attempts[sentence] = True
 
-    def _deadline(self, latest: float) -> float:
-        return min(latest, time.monotonic() + self.limits.call_seconds)
-
     def _end(self) -> int:
         assert self._process is not None
         self._drain()
         process, self._process = self._process, None
+        self._clock.close()
         return process.end()
 
     def _how_it_ended(self, code: int) -> str:
@@ -381,26 +385,26 @@ class Door:
             raise wire.WireError("an answer that nobody asked for")
         raise EOFError
 
-    def _send(self, data: bytes, deadline: float) -> None:
+    def _send(self, data: bytes, left: Callable[[], float]) -> None:
         assert self._process is not None
         connection, view = self._process.connection, memoryview(data)
         while view:
             try:
                 view = view[connection.send(view) :]
             except BlockingIOError:
-                self._wait([], [connection], deadline)
+                self._wait([], [connection], left)
 
-    def _receive(self, deadline: float) -> tuple[dict[str, Any], list[torch.Tensor]]:
-        sizes = wire.HEADER.unpack(self._take(wire.HEADER.size, deadline))
+    def _receive(self, left: Callable[[], float]) -> tuple[dict[str, Any], list[torch.Tensor]]:
+        sizes = wire.HEADER.unpack(self._take(wire.HEADER.size, left))
         wire.check_sizes(*sizes)
-        return wire.unpack(*(self._take(size, deadline) for size in sizes))
+        return wire.unpack(*(self._take(size, left) for size in sizes))
 
-    def _take(self, count: int, deadline: float) -> bytes:
+    def _take(self, count: int, left: Callable[[], float]) -> bytes:
         """So many bytes of what arrives."""
         assert self._process is not None
         connection = self._process.connection
         while len(self._arrived) < count:
-            readable, _ = self._wait([connection], [], deadline)
+            readable, _ = self._wait([connection], [], left)
             if readable:
                 part = connection.recv(READ_BYTES)
                 if not part:
@@ -411,15 +415,15 @@ class Door:
         return taken
 
     def _wait(
-        self, reading: list[socket.socket], writing: list[socket.socket], deadline: float
+        self, reading: list[socket.socket], writing: list[socket.socket], left: Callable[[], float]
     ) -> tuple[list[socket.socket], list[socket.socket]]:
-        """Waits for the connection, taking in what is printed meanwhile. Raises TimeoutError at the deadline."""
+        """Waits for the connection, taking in what is printed meanwhile. Raises TimeoutError when no time is left."""
         assert self._process is not None
-        left = deadline - time.monotonic()
-        if left <= 0:
+        seconds = left()
+        if seconds <= 0:
             raise TimeoutError
         sources = [*reading, self._process.output] if self._output_open else reading
-        readable, writable, _ = select.select(sources, writing, [], left)
+        readable, writable, _ = select.select(sources, writing, [], max(seconds, SHORTEST_WAIT))
         if self._process.output in readable:
             self._take_output()
         return [ready for ready in readable if ready in reading], writable

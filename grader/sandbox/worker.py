@@ -411,7 +411,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
     standins.install(worker)
     seen = attempts.Attempts(worker.labels, outlet.tell)
     seen.listen()
-    outlet.send(pack({"number": 0, "layers": layers}, []))
+    outlet.send(pack({"number": 0, "layers": layers, "pid": os.getpid()}, []))
     out, err = sys.stdout, sys.stderr
     while True:
         message, tensors = unpack(*read(requests))
