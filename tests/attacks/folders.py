@@ -199,7 +199,7 @@ def syntax_error(folder: Path, _: Path) -> None:
     (folder / SCRIPT).write_text(HONEST_PART + broken, encoding="utf-8")
 
 
-@hostile("TabError", earns=True)
+@hostile("inconsistent use of tabs and spaces", earns=True)
 def tabs_and_spaces(folder: Path, _: Path) -> None:
     mixed = "\n\ndef scaled_dot_product_attention(queries, keys, values):\n        a = queries\n\treturn a, a\n"
     (folder / SCRIPT).write_text(HONEST_PART + mixed, encoding="utf-8")
