@@ -14,8 +14,8 @@ LEAST_CHARGED = 0.25
 class Clock:
     """Time goes by on it, but for that in which a process, or the thread that asks, is ready and has no processor.
 
-    So nobody loses points to what else runs beside. Linux tells how long that was (in /proc/PID/schedstat); where
-    nothing tells it, or without `pid`, all time is charged.
+    So what else runs beside costs points at the worst of times only. Linux tells how long that was (in
+    /proc/PID/schedstat); where nothing tells it, or without `pid`, all time is charged.
     """
 
     def __init__(self, pid: int | None = None) -> None:
