@@ -209,12 +209,15 @@ def build() -> None:
     """Write exercises/ anew from solutions/."""
     from grader.build import BuildError
     from grader.build import build as build_exercises
+    from grader.course import load_course
     from grader.documents import CourseError
+    from grader.misconceptions import MisconceptionError
+    from grader.misconceptions import build as build_misconceptions
 
     try:
-        for path in build_exercises():
+        for path in [*build_exercises(), *build_misconceptions(list(load_course().units))]:
             out.print(f"wrote {path}", soft_wrap=True)
-    except (BuildError, CourseError) as error:
+    except (BuildError, CourseError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
 
 

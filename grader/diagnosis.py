@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from grader.misconceptions import Misconception
 from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Misconception, Outcome
+from grader.suites.criteria import Criterion, Outcome
 
 # Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}

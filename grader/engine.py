@@ -7,7 +7,6 @@ fork server is forked first of all, so that no student's process ever holds a su
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import platform
@@ -27,7 +26,8 @@ from grader.sandbox.processes import ForkServer
 if TYPE_CHECKING:
     import pytest
 
-    from grader.suites.criteria import Criterion, Misconception, Outcome
+    from grader.misconceptions import Misconception
+    from grader.suites.criteria import Criterion, Outcome
 
 HIDDEN = Path(__file__).resolve().parent / "suites"
 SETTINGS = HIDDEN / "pytest.ini"
@@ -115,13 +115,10 @@ class Engine:
         """Imports them here, once, so that no grader has to. The visible tests tell what is wrong by themselves."""
         if self.suites != HIDDEN:
             return
+        from grader.misconceptions import misconceptions_of
         from grader.suites.conftest import COURSE
-        from grader.suites.criteria import misconceptions
 
-        self.known = {
-            unit: misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
-            for unit in session.config.stash[COURSE].units
-        }
+        self.known = {unit: misconceptions_of(unit) for unit in session.config.stash[COURSE].units}
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
         """Runs one test, without pytest's own setup and teardown: what a criterion takes is made right here."""

@@ -199,7 +199,7 @@ def test_scale_multiplies(student, fresh):
     expect_close(student.Scale(3.0)(x), 3.0 * x, "The outputs")
 ''',
     "grader/suites/sums/misconceptions.py": """\
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 
 @misconception("add", "Adding is not taking away.")

@@ -9,8 +9,9 @@ from typing import Any
 from units import SUITES, Suite, by_misconception
 
 from grader.diagnosis import diagnose
+from grader.misconceptions import Misconception
 from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Misconception, Outcome
+from grader.suites.criteria import Criterion, Outcome
 from grader.suites.self_attention import misconceptions as mistakes
 
 UNIT = "self_attention"

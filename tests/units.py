@@ -14,12 +14,14 @@ import torch
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.course import ROOT, load_course
+from grader.misconceptions import Misconception, build, misconceptions_of
 from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
+from grader.suites.criteria import Criterion, Outcome, criteria_of
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
 COURSE = load_course()
+build(list(COURSE.units))
 
 
 class Suite:
@@ -30,7 +32,7 @@ class Suite:
         self.unit = unit
         self.path = Path(module.__file__ or "")
         self.criteria = criteria_of(module, unit, COURSE.version)
-        self.known = misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
+        self.known = misconceptions_of(unit)
         self.right_answers = sorted((self.path.parent / "right_answers").glob("[!_]*.py"))
 
     def of(self, exercise: str) -> list[Criterion]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import importlib
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Literal
 
 from grader.audit.mutants import Mutant, mutants_of
 from grader.course import ROOT, Course
-from grader.suites.criteria import misconceptions
+from grader.misconceptions import misconceptions_of
 
 SUITES = ROOT / "grader" / "suites"
 IN_OTHER_WORDS = ROOT / "tests" / "in_other_words"
@@ -76,9 +76,10 @@ def _whole_files(course: Course, unit: str) -> Iterator[Case]:
 
 
 def _misconceptions(unit: str) -> Iterator[Case]:
-    path = SUITES / unit / "misconceptions.py"
-    for name, exercise in _known(unit).items():
-        yield Case(unit, exercise, "misconception", name, standing_alone(path, name, unit, exercise))
+    for known in misconceptions_of(unit):
+        path = Path(sys.modules[known.implementation.__module__].__file__ or "")
+        sources = standing_alone(path, known.implementation.__name__, unit, known.exercise)
+        yield Case(unit, known.exercise, "misconception", known.name, sources)
 
 
 def _mistakes(unit: str, exercises: Sequence[str]) -> Iterator[Case]:
@@ -98,8 +99,7 @@ def _mistakes(unit: str, exercises: Sequence[str]) -> Iterator[Case]:
 @functools.cache
 def _known(unit: str) -> dict[str, str]:
     """The exercise of each misconception, by its name."""
-    module = importlib.import_module(f"grader.suites.{unit}.misconceptions")
-    return {mistake.name: mistake.exercise for mistake in misconceptions(module)}
+    return {known.name: known.exercise for known in misconceptions_of(unit)}
 
 
 def _mutants(course: Course, unit: str) -> Iterator[Case]:

@@ -20,10 +20,11 @@ from grader.audit.cases import WRITTEN, Case
 from grader.audit.equivalence import Search, Solution
 from grader.course import Course, load_course
 from grader.diagnosis import diagnose
+from grader.misconceptions import Misconception, misconceptions_of
 from grader.sandbox import lockdown
 from grader.sandbox.door import Door, Source
 from grader.sandbox.processes import ForkServer, OurFault
-from grader.suites.criteria import Criterion, Misconception, Outcome, criteria_of, misconceptions
+from grader.suites.criteria import Criterion, Outcome, criteria_of
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 
@@ -99,9 +100,8 @@ def _begin() -> None:
 @functools.cache
 def _unit(unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
     """A unit's criteria, misconceptions and probes."""
-    modules = [importlib.import_module(f"grader.suites.{unit}.{name}") for name in (f"test_{unit}", "misconceptions")]
-    criteria = criteria_of(modules[0], unit, _course().version)
-    return criteria, misconceptions(modules[1]), importlib.import_module(f"grader.suites.{unit}.probes")
+    suite, probes = (importlib.import_module(f"grader.suites.{unit}.{name}") for name in (f"test_{unit}", "probes"))
+    return criteria_of(suite, unit, _course().version), misconceptions_of(unit), probes
 
 
 def _results(cases: Sequence[Case]) -> list[Result]:

@@ -70,7 +70,11 @@ def _criterion(item: pytest.Item, course: Course) -> Criterion:
     unit = item.path.stem.removeprefix("test_")
     try:
         name = re.sub(r"\W+", "_", item.name).strip("_").removeprefix("test_")
-        criterion = criterion_of(item.obj, unit, course.version, name, _parameters(item))  # type: ignore[attr-defined]
+        mark = item.get_closest_marker("exercise")
+        if mark and "sentence" in mark.kwargs:
+            name = item.callspec.id  # type: ignore[attr-defined]
+        parameters = _parameters(item)
+        criterion = criterion_of(item.obj, unit, course.version, name, parameters, mark)  # type: ignore[attr-defined]
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error
     if unit not in course.units or criterion.exercise not in course.units[unit].exercises:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
+import pytest
 import torch
 
 from grader.report import NOT_WRITTEN
@@ -20,7 +21,6 @@ from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
 from grader.suites.checks import REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
 
-Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
 # A TypeError may mean so many things that its type alone says little.
@@ -215,26 +215,41 @@ def _told(error: door.Raised) -> str:
     return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"
 
 
+def case(name: str, exercise: str, rule: str, sentence: str, *values: Any) -> Any:
+    """One run of a parametrized test, as a criterion of its own.
+
+    Args:
+        name: The criterion's name.
+        exercise: The exercise that it belongs to.
+        rule: The rule, in the stub's own words.
+        sentence: What a student reads where it fails.
+        values: What the run is given, beside the student and fresh inputs.
+    """
+    return pytest.param(*values, id=name, marks=pytest.mark.exercise(exercise, rule=rule, sentence=sentence))
+
+
 def criterion_of(
     function: Callable[..., None],
     unit: str,
     version: str,
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    mark: pytest.Mark | None = None,
 ) -> Criterion:
     """The criterion that a test function is, by its mark and its docstring. Raises ValueError.
 
-    A visible test is an example, and repeats no rule. name and parameters: of one of its runs, where it has several.
+    A visible test is an example, and repeats no rule. name, parameters, mark: of one of its runs, where it has several.
     """
     name = name or function.__name__.removeprefix("test_")
     parameters = parameters or {}
-    marker = next((mark for mark in getattr(function, "pytestmark", ()) if mark.name in ("exercise", "example")), None)
+    marks = [mark] if mark else getattr(function, "pytestmark", ())
+    marker = next((one for one in marks if one.name in ("exercise", "example")), None)
     if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
     others = inspect.signature(function).parameters.keys() - {"student", "fresh"} - parameters.keys()
     if others:
         raise ValueError(f"it takes {', '.join(sorted(others))}, but all that a test can take is student and fresh")
-    sentence = " ".join((inspect.getdoc(function) or "").split())
+    sentence = marker.kwargs.get("sentence") or " ".join((inspect.getdoc(function) or "").split())
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
     given = functools.partial(function, **parameters) if parameters else function
@@ -242,33 +257,16 @@ def criterion_of(
 
 
 def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:
-    """The criterion of every test that a suite defines, in the order of its definitions, without pytest."""
-    tests = (value for name, value in vars(suite).items() if name.startswith("test_"))
-    return [criterion_of(test, unit, version) for test in tests]
-
-
-@dataclass(frozen=True)
-class Misconception:
-    """A named wrong implementation of one exercise, and the sentence that would help who wrote it."""
-
-    exercise: str
-    name: str
-    sentence: str
-    implementation: Callable[..., Any]
-
-
-def misconception(exercise: str, sentence: str) -> Callable[[Implementation], Implementation]:
-    """Marks a function or class as a known wrong answer to `exercise`; its own name becomes the misconception's."""
-
-    def mark(implementation: Implementation) -> Implementation:
-        found = Misconception(exercise, implementation.__name__, sentence, implementation)
-        implementation.misconception = found  # type: ignore[attr-defined]
-        return implementation
-
-    return mark
-
-
-def misconceptions(module: ModuleType) -> list[Misconception]:
-    """Every misconception that a module defines, in the order of its definitions."""
-    marked = (vars(value).get("misconception") for value in vars(module).values() if hasattr(value, "__dict__"))
-    return [found for found in marked if isinstance(found, Misconception)]
+    """The criterion of every test that a suite defines, and of every case of one, in their order, without pytest."""
+    found = []
+    for test in [value for name, value in vars(suite).items() if name.startswith("test_")]:
+        runs = next((mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"), None)
+        if runs is None:
+            found.append(criterion_of(test, unit, version))
+            continue
+        names, cases = runs.args
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        for one in cases:
+            parameters = dict(zip(names, one.values, strict=True))
+            found.append(criterion_of(test, unit, version, one.id, parameters, one.marks[0].mark))
+    return found

@@ -12,7 +12,7 @@ import pytest
 
 SUITE = "grader/suites/sums/test_sums.py"
 MISCONCEPTIONS = """\
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 
 @misconception("add", "Adding is not taking away.")

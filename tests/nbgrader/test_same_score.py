@@ -6,7 +6,6 @@ both through `grader grade`, and that notebook once more through `nbgrader autog
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,9 +21,9 @@ from terms import COURSE_ID, run_in_one_process
 
 from grader.audit.cases import IN_OTHER_WORDS, SUITES, UNKNOWN_MISTAKES, definitions_in, needed_by
 from grader.course import ROOT, load_course
+from grader.misconceptions import misconceptions_of
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, load_quizzes
-from grader.suites.criteria import misconceptions
 
 COURSE = load_course()
 UNITS = list(COURSE.units)
@@ -67,7 +66,7 @@ def right(unit: str) -> str:
 
 
 def in_other_words(unit: str) -> str:
-    known = misconceptions(importlib.import_module(f"grader.suites.{unit}.misconceptions"))
+    known = misconceptions_of(unit)
     path = IN_OTHER_WORDS / f"{unit}.py"
     written = definitions_in(path)
     return mistaken(path, unit, {mistake.exercise: mistake.name for mistake in known if mistake.name in written})

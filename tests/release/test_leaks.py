@@ -18,8 +18,7 @@ from grader.quiz.source import ChoiceItem, load_quiz
 from grader.release import ReleaseError
 from grader.release.github import release_github
 from grader.release.leaks import Leak, require_none, scan, secrets
-from grader.suites.criteria import misconceptions
-from grader.suites.simple_attention import misconceptions as mistakes
+from grader.misconceptions import misconceptions_of
 
 SUITES = REPOSITORY / "grader" / "suites"
 SOLUTIONS = REPOSITORY / "solutions"
@@ -38,7 +37,7 @@ STAND_IN = longest_line(REPOSITORY / "grader" / "sandbox" / "parts.py", "return 
 SOLUTION = longest_line(SOLUTIONS / "causal_attention.py", "return torch.")
 VARIANT = longest_line(SOLUTIONS / "self_attention_quiz.yml", "answer:")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
-TOLD = misconceptions(mistakes)[0].sentence
+TOLD = misconceptions_of("simple_attention")[0].sentence
 EXPLANATION = QUIZ.items["nothing_found"].explanation.splitlines()[0]
 
 
@@ -99,7 +98,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts |= {
         "innocent/quiz.md": f"{choices.question}\n{choices.choices[0].text}\n",
         "innocent/stub.py": (REPOSITORY / "exercises" / "simple_attention.py").read_text(encoding="utf-8"),
-        "innocent/imports.py": "from grader.suites.criteria import misconception\n",
+        "innocent/imports.py": "from grader.misconceptions import misconception\n",
         "innocent/ruler.py": f"# {'-' * 110}\n",
     }
     for name, text in texts.items():

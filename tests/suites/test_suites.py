@@ -13,8 +13,9 @@ import pytest
 from units import COURSE, SUITES, Suite, by_misconception, defined_in
 
 from grader.course import ROOT
+from grader.misconceptions import Misconception
 from grader.report import NOT_WRITTEN
-from grader.suites.criteria import Criterion, Misconception
+from grader.suites.criteria import Criterion
 
 by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 by_exercise = pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.suites.causal_attention import misconceptions as causal
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]

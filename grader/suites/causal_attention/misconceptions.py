@@ -10,7 +10,7 @@ import random
 import torch
 from torch import Tensor, nn
 
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception, replace, row
 
 Triple = tuple[Tensor, Tensor, Tensor]
 MATRICES = ("W_query", "W_key", "W_value")
@@ -24,99 +24,43 @@ def future(num_tokens: int) -> Tensor:
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
 
 
-@misconception(
-    "causal_mask",
-    "The past is marked instead of the future. A row belongs to the token that asks, and what comes after it stands to "
-    "the right of the diagonal.",
-)
-def past_marked(num_tokens: int) -> Tensor:
-    return future(num_tokens).T
-
-
-@misconception(
-    "causal_mask",
-    "What may be seen is marked. The mask says what to hide: True where a token must not look.",
-)
-def visible_marked(num_tokens: int) -> Tensor:
-    return ~future(num_tokens)
-
-
-@misconception(
-    "causal_mask",
-    "The diagonal is marked too, so a token would not see itself, and the first one nothing at all. Only what comes "
-    "strictly later is hidden.",
-)
-def diagonal_marked_too(num_tokens: int) -> Tensor:
-    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(0)
-
-
-@misconception(
-    "causal_mask",
-    "The next token stays open: the marks begin one place too late. The future begins right beside the diagonal.",
-)
-def next_token_open(num_tokens: int) -> Tensor:
-    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(2)
-
-
-@misconception(
-    "causal_mask",
-    "Every token but the own one is marked. The past is to be seen; hide only what comes later.",
-)
-def all_others_marked(num_tokens: int) -> Tensor:
-    return ~torch.eye(num_tokens, dtype=torch.bool)
-
-
-@misconception(
-    "causal_mask",
-    "The mask holds ones and zeros as floats. A mask answers yes or no: `.bool()` makes it one that `masked_fill` and "
-    "`torch.where` take, and that cannot be multiplied by mistake.",
-)
-def float_mask(num_tokens: int) -> Tensor:
-    return future(num_tokens).float()
-
-
-@misconception(
-    "causal_mask",
-    "The mask holds ones and zeros as whole numbers. As such they would pick entries by their place instead of saying "
-    "yes or no; make it `.bool()`.",
-)
-def whole_number_mask(num_tokens: int) -> Tensor:
-    return future(num_tokens).long()
-
-
-@misconception(
-    "causal_mask",
-    "The mask already holds what is to be added to the scores, minus infinity. Here it only says where: True or False.",
-)
-def minus_infinity_mask(num_tokens: int) -> Tensor:
-    return torch.full((num_tokens, num_tokens), -torch.inf).triu(1)
-
-
-@misconception(
-    "causal_mask",
-    "The mask is always made for the six tokens of the worked example. Texts have different lengths: num_tokens says "
-    "which.",
-)
-def mask_for_the_worked_example(num_tokens: int) -> Tensor:  # noqa: ARG001
-    return future(WORKED_EXAMPLE_TOKENS)
-
-
-@misconception(
-    "causal_mask",
-    "`squeeze()` drops every dimension of length one, and so the mask of a single token is no matrix any more.",
-)
-def lonely_mask_squeezed(num_tokens: int) -> Tensor:
-    return future(num_tokens).squeeze()
-
-
-@misconception(
-    "causal_mask",
-    "A batch dimension stands in front. The same mask serves every text and every head, and torch stretches (T, T) "
-    "over them by itself.",
-)
-def batch_in_front_of_the_mask(num_tokens: int) -> Tensor:
-    return future(num_tokens)[None]
-
+# fmt: off
+ROWS = [
+    row("causal_mask", "past_marked", replace("triu(diagonal=1)", "tril(diagonal=-1)"),
+        "The past is marked instead of the future. A row belongs to the token that asks, and what comes after it "
+        "stands to the right of the diagonal."),
+    row("causal_mask", "visible_marked", replace("triu(diagonal=1)", "tril()"),
+        "What may be seen is marked. The mask says what to hide: True where a token must not look."),
+    row("causal_mask", "diagonal_marked_too", replace("diagonal=1", "diagonal=0"),
+        "The diagonal is marked too, so a token would not see itself, and the first one nothing at all. Only what "
+        "comes strictly later is hidden."),
+    row("causal_mask", "next_token_open", replace("diagonal=1", "diagonal=2"),
+        "The next token stays open: the marks begin one place too late. The future begins right beside the diagonal."),
+    row("causal_mask", "all_others_marked",
+        replace("torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(diagonal=1)",
+                "~torch.eye(num_tokens, dtype=torch.bool)"),
+        "Every token but the own one is marked. The past is to be seen; hide only what comes later."),
+    row("causal_mask", "float_mask", replace("triu(diagonal=1)", "triu(diagonal=1).float()"),
+        "The mask holds ones and zeros as floats. A mask answers yes or no: `.bool()` makes it one that `masked_fill` "
+        "and `torch.where` take, and that cannot be multiplied by mistake."),
+    row("causal_mask", "whole_number_mask", replace("triu(diagonal=1)", "triu(diagonal=1).long()"),
+        "The mask holds ones and zeros as whole numbers. As such they would pick entries by their place instead of "
+        "saying yes or no; make it `.bool()`."),
+    row("causal_mask", "minus_infinity_mask",
+        replace("torch.ones(num_tokens, num_tokens, dtype=torch.bool)",
+                "torch.full((num_tokens, num_tokens), -torch.inf)"),
+        "The mask already holds what is to be added to the scores, minus infinity. Here it only says where: True or "
+        "False."),
+    row("causal_mask", "mask_for_the_worked_example", replace("num_tokens, num_tokens", "6, 6"),
+        "The mask is always made for the six tokens of the worked example. Texts have different lengths: num_tokens "
+        "says which."),
+    row("causal_mask", "lonely_mask_squeezed", replace("triu(diagonal=1)", "triu(diagonal=1).squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so the mask of a single token is no matrix any more."),
+    row("causal_mask", "batch_in_front_of_the_mask", replace("triu(diagonal=1)", "triu(diagonal=1)[None]"),
+        "A batch dimension stands in front. The same mask serves every text and every head, and torch stretches (T, T) "
+        "over them by itself."),
+]
+# fmt: on
 
 # -- mask_then_renormalize ---------------------------------------------------------------------------------------
 

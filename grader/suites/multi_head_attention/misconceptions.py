@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 LAYERS = ("W_query", "W_key", "W_value")
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 # -- linear_as_matmul --------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 Numbers = Sequence[Any] | Tensor
 Pair = tuple[Tensor, Tensor]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from grader.suites.criteria import misconception
+from grader.misconceptions import misconception
 
 WORKED_EXAMPLE_FEATURES = 4
 LayerNorm = nn.LayerNorm  # under the name of the exercise, for which a stand-in can take its place
