@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from grader.course import Course
 from grader.grade import Rubric, make_report
+from grader.misconceptions import MisconceptionError
+from grader.misconceptions import build as build_misconceptions
 from grader.quiz.questions import Questions
 from grader.quiz.source import Quiz
 from grader.report import Report, Suites
@@ -219,6 +221,11 @@ class Grading:
     def rubric(self) -> Rubric:
         """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
         if self._engine is None:
+            if self._suites == "hidden":
+                try:
+                    build_misconceptions(list(self._course.units))
+                except MisconceptionError as error:
+                    raise EngineFault(str(error)) from error
             self._engine = Engine(suites=self._suites)
             self._greeting = self._engine.greeting()
         missing = self._greeting["missing"]

@@ -206,7 +206,7 @@ def audit(
 
 @app.command()
 def build() -> None:
-    """Write exercises/ anew from solutions/."""
+    """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.build import BuildError
     from grader.build import build as build_exercises
     from grader.course import load_course
@@ -215,10 +215,18 @@ def build() -> None:
     from grader.misconceptions import build as build_misconceptions
 
     try:
-        for path in [*build_exercises(), *build_misconceptions(list(load_course().units))]:
+        course = load_course()
+        for path in [*build_exercises(), *build_misconceptions(list(course.units))]:
             out.print(f"wrote {path}", soft_wrap=True)
+        from grader import failure_matrix  # after the rest, for it imports torch
+
+        missing = failure_matrix.outdated(course)
+        with _progress(len(missing), "recording misconceptions") as advance:
+            failure_matrix.fill(course, lambda exercise: advance(exercise, "recorded", 1))
     except (BuildError, CourseError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
+    except OSError as error:
+        raise stop(OUR_FAULT, f"Not all could be written: {error}.") from None
 
 
 @app.command()

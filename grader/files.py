@@ -18,8 +18,8 @@ class FolderInUse(Exception):
     """Another program holds the folder; the text is its process id, or empty where it has only just begun."""
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replaces the file at once: a reader sees the old text or the new, and never a part of either.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace the file at once: a reader sees the old content or the new, and never a part of either.
 
     The temporary file has a name of its own, so two programs that write the same file do not mix. Raises OSError,
     with nothing left behind, where the disk is full or the folder cannot be written to.
@@ -27,8 +27,8 @@ def write_atomically(path: Path, text: str) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
     partial = Path(name)
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(descriptor)
         # mkstemp makes files that only their owner can read; these are for others to read.

@@ -3,12 +3,13 @@
 Beside each suite lies `misconceptions.py`. The normal case there is a row: a change to the text of the solution.
 
     ROWS = [
-        row("causal_mask", "visible_marked", replace(".triu(diagonal=1)", ".tril()"),
-            "What may be seen is marked. The mask says what to hide: True where a token must not look."),
+        row("double", "halved", replace("2 * x", "x / 2"),
+            "The number is divided by two. Doubling it multiplies it by two."),
     ]
 
 Where a replacement will not do, as where a solution only delegates, it is a function or class marked with
-`@misconception`. `build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads it.
+`@misconception`. `build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads
+what is there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from grader.course import PACKAGE, ROOT
 from grader.files import write_atomically
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
+SOLUTIONS = ROOT / "solutions"
 RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
 
 
@@ -139,26 +141,27 @@ def misconceptions_of(unit: str) -> list[Misconception]:
     return found
 
 
-def build(units: Sequence[str], root: Path = ROOT) -> list[Path]:
+def build(units: Sequence[str]) -> list[Path]:
     """Apply the rows of these units to their solutions, and write the definitions that come of it.
 
     Returns the files that were out of date. Raises MisconceptionError for a row that does not apply, and OSError.
     """
     written = []
     for unit in units:
-        rows, path = _rows(_module_of(unit)), made_file(unit, root)
-        header = f"# {_digest(unit, root)}\n"
-        if not rows or (path.is_file() and path.read_text(encoding="utf-8").startswith(header)):
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, header + _made_text(unit, rows, root))
-        written.append(path)
+        path = made_file(unit)
+        if not _path(unit).is_file():
+            raise MisconceptionError(f"{shown(_path(unit))} is missing: write the unit's misconceptions there.")
+        # Looked at as texts, for the modules import torch.
+        if "ROWS" in _path(unit).read_text(encoding="utf-8") and not _is_current(unit):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, f"# {_digest(unit)}\n{_made_text(unit, _rows(_module_of(unit)))}")
+            written.append(path)
     return written
 
 
-def made_file(unit: str, root: Path = ROOT) -> Path:
+def made_file(unit: str) -> Path:
     """Where `build` writes a unit's changed definitions."""
-    return root / "build" / "misconceptions" / f"{unit}.py"
+    return ROOT / "build" / "misconceptions" / f"{unit}.py"
 
 
 def shown(path: Path) -> str:
@@ -168,10 +171,10 @@ def shown(path: Path) -> str:
 # -- what rows come to -------------------------------------------------------------------------------------------
 
 
-def _made_text(unit: str, rows: Sequence[Row], root: Path) -> str:
+def _made_text(unit: str, rows: Sequence[Row]) -> str:
     """A module with the changed definitions, under their rows' names, and with all that they need."""
-    text = (root / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-    imports, definitions = _parts_of(unit, root)
+    text = (SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")
+    imports, definitions = _parts_of(unit)
     exercises = {name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     changed: list[ast.stmt] = []
     for one in rows:
@@ -208,14 +211,14 @@ def _made_text(unit: str, rows: Sequence[Row], root: Path) -> str:
     )
 
 
-def _parts_of(unit: str, root: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
+def _parts_of(unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
     """The imports of a unit's solution, and what it defines at its top level, after what it imports of other units."""
     imports: list[ast.stmt] = [ast.parse("from __future__ import annotations").body[0]]
     definitions: dict[str, ast.stmt] = {}
-    for node in ast.parse((root / "solutions" / f"{unit}.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse((SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")).body:
         match node:
-            case ast.ImportFrom(module=str(other)) if (root / "solutions" / f"{other}.py").is_file():
-                more, theirs = _parts_of(other, root)
+            case ast.ImportFrom(module=str(other)) if (SOLUTIONS / f"{other}.py").is_file():
+                more, theirs = _parts_of(other)
                 imports += more[1:]
                 definitions |= theirs
             case ast.Import() | ast.ImportFrom():
@@ -285,11 +288,7 @@ def _rows(module: ModuleType) -> list[Row]:
 @functools.cache
 def _made(unit: str) -> ModuleType:
     path = made_file(unit)
-    try:
-        is_current = path.read_text(encoding="utf-8").startswith(f"# {_digest(unit, ROOT)}\n")
-    except OSError:
-        is_current = False
-    if not is_current:
+    if not _is_current(unit):
         raise MisconceptionError(f"{shown(path)} is missing or out of date: run `grader build`.")
     name = f"misconceptions_of_{unit}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -300,10 +299,17 @@ def _made(unit: str) -> ModuleType:
     return module
 
 
-def _digest(unit: str, root: Path) -> str:
+def _is_current(unit: str) -> bool:
+    try:
+        return made_file(unit).read_text(encoding="utf-8").startswith(f"# {_digest(unit)}\n")
+    except OSError:
+        return False
+
+
+def _digest(unit: str) -> str:
     """Of the rows, the solutions and this module."""
     total = hashlib.sha256()
-    for path in (Path(__file__), _path(unit), *sorted((root / "solutions").glob("*.py"))):
+    for path in (Path(__file__), _path(unit), *sorted(SOLUTIONS.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.misconceptions import build
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 LONG_PAST, LONG_TO_COME = "2000-01-01T00:00:00+00:00", "2100-01-01T00:00:00+00:00"
 
@@ -218,6 +220,11 @@ def copy_course(root: Path, **limits: float) -> Path:
         text, count = re.subn(rf"^  {name}: \d+", f"  {name}: {value}", text, flags=re.MULTILINE)
         assert count == 1
     (root / "autograder.yml").write_text(text, encoding="utf-8")
+    # What is current here is current there: it depends on the files, not on where they are.
+    build([path.name for path in (REPOSITORY / "grader" / "suites").iterdir() if (path / "__init__.py").is_file()])
+    shutil.copytree(REPOSITORY / "build" / "misconceptions", root / "build" / "misconceptions")
+    if (REPOSITORY / "build" / "failures").is_dir():
+        shutil.copytree(REPOSITORY / "build" / "failures", root / "build" / "failures")
     return root
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,27 +9,28 @@ from typing import Any
 import pytest
 import torch
 
+from grader import failure_matrix
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course import ROOT, load_course
+from grader.course import PACKAGE, ROOT, load_course
 from grader.misconceptions import Misconception, build, misconceptions_of
 from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Outcome, criteria_of
+from grader.suites.criteria import Criterion, Outcome, criteria_of_unit
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
 COURSE = load_course()
 build(list(COURSE.units))
+failure_matrix.fill(COURSE)
 
 
 class Suite:
     """One unit's criteria and misconceptions."""
 
     def __init__(self, unit: str) -> None:
-        module = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
         self.unit = unit
-        self.path = Path(module.__file__ or "")
-        self.criteria = criteria_of(module, unit, COURSE.version)
+        self.path = PACKAGE / "suites" / unit / f"test_{unit}.py"
+        self.criteria = criteria_of_unit(unit, COURSE.version)
         self.known = misconceptions_of(unit)
         self.right_answers = sorted((self.path.parent / "right_answers").glob("[!_]*.py"))
 
@@ -74,11 +73,11 @@ class Suite:
         mistake = self.mistake(name)
         return {criterion.name for criterion in self.of(mistake.exercise)} - self.missed_by(mistake)
 
-    # A suite lives as long as the tests.
-    @functools.cache  # noqa: B019
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
-        found = self.outcomes({mistake.exercise: mistake.implementation}, mistake.exercise)
-        return frozenset(name for name, outcome in found.items() if not outcome.passed)
+        """The criteria that a misconception loses, as the failure matrix has them."""
+        rows = failure_matrix.recorded(self.unit, mistake.exercise)
+        assert rows
+        return frozenset(name for name, outcome in rows[mistake.name].items() if not outcome.passed)
 
 
 def nothing(*_arguments: Any, **_options: Any) -> None: ...

@@ -24,7 +24,7 @@ from grader.misconceptions import Misconception, misconceptions_of
 from grader.sandbox import lockdown
 from grader.sandbox.door import Door, Source
 from grader.sandbox.processes import ForkServer, OurFault
-from grader.suites.criteria import Criterion, Outcome, criteria_of
+from grader.suites.criteria import Criterion, Outcome, criteria_of_unit
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 
@@ -100,8 +100,8 @@ def _begin() -> None:
 @functools.cache
 def _unit(unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
     """A unit's criteria, misconceptions and probes."""
-    suite, probes = (importlib.import_module(f"grader.suites.{unit}.{name}") for name in (f"test_{unit}", "probes"))
-    return criteria_of(suite, unit, _course().version), misconceptions_of(unit), probes
+    probes = importlib.import_module(f"grader.suites.{unit}.probes")
+    return criteria_of_unit(unit, _course().version), misconceptions_of(unit), probes
 
 
 def _results(cases: Sequence[Case]) -> list[Result]:

@@ -14,11 +14,11 @@ import pytest
 import yaml
 from courses import REPOSITORY
 
+from grader.misconceptions import misconceptions_of
 from grader.quiz.source import ChoiceItem, load_quiz
 from grader.release import ReleaseError
 from grader.release.github import release_github
 from grader.release.leaks import Leak, require_none, scan, secrets
-from grader.misconceptions import misconceptions_of
 
 SUITES = REPOSITORY / "grader" / "suites"
 SOLUTIONS = REPOSITORY / "solutions"

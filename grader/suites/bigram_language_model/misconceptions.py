@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.suites.causal_attention import misconceptions as causal
 from grader.misconceptions import misconception
+from grader.suites.causal_attention import misconceptions as causal
 
 Pair = tuple[Tensor, Tensor]
 Triple = tuple[Tensor, Tensor, Tensor]
