@@ -211,6 +211,43 @@ def subtracts(a, b):
 }
 
 
+# The same solution as a source that `grader build` can make a stub of.
+ANSWER = '# %% nbgrader={"grade": false, "grade_id": "{}", "locked": false, "solution": true}'
+BUILDABLE = f"""\
+# %% [markdown]
+# # Sums
+
+
+# %%
+import torch
+from torch import nn
+
+
+{ANSWER.replace("{}", "add")}
+def add(a, b):
+    \"\"\"Add.\"\"\"
+    # TODO: Add them.
+    ### BEGIN SOLUTION
+    return a + b
+    ### END SOLUTION
+
+
+{ANSWER.replace("{}", "scale")}
+class Scale(nn.Module):
+    \"\"\"Scale by a factor.\"\"\"
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, x):
+        # TODO: Multiply.
+        ### BEGIN SOLUTION
+        return self.factor * x
+        ### END SOLUTION
+"""
+
+
 def copy_course(root: Path, **limits: float) -> Path:
     """A copy of this course and its grader, with other limits."""
     for name in ("grader", "solutions", "exercises"):

@@ -6,10 +6,11 @@ import dataclasses
 import textwrap
 from typing import Any
 
-from units import SUITES, Suite, by_misconception
+import pytest
+from units import SUITES, Suite
 
+from grader import failure_matrix
 from grader.diagnosis import diagnose
-from grader.misconceptions import Misconception
 from grader.sandbox.student import Beside
 from grader.suites.criteria import Criterion, Outcome
 from grader.suites.self_attention import misconceptions as mistakes
@@ -34,9 +35,16 @@ def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
     return [found.name for found in diagnose(exercise, graded(exercise, answer, unit), SUITES[unit].known)]
 
 
-@by_misconception
-def test_every_misconception_is_told_apart_from_all_others(suite: Suite, mistake: Misconception) -> None:
-    assert diagnosis(mistake.exercise, mistake.implementation, suite.unit) == [mistake.name]
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_every_misconception_is_told_apart_from_all_others(suite: Suite) -> None:
+    """By the outcomes in the failure matrix, which are those of a submission that is written like it."""
+    unnamed = []
+    for mistake in suite.known:
+        rows = failure_matrix.recorded(suite.unit, mistake.exercise) or {}
+        results = [(criterion, rows[mistake.name][criterion.name]) for criterion in suite.of(mistake.exercise)]
+        if diagnose(mistake.exercise, results, suite.known) != [mistake]:
+            unnamed.append(mistake.name)
+    assert unnamed == []
 
 
 def test_a_right_answer_has_no_name() -> None:

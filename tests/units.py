@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from grader import failure_matrix
@@ -84,14 +83,6 @@ def nothing(*_arguments: Any, **_options: Any) -> None: ...
 
 
 SUITES = {unit: Suite(unit) for unit in COURSE.units}
-by_misconception = pytest.mark.parametrize(
-    ("suite", "mistake"),
-    [
-        pytest.param(suite, mistake, id=f"{unit}-{mistake.name}")
-        for unit, suite in SUITES.items()
-        for mistake in suite.known
-    ],
-)
 
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
