@@ -1,4 +1,4 @@
-"""Unit 1, attention without weights: one test, one criterion; its docstring is what a student reads.
+"""Unit 1, attention without weights: one test or case, one criterion, with the sentence that a student reads.
 
 Expected values are computed here, in float64 and by other means than the course's own solution. They are made of
 parts, one for each exercise that an answer may call, because the grader may have put a stand-in in its place.
@@ -14,7 +14,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ from grader.suites.checks import (
     oracle_gradients,
     remark_ready_made,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 
 # All different, so that no dimension passes for another.
 B, H, D, T = 2, 3, 4, 5
@@ -278,32 +278,6 @@ def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
         expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
 
 
-@pytest.mark.exercise("attention_scores", rule="float32 and float64 arguments both work")
-def test_scores_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Float32 arguments and float64 arguments should both get their scores, the largest where the query fits best."""
-    for dtype in DTYPES:
-        query, inputs = far_apart(fresh, T, dtype=dtype)
-        expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
-
-
-@pytest.mark.exercise("attention_scores", rule="gradients flow to the query and to the inputs")
-def test_gradients_of_scores(student: Student, fresh: Fresh) -> None:
-    """Gradients of the scores should flow to the query and to the inputs."""
-    arguments = [fresh(D), fresh(T, D)]
-    _, found = expect_values(student.attention_scores.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(scores_of(student), arguments, {}))
-
-
-@pytest.mark.exercise("attention_scores", rule="the arguments are left as they were")
-def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The scores should rank the inputs rightly, with query and inputs the same after the call as before."""
-    arguments = far_apart(fresh, T)
-    result, after = expect_values(student.attention_scores.with_arguments(*arguments), 2)
-    expect_order(result, scores_of(student)(*arguments))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
-
-
 # -- normalize_by_sum --------------------------------------------------------------------------------------------
 
 
@@ -330,32 +304,6 @@ def test_any_number_of_scores_is_divided(student: Student) -> None:
     for count in (7, 3, 1):
         scores = one_for_all(count, EVERYTHING)
         expect_close(student.normalize_by_sum(scores), normalized(scores))
-
-
-@pytest.mark.exercise("normalize_by_sum", rule="float32 and float64 scores both work")
-def test_scores_of_either_dtype_are_divided(student: Student) -> None:
-    """Float32 scores and float64 scores should both come out divided by their sum."""
-    for dtype in DTYPES:
-        scores = one_for_all(T, EVERYTHING, dtype)
-        expect_close(student.normalize_by_sum(scores), normalized(scores))
-
-
-@pytest.mark.exercise("normalize_by_sum", rule="gradients flow to the scores, through their sum too")
-def test_gradients_through_the_sum(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to the scores: each stands above the line, and all of them in the sum below it."""
-    # All positive, so that dividing by the sum of the sizes comes to the same.
-    scores = fresh(T).abs() + 0.5
-    _, found = expect_values(student.normalize_by_sum.gradients(scores), 2)
-    expect_gradients(found, oracle_gradients(normalized, [scores], {}))
-
-
-@pytest.mark.exercise("normalize_by_sum", rule="the scores are left as they were")
-def test_dividing_leaves_the_scores_alone(student: Student) -> None:
-    """The result should come out right, with the scores the same after the call as before."""
-    scores = one_for_all(T, EVERYTHING)
-    result, [after] = expect_values(student.normalize_by_sum.with_arguments(scores), 2)
-    expect_close(result, normalized(scores))
-    expect_same(after, scores, "The scores were changed.")
 
 
 # -- softmax_naive -----------------------------------------------------------------------------------------------
@@ -390,31 +338,6 @@ def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fre
     for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
         x = fresh(*shape)
         expect_close(student.softmax_naive(x, dim=dim), naive_softmax_of(student)(x, dim))
-
-
-@pytest.mark.exercise("softmax_naive", rule="float32 and float64 entries both work")
-def test_softmax_of_either_dtype(student: Student) -> None:
-    """Float32 entries and float64 entries should both come out right: the largest gets nearly everything."""
-    for dtype in DTYPES:
-        x = one_for_all(T, EVERYTHING, dtype)
-        expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
-
-
-@pytest.mark.exercise("softmax_naive", rule="gradients flow to x")
-def test_gradients_of_softmax(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to x: each entry stands above the line, and all of them in the sum below it."""
-    x = fresh(T)
-    _, found = expect_values(student.softmax_naive.gradients(x), 2)
-    expect_gradients(found, oracle_gradients(naive_softmax_of(student), [x], {}))
-
-
-@pytest.mark.exercise("softmax_naive", rule="x is left as it was")
-def test_softmax_leaves_its_argument_alone(student: Student) -> None:
-    """The result should come out right, with x the same after the call as before."""
-    x = one_for_all(T, EVERYTHING)
-    result, [after] = expect_values(student.softmax_naive.with_arguments(x), 2)
-    expect_close(result, naive_softmax_of(student)(x))
-    expect_same(after, x, "x was changed.")
 
 
 # -- softmax_stable ----------------------------------------------------------------------------------------------
@@ -493,23 +416,6 @@ def test_the_stable_softmax_keeps_the_dtype(student: Student) -> None:
         expect_dtype(result, dtype)
 
 
-@pytest.mark.exercise("softmax_stable", rule="gradients flow to x")
-def test_gradients_of_the_stable_softmax(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to x: each entry stands above the line, and all of them in the sum below it."""
-    x = fresh(T)
-    _, found = expect_values(student.softmax_stable.gradients(x), 2)
-    expect_gradients(found, oracle_gradients(softmax_of(student), [x], {}))
-
-
-@pytest.mark.exercise("softmax_stable", rule="x is left as it was")
-def test_the_stable_softmax_leaves_its_argument_alone(student: Student) -> None:
-    """The result should come out right, with x the same after the call as before."""
-    x = one_for_all(T, EVERYTHING)
-    result, [after] = expect_values(student.softmax_stable.with_arguments(x), 2)
-    expect_close(result, softmax_of(student)(x))
-    expect_same(after, x, "x was changed.")
-
-
 # -- context_vector ----------------------------------------------------------------------------------------------
 
 
@@ -543,34 +449,6 @@ def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> No
         expect_close(
             student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
         )
-
-
-@pytest.mark.exercise("context_vector", rule="float32 and float64 arguments both work")
-def test_a_context_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Float32 arguments and float64 arguments should both give the context, also where one token has all the weight."""
-    for dtype in DTYPES:
-        weights, inputs = one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)
-        expect_close(
-            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
-        )
-
-
-@pytest.mark.exercise("context_vector", rule="gradients flow to the weights and to the inputs")
-def test_gradients_of_the_context(student: Student, fresh: Fresh) -> None:
-    """Gradients of the context should flow to the weights and to the inputs."""
-    arguments = [torch.softmax(fresh(T), 0), fresh(T, D)]
-    _, found = expect_values(student.context_vector.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(context_of(student), arguments, {}))
-
-
-@pytest.mark.exercise("context_vector", rule="the arguments are left as they were")
-def test_mixing_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The context should come out right, with weights and inputs the same after the call as before."""
-    arguments = one_for_all(T, 1), fresh(T, D)
-    result, after = expect_values(student.context_vector.with_arguments(*arguments), 2)
-    expect_close(result, context_of(student)(*arguments), "The features of the context")
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
 
 
 # -- simple_self_attention ---------------------------------------------------------------------------------------
@@ -658,12 +536,108 @@ def test_self_attention_of_either_dtype(student: Student, fresh: Fresh) -> None:
         expect_self_attention(student, student.simple_self_attention(inputs), inputs)
 
 
-@pytest.mark.exercise("simple_self_attention", rule="gradients flow to the inputs")
-def test_gradients_of_self_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of contexts and weights should flow to the inputs, which are queries, are scored and are mixed."""
-    inputs = tokens(fresh)
-    _, found = expect_values(student.simple_self_attention.gradients(inputs), 2)
-    expect_gradients(found, oracle_gradients(self_attention_of(student), [inputs], {}))
+# -- what is asked of several exercises --------------------------------------------------------------------------
+
+Right = Callable[[Student], Callable[..., Any]]
+Inputs = Callable[..., Sequence[torch.Tensor]]
+
+
+class Asked(NamedTuple):
+    """What is right, inputs on which most slips come out right too, and how much of the result is asked there."""
+
+    right: Right
+    inputs: Inputs
+    expect: Callable[[Any, Any], None] = expect_close
+
+
+def one_entry(_: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
+    return [one_for_all(T, EVERYTHING, dtype)]
+
+
+SCORES = Asked(scores_of, lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), expect_order)
+DIVIDED = Asked(lambda _: normalized, one_entry)
+NAIVE = Asked(naive_softmax_of, one_entry)
+STABLE = Asked(softmax_of, one_entry)
+CONTEXT = Asked(
+    context_of,
+    lambda fresh, dtype: [one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)],
+    functools.partial(expect_close, what="The features of the context"),
+)
+
+
+@pytest.mark.parametrize(("exercise", "asked"), [
+    case("scores_of_either_dtype", "attention_scores", "float32 and float64 arguments both work",
+         "Float32 arguments and float64 arguments should both get their scores, the largest where the query fits best.",
+         "attention_scores", SCORES),
+    case("scores_of_either_dtype_are_divided", "normalize_by_sum", "float32 and float64 scores both work",
+         "Float32 scores and float64 scores should both come out divided by their sum.", "normalize_by_sum", DIVIDED),
+    case("softmax_of_either_dtype", "softmax_naive", "float32 and float64 entries both work",
+         "Float32 entries and float64 entries should both come out right: the largest gets nearly everything.",
+         "softmax_naive", NAIVE),
+    case("a_context_of_either_dtype", "context_vector", "float32 and float64 arguments both work",
+         "Float32 arguments and float64 arguments should both give the context, also where one token has all the "
+         "weight.",
+         "context_vector", CONTEXT),
+])  # fmt: skip
+def test_either_dtype(student: Student, fresh: Fresh, exercise: str, asked: Asked) -> None:
+    """Float32 and float64 should both come out right."""
+    for dtype in DTYPES:
+        arguments = asked.inputs(fresh, dtype)
+        asked.expect(getattr(student, exercise)(*arguments), asked.right(student)(*arguments))
+
+
+@pytest.mark.parametrize(("exercise", "right", "inputs"), [
+    case("gradients_of_scores", "attention_scores", "gradients flow to the query and to the inputs",
+         "Gradients of the scores should flow to the query and to the inputs.",
+         "attention_scores", scores_of, lambda fresh: [fresh(D), fresh(T, D)]),
+    # All positive, so that dividing by the sum of the sizes comes to the same.
+    case("gradients_through_the_sum", "normalize_by_sum", "gradients flow to the scores, through their sum too",
+         "Gradients should flow to the scores: each stands above the line, and all of them in the sum below it.",
+         "normalize_by_sum", lambda _: normalized, lambda fresh: [fresh(T).abs() + 0.5]),
+    case("gradients_of_softmax", "softmax_naive", "gradients flow to x",
+         "Gradients should flow to x: each entry stands above the line, and all of them in the sum below it.",
+         "softmax_naive", naive_softmax_of, lambda fresh: [fresh(T)]),
+    case("gradients_of_the_stable_softmax", "softmax_stable", "gradients flow to x",
+         "Gradients should flow to x: each entry stands above the line, and all of them in the sum below it.",
+         "softmax_stable", softmax_of, lambda fresh: [fresh(T)]),
+    case("gradients_of_the_context", "context_vector", "gradients flow to the weights and to the inputs",
+         "Gradients of the context should flow to the weights and to the inputs.",
+         "context_vector", context_of, lambda fresh: [torch.softmax(fresh(T), 0), fresh(T, D)]),
+    case("gradients_of_self_attention", "simple_self_attention", "gradients flow to the inputs",
+         "Gradients of contexts and weights should flow to the inputs, which are queries, are scored and are mixed.",
+         "simple_self_attention", self_attention_of, lambda fresh: [tokens(fresh)]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
+    """Gradients should flow to every argument."""
+    arguments = inputs(fresh)
+    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(right(student), arguments, {}))
+
+
+@pytest.mark.parametrize(("exercise", "asked", "changed"), [
+    case("scoring_leaves_its_arguments_alone", "attention_scores", "the arguments are left as they were",
+         "The scores should rank the inputs rightly, with query and inputs the same after the call as before.",
+         "attention_scores", SCORES, "An argument was changed."),
+    case("dividing_leaves_the_scores_alone", "normalize_by_sum", "the scores are left as they were",
+         "The result should come out right, with the scores the same after the call as before.",
+         "normalize_by_sum", DIVIDED, "The scores were changed."),
+    case("softmax_leaves_its_argument_alone", "softmax_naive", "x is left as it was",
+         "The result should come out right, with x the same after the call as before.",
+         "softmax_naive", NAIVE, "x was changed."),
+    case("the_stable_softmax_leaves_its_argument_alone", "softmax_stable", "x is left as it was",
+         "The result should come out right, with x the same after the call as before.",
+         "softmax_stable", STABLE, "x was changed."),
+    case("mixing_leaves_its_arguments_alone", "context_vector", "the arguments are left as they were",
+         "The context should come out right, with weights and inputs the same after the call as before.",
+         "context_vector", CONTEXT, "An argument was changed."),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, exercise: str, asked: Asked, changed: str) -> None:
+    """The result should come out right, with the arguments the same after the call as before."""
+    arguments = asked.inputs(fresh, torch.float32)
+    result, after = expect_values(getattr(student, exercise).with_arguments(*arguments), 2)
+    asked.expect(result, asked.right(student)(*arguments))
+    for argument, before in zip(after, arguments, strict=True):
+        expect_same(argument, before, changed)
 
 
 @pytest.mark.exercise("simple_self_attention", rule="the inputs are left as they were")
