@@ -6,215 +6,10 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from grader.misconceptions import misconception
-
-# -- linear_as_matmul --------------------------------------------------------------------------------------------
-
-
-def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """The right answer."""
-    return x @ weight + bias
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias is added to the weight, before the product, and so is multiplied by the row as well. It comes last: "
-    "`x @ weight + bias`, without brackets.",
-)
-def bias_added_to_the_weight(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x @ (weight + bias)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias is missing. It is added to every row of the product, and moves all of them by the same.",
-)
-def bias_forgotten(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # noqa: ARG001
-    return x @ weight
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias is added once for each feature of the row, inside the sum. It belongs to the sum as a whole, and is "
-    "added once.",
-)
-def bias_inside_the_sum(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return (x[:, :, None] * weight + bias).sum(dim=1)  # (m, n, 1) * (n, k) -> (m, n, k) -> (m, k)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias is subtracted. A layer may learn a negative bias where it wants one; in the formula it is added.",
-)
-def bias_subtracted(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x @ weight - bias
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias went to the first row alone. Every row goes through the same layer: (m, k) + (k,) adds it to each of "
-    "them.",
-)
-def bias_for_the_first_row(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return torch.cat([x[:1] @ weight + bias, x[1:] @ weight])
-
-
-@misconception(
-    "linear_as_matmul",
-    "The bias was made a column, and goes down the rows. It has a number for each column of the result: as it is, "
-    "(k,), torch adds it to every row.",
-)
-def bias_as_a_column(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x @ weight + bias[:, None]  # (m, k) + (k, 1)
-
-
-@misconception(
-    "linear_as_matmul",
-    "What is negative was cut off. That is ReLU, an activation; a linear layer has none, and it may come after it.",
-)
-def cut_off_below_zero(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return torch.relu(linear(x, weight, bias))
-
-
-@misconception(
-    "linear_as_matmul",
-    "The weight is taken for its transpose, (k, n), as `nn.Linear` keeps it. Here it comes as (n, k): each row of x "
-    "goes with its columns, and (m, n) @ (n, k) fits as it is.",
-)
-def weight_transposed(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return functional.linear(x, weight, bias)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The weight stands in front. The rows of x are what is multiplied, so x comes first: (m, n) @ (n, k) gives a row "
-    "for each of them.",
-)
-def weight_in_front(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return weight @ x + bias
-
-
-@misconception(
-    "linear_as_matmul",
-    "The result lies on its side, with a row for each output. Each row of x should give a row: (m, k).",
-)
-def result_on_its_side(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return linear(x, weight, bias).T
-
-
-@misconception(
-    "linear_as_matmul",
-    "Only the first row went through the layer. All of them do, at once: `x @ weight` takes each row of x.",
-)
-def first_row_alone(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x[0] @ weight + bias
-
-
-@misconception(
-    "linear_as_matmul",
-    "There are always three rows for this code, as in the worked example. Take as many as x has: `x.shape[0]`.",
-)
-def rows_of_the_worked_example(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return torch.stack([x[row] @ weight + bias for row in range(3)])
-
-
-@misconception(
-    "linear_as_matmul",
-    "`squeeze()` drops every dimension of length one, and so the result for a single row is no matrix any more.",
-)
-def single_row_squeezed(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return linear(x, weight, bias).squeeze()
-
-
-@misconception(
-    "linear_as_matmul",
-    "A float32 tensor of your own is multiplied with the arguments, which float64 ones refuse. Make it like them "
-    "(`torch.ones_like`, `dtype=x.dtype`), or let `+` stretch the bias.",
-)
-def bias_by_a_float32_product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x @ weight + torch.ones(len(x), 1) @ bias[None]  # (m, 1) @ (1, k) -> (m, k)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The result was put together from plain numbers, by `.item()`, `.tolist()` or `.detach()`, and no gradient finds "
-    "its way back. Keep to tensors all the way.",
-)
-def result_without_gradients(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return linear(x, weight, bias).detach()
-
-
-@misconception(
-    "linear_as_matmul",
-    "No gradient reaches the bias, which was cut off by `.detach()` or `.data`. It is learnt like the weight.",
-)
-def bias_without_gradients(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return linear(x, weight, bias.detach())
-
-
-@misconception(
-    "linear_as_matmul",
-    "No gradient reaches the weight, which was cut off by `.detach()`, `.data` or a new `nn.Parameter` made of it. "
-    "What a layer learns is its weight and its bias: take both as they are.",
-)
-def weight_without_gradients(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return linear(x, weight.detach(), bias)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The caller's bias was changed: a method whose name ends in an underscore works on the tensor itself. "
-    "`unsqueeze` without it gives a new view.",
-)
-def bias_unsqueezed_in_place(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return x @ weight + bias.unsqueeze_(0)
-
-
-@misconception(
-    "linear_as_matmul",
-    "The caller's weight was turned round: `t_()`, with an underscore, works on the tensor itself. `.T` gives a view "
-    "and leaves it alone.",
-)
-def weight_transposed_in_place(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return functional.linear(x, weight.t_(), bias)
-
-
-# -- sinusoidal_encoding -----------------------------------------------------------------------------------------
-
-ODD = "sines and cosines come in pairs"
-
-
-def columns(d_model: int) -> Tensor:
-    """The numbers of the sines' columns, 0, 2, 4, … which is 2i."""
-    if d_model % 2:
-        raise ValueError(ODD)
-    return torch.arange(0, d_model, 2)
-
-
-def angles(num_positions: int, exponents: Tensor, base: float = 10000.0, first: int = 0) -> Tensor:
-    """(T, d_model / 2), for exponents (d_model / 2,)."""
-    return torch.arange(first, first + num_positions)[:, None] / base**exponents
-
-
-def interleaved(even: Tensor, odd: Tensor) -> Tensor:
-    """Two (T, d_model / 2) to (T, d_model), in turn."""
-    return torch.stack([even, odd], dim=-1).flatten(-2)
-
-
-def pairs(angles: Tensor) -> Tensor:
-    return interleaved(angles.sin(), angles.cos())
-
-
-def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
-    """The right answer, by the name under which add_positions calls it: where that was given a stand-in, so is this."""
-    return pairs(angles(num_positions, columns(d_model) / d_model))
-
+from grader.misconceptions import misconception, replace, row
 
 EXPONENT_DOUBLED = (
     "The hands slow down twice as fast as they should. In the formula i counts pairs; where your i goes 0, 2, 4, … it "
@@ -235,265 +30,6 @@ EXPONENT_WITHOUT_BRACKETS = (
     "A power binds more tightly than a division: `10000**x / d` is (10000**x) / d. Put the exponent in brackets."
 )
 EXCHANGED = "Sines and cosines have changed places. The even columns, 0 among them, are the sines."
-
-
-def exponents_doubled(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, 2 * columns(d_model) / d_model))
-
-
-def every_column_its_own(num_positions: int, d_model: int) -> Tensor:
-    even = columns(d_model)
-    return interleaved(angles(num_positions, even / d_model).sin(), angles(num_positions, (even + 1) / d_model).cos())
-
-
-def side_by_side(num_positions: int, d_model: int) -> Tensor:
-    right = angles(num_positions, columns(d_model) / d_model)
-    return torch.cat([right.sin(), right.cos()], dim=-1)
-
-
-def from_one(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / d_model, first=1))
-
-
-def exchanged(num_positions: int, d_model: int) -> Tensor:
-    right = angles(num_positions, columns(d_model) / d_model)
-    return interleaved(right.cos(), right.sin())
-
-
-@misconception("sinusoidal_encoding", EXPONENT_DOUBLED)
-def exponent_doubled(num_positions: int, d_model: int) -> Tensor:
-    return exponents_doubled(num_positions, d_model)
-
-
-@misconception("sinusoidal_encoding", EVERY_COLUMN_ITS_OWN)
-def different_frequencies(num_positions: int, d_model: int) -> Tensor:
-    return every_column_its_own(num_positions, d_model)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The column's number is doubled in every exponent, 2·j / d_model for column j. 2i is the number of the sine's "
-    "column, and the cosine beside it has the very same angle.",
-)
-def every_column_doubled(num_positions: int, d_model: int) -> Tensor:
-    even = columns(d_model)
-    return interleaved(
-        angles(num_positions, 2 * even / d_model).sin(), angles(num_positions, 2 * (even + 1) / d_model).cos()
-    )
-
-
-@misconception("sinusoidal_encoding", SIDE_BY_SIDE)
-def halves_side_by_side(num_positions: int, d_model: int) -> Tensor:
-    return side_by_side(num_positions, d_model)
-
-
-@misconception("sinusoidal_encoding", FROM_ONE)
-def positions_from_one(num_positions: int, d_model: int) -> Tensor:
-    return from_one(num_positions, d_model)
-
-
-@misconception("sinusoidal_encoding", EXCHANGED)
-def sines_and_cosines_exchanged(num_positions: int, d_model: int) -> Tensor:
-    return exchanged(num_positions, d_model)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The exponent is i / d_model, where i counts pairs. It is 2i / d_model, so that the slowest hand gets close to the "
-    "whole 10000.",
-)
-def exponent_halved(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / 2 / d_model))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The exponents are divided by d_model - 1. The formula divides by d_model, so the last exponent stays below 1.",
-)
-def divided_by_one_less(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / (d_model - 1)))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The exponents go from 0 to 1 itself, as some libraries have it: i / (d_model/2 - 1). In the formula here it is "
-    "2i / d_model, and the last one stays below 1.",
-)
-def exponents_up_to_one(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / max(d_model - 2, 1)))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The exponents are divided by the number of positions. How fast a hand turns depends on its place among the "
-    "d_model columns, not on how long the text is.",
-)
-def divided_by_the_positions(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / num_positions))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "All hands turn equally fast, as if every exponent were 0. Where `//` divides whole numbers, it drops what is "
-    "left; `/` keeps it.",
-)
-def exponents_floored(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) // d_model))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The angles are whole numbers: `//` drops what comes after the point. A slow hand moves too, if only a little: "
-    "divide with `/`.",
-)
-def angles_floored(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / d_model).floor())
-
-
-@misconception("sinusoidal_encoding", EXPONENT_WITHOUT_BRACKETS)
-def power_before_division(num_positions: int, d_model: int) -> Tensor:
-    return pairs(torch.arange(num_positions)[:, None] / (10000.0 ** columns(d_model).double() / d_model))
-
-
-@misconception("sinusoidal_encoding", EXPONENT_WITHOUT_BRACKETS)
-def power_before_both_divisions(num_positions: int, d_model: int) -> Tensor:
-    return pairs(torch.arange(num_positions)[:, None] / 10000.0 ** columns(d_model).double() / d_model)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The positions are multiplied by the powers of 10000, and the hands spin faster and faster. Divide by them: each "
-    "hand is slower than the one before.",
-)
-def multiplied_by_the_powers(num_positions: int, d_model: int) -> Tensor:
-    return pairs(torch.arange(num_positions)[:, None] * 10000 ** (columns(d_model) / d_model))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The powers are of 1000 and not of 10000. With a zero missing, the slow hands turn too fast.",
-)
-def base_of_one_thousand(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / d_model, base=1000.0))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The logarithm has the wrong base: where `exp` makes the powers, 10000^x = exp(x · ln 10000), with the natural "
-    "one, `math.log`.",
-)
-def common_logarithm(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, 4 * columns(d_model) / d_model, base=torch.e))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The angles were turned from degrees into radians. They are radians already: at position 1 hand 0 has turned by 1.",
-)
-def angles_in_degrees(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / d_model).deg2rad())
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The angles were multiplied by 2π. The formula has no π: hand 0 turns by 1 with each position, and is round only "
-    "after more than six.",
-)
-def whole_turns(num_positions: int, d_model: int) -> Tensor:
-    return pairs(2 * torch.pi * angles(num_positions, columns(d_model) / d_model))
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The positions were divided by their number. A step from one token to the next would then be another one in each "
-    "text; take 0, 1, 2, … as they are.",
-)
-def positions_as_shares(num_positions: int, d_model: int) -> Tensor:
-    return pairs(angles(num_positions, columns(d_model) / d_model) / num_positions)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "Every column is a sine. A sine alone does not tell where the hand is, for two angles share it; the odd columns "
-    "are cosines.",
-)
-def sines_alone(num_positions: int, d_model: int) -> Tensor:
-    right = angles(num_positions, columns(d_model) / d_model)
-    return interleaved(right.sin(), right.sin())
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The odd columns are still zero: the cosines are missing, or stand somewhere else. Each goes beside its sine.",
-)
-def cosines_missing(num_positions: int, d_model: int) -> Tensor:
-    right = angles(num_positions, columns(d_model) / d_model)
-    return interleaved(right.sin(), 0 * right)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "Even positions have sines and odd positions cosines. It goes by columns: every position has both, sines in the "
-    "even columns and cosines in the odd ones.",
-)
-def by_rows_instead_of_columns(num_positions: int, d_model: int) -> Tensor:
-    right = angles(num_positions, columns(d_model) / d_model).repeat_interleave(2, dim=1)
-    is_even = torch.arange(num_positions)[:, None] % 2 == 0
-    return torch.where(is_even, right.sin(), right.cos())
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "Position 0 was left all zeros, as if it were padding. It is a position like the others: its cosines are 1.",
-)
-def first_position_left_out(num_positions: int, d_model: int) -> Tensor:
-    encoding = sinusoidal_encoding(num_positions, d_model)
-    encoding[0] = 0
-    return encoding
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The result lies on its side, (d_model, T). A row is a position: (T, d_model), as embeddings lie too.",
-)
-def features_first(num_positions: int, d_model: int) -> Tensor:
-    return sinusoidal_encoding(num_positions, d_model).T
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "A batch dimension stands in front. The same encoding serves every sequence, and torch stretches (T, d_model) over "
-    "the batch by itself.",
-)
-def batch_in_front(num_positions: int, d_model: int) -> Tensor:
-    return sinusoidal_encoding(num_positions, d_model)[None]
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The encoding always has four positions, as in the worked example. num_positions says how many are wanted.",
-)
-def positions_of_the_worked_example(num_positions: int, d_model: int) -> Tensor:
-    return sinusoidal_encoding(4, d_model)[:num_positions]
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "The table ends after a hundred positions, and longer texts get no more. Make it as long as num_positions says.",
-)
-def a_hundred_positions_at_most(num_positions: int, d_model: int) -> Tensor:
-    return sinusoidal_encoding(100, d_model)[:num_positions]
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "`squeeze()` drops every dimension of length one, and so a single position is no matrix any more: it is (1, "
-    "d_model).",
-)
-def single_position_squeezed(num_positions: int, d_model: int) -> Tensor:
-    return sinusoidal_encoding(num_positions, d_model).squeeze()
-
-
 ODD_ACCEPTED = (
     "An odd width raises no error. Sines and cosines come in pairs, so whoever asks for an odd one has made a mistake, "
     "and only an error tells them."
@@ -503,69 +39,205 @@ OTHER_NUMBER_REFUSED = (
     "the width that sines and cosines share in pairs."
 )
 
+# fmt: off
+ROWS = [
+    # linear_as_matmul
+    row("linear_as_matmul", "bias_added_to_the_weight", replace("weight + bias", "(weight + bias)"),
+        "The bias is added to the weight, before the product, and so is multiplied by the row as well. It comes last: "
+        "`x @ weight + bias`, without brackets."),
+    row("linear_as_matmul", "bias_forgotten", replace(" + bias", ""),
+        "The bias is missing. It is added to every row of the product, and moves all of them by the same."),
+    row("linear_as_matmul", "bias_inside_the_sum",
+        replace("x @ weight + bias", "(x[:, :, None] * weight + bias).sum(dim=1)"),
+        "The bias is added once for each feature of the row, inside the sum. It belongs to the sum as a whole, and is "
+        "added once."),
+    row("linear_as_matmul", "bias_subtracted", replace("+ bias", "- bias"),
+        "The bias is subtracted. A layer may learn a negative bias where it wants one; in the formula it is added."),
+    row("linear_as_matmul", "bias_for_the_first_row",
+        replace("x @ weight + bias", "torch.cat([x[:1] @ weight + bias, x[1:] @ weight])"),
+        "The bias went to the first row alone. Every row goes through the same layer: (m, k) + (k,) adds it to each of "
+        "them."),
+    row("linear_as_matmul", "bias_as_a_column", replace("+ bias", "+ bias[:, None]"),
+        "The bias was made a column, and goes down the rows. It has a number for each column of the result: as it is, "
+        "(k,), torch adds it to every row."),
+    row("linear_as_matmul", "cut_off_below_zero", replace("x @ weight + bias", "torch.relu(x @ weight + bias)"),
+        "What is negative was cut off. That is ReLU, an activation; a linear layer has none, and it may come after "
+        "it."),
+    row("linear_as_matmul", "weight_transposed", replace("@ weight", "@ weight.T"),
+        "The weight is taken for its transpose, (k, n), as `nn.Linear` keeps it. Here it comes as (n, k): each row of "
+        "x goes with its columns, and (m, n) @ (n, k) fits as it is."),
+    row("linear_as_matmul", "weight_in_front", replace("x @ weight", "weight @ x"),
+        "The weight stands in front. The rows of x are what is multiplied, so x comes first: (m, n) @ (n, k) gives a "
+        "row for each of them."),
+    row("linear_as_matmul", "result_on_its_side", replace("x @ weight + bias", "(x @ weight + bias).T"),
+        "The result lies on its side, with a row for each output. Each row of x should give a row: (m, k)."),
+    row("linear_as_matmul", "first_row_alone", replace("x @", "x[0] @"),
+        "Only the first row went through the layer. All of them do, at once: `x @ weight` takes each row of x."),
+    row("linear_as_matmul", "rows_of_the_worked_example",
+        replace("x @ weight + bias", "torch.stack([x[row] @ weight + bias for row in range(3)])"),
+        "There are always three rows for this code, as in the worked example. Take as many as x has: `x.shape[0]`."),
+    row("linear_as_matmul", "single_row_squeezed", replace("x @ weight + bias", "(x @ weight + bias).squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so the result for a single row is no matrix any more."),
+    row("linear_as_matmul", "bias_by_a_float32_product", replace("+ bias", "+ torch.ones(len(x), 1) @ bias[None]"),
+        "A float32 tensor of your own is multiplied with the arguments, which float64 ones refuse. Make it like them "
+        "(`torch.ones_like`, `dtype=x.dtype`), or let `+` stretch the bias."),
+    row("linear_as_matmul", "result_without_gradients", replace("x @ weight + bias", "(x @ weight + bias).detach()"),
+        "The result was put together from plain numbers, by `.item()`, `.tolist()` or `.detach()`, and no gradient "
+        "finds its way back. Keep to tensors all the way."),
+    row("linear_as_matmul", "bias_without_gradients", replace("+ bias", "+ bias.detach()"),
+        "No gradient reaches the bias, which was cut off by `.detach()` or `.data`. It is learnt like the weight."),
+    row("linear_as_matmul", "weight_without_gradients", replace("@ weight", "@ weight.detach()"),
+        "No gradient reaches the weight, which was cut off by `.detach()`, `.data` or a new `nn.Parameter` made of it. "
+        "What a layer learns is its weight and its bias: take both as they are."),
+    row("linear_as_matmul", "bias_unsqueezed_in_place", replace("+ bias", "+ bias.unsqueeze_(0)"),
+        "The caller's bias was changed: a method whose name ends in an underscore works on the tensor itself. "
+        "`unsqueeze` without it gives a new view."),
+    row("linear_as_matmul", "weight_transposed_in_place", replace("@ weight", "@ weight.t_().T"),
+        "The caller's weight was turned round: `t_()`, with an underscore, works on the tensor itself. `.T` gives a "
+        "view and leaves it alone."),
 
-def cut_to_the_width(num_positions: int, d_model: int) -> Tensor:
-    even = torch.arange(0, d_model, 2)
-    return pairs(angles(num_positions, even / d_model))[:, :d_model]
+    # sinusoidal_encoding
+    row("sinusoidal_encoding", "exponent_doubled", replace("two_i / d_model", "2 * two_i / d_model"), EXPONENT_DOUBLED),
+    row("sinusoidal_encoding", "different_frequencies",
+        replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i + 1) / d_model))"),
+        EVERY_COLUMN_ITS_OWN),
+    row("sinusoidal_encoding", "every_column_doubled",
+        replace("two_i / d_model", "2 * two_i / d_model")
+        .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** (2 * (two_i + 1) / d_model))"),
+        "The column's number is doubled in every exponent, 2·j / d_model for column j. 2i is the number of the sine's "
+        "column, and the cosine beside it has the very same angle."),
+    row("sinusoidal_encoding", "halves_side_by_side", replace("torch.stack", "torch.cat").replace(".flatten(-2)", ""),
+        SIDE_BY_SIDE),
+    row("sinusoidal_encoding", "positions_from_one",
+        replace("torch.arange(num_positions)", "torch.arange(1, num_positions + 1)"),
+        FROM_ONE),
+    row("sinusoidal_encoding", "sines_and_cosines_exchanged",
+        replace("torch.sin(angles), torch.cos(angles)", "torch.cos(angles), torch.sin(angles)"),
+        EXCHANGED),
+    row("sinusoidal_encoding", "exponent_halved", replace("two_i / d_model", "two_i / 2 / d_model"),
+        "The exponent is i / d_model, where i counts pairs. It is 2i / d_model, so that the slowest hand gets close to "
+        "the whole 10000."),
+    row("sinusoidal_encoding", "divided_by_one_less", replace("two_i / d_model", "two_i / (d_model - 1)"),
+        "The exponents are divided by d_model - 1. The formula divides by d_model, so the last exponent stays below "
+        "1."),
+    row("sinusoidal_encoding", "exponents_up_to_one", replace("two_i / d_model", "two_i / max(d_model - 2, 1)"),
+        "The exponents go from 0 to 1 itself, as some libraries have it: i / (d_model/2 - 1). In the formula here it "
+        "is 2i / d_model, and the last one stays below 1."),
+    row("sinusoidal_encoding", "divided_by_the_positions", replace("two_i / d_model", "two_i / num_positions"),
+        "The exponents are divided by the number of positions. How fast a hand turns depends on its place among the "
+        "d_model columns, not on how long the text is."),
+    row("sinusoidal_encoding", "exponents_floored", replace("two_i / d_model", "two_i // d_model"),
+        "All hands turn equally fast, as if every exponent were 0. Where `//` divides whole numbers, it drops what is "
+        "left; `/` keeps it."),
+    row("sinusoidal_encoding", "angles_floored", replace("positions /", "positions //"),
+        "The angles are whole numbers: `//` drops what comes after the point. A slow hand moves too, if only a little: "
+        "divide with `/`."),
+    row("sinusoidal_encoding", "power_before_division",
+        replace("10000 ** (two_i / d_model)", "(10000 ** two_i.double() / d_model)"),
+        EXPONENT_WITHOUT_BRACKETS),
+    row("sinusoidal_encoding", "power_before_both_divisions", replace("(two_i / d_model)", "two_i.double() / d_model"),
+        EXPONENT_WITHOUT_BRACKETS),
+    row("sinusoidal_encoding", "multiplied_by_the_powers", replace("positions /", "positions *"),
+        "The positions are multiplied by the powers of 10000, and the hands spin faster and faster. Divide by them: "
+        "each hand is slower than the one before."),
+    row("sinusoidal_encoding", "base_of_one_thousand", replace("10000", "1000"),
+        "The powers are of 1000 and not of 10000. With a zero missing, the slow hands turn too fast."),
+    row("sinusoidal_encoding", "common_logarithm",
+        replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model * torch.log10(torch.tensor(10000)))"),
+        "The logarithm has the wrong base: where `exp` makes the powers, 10000^x = exp(x · ln 10000), with the natural "
+        "one, `math.log`."),
+    row("sinusoidal_encoding", "angles_in_degrees", replace("angles = positions", "angles = positions.deg2rad()"),
+        "The angles were turned from degrees into radians. They are radians already: at position 1 hand 0 has turned "
+        "by 1."),
+    row("sinusoidal_encoding", "whole_turns", replace("angles = positions", "angles = 2 * torch.pi * positions"),
+        "The angles were multiplied by 2π. The formula has no π: hand 0 turns by 1 with each position, and is round "
+        "only after more than six."),
+    row("sinusoidal_encoding", "positions_as_shares",
+        replace("angles = positions", "angles = positions / num_positions"),
+        "The positions were divided by their number. A step from one token to the next would then be another one in "
+        "each text; take 0, 1, 2, … as they are."),
+    row("sinusoidal_encoding", "sines_alone", replace("torch.cos", "torch.sin"),
+        "Every column is a sine. A sine alone does not tell where the hand is, for two angles share it; the odd "
+        "columns are cosines."),
+    row("sinusoidal_encoding", "cosines_missing", replace("torch.cos(angles)", "0 * angles"),
+        "The odd columns are still zero: the cosines are missing, or stand somewhere else. Each goes beside its sine."),
+    row("sinusoidal_encoding", "by_rows_instead_of_columns",
+        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
+                "torch.where(positions % 2 == 0, torch.sin(angles), torch.cos(angles)).repeat_interleave(2, dim=1)"),
+        "Even positions have sines and odd positions cosines. It goes by columns: every position has both, sines in "
+        "the even columns and cosines in the odd ones."),
+    row("sinusoidal_encoding", "first_position_left_out", replace(".flatten(-2)", ".flatten(-2) * (positions > 0)"),
+        "Position 0 was left all zeros, as if it were padding. It is a position like the others: its cosines are 1."),
+    row("sinusoidal_encoding", "features_first", replace(".flatten(-2)", ".flatten(-2).T"),
+        "The result lies on its side, (d_model, T). A row is a position: (T, d_model), as embeddings lie too."),
+    row("sinusoidal_encoding", "batch_in_front", replace(".flatten(-2)", ".flatten(-2)[None]"),
+        "A batch dimension stands in front. The same encoding serves every sequence, and torch stretches (T, d_model) "
+        "over the batch by itself."),
+    row("sinusoidal_encoding", "positions_of_the_worked_example",
+        replace("torch.arange(num_positions)", "torch.arange(4)[:num_positions]"),
+        "The encoding always has four positions, as in the worked example. num_positions says how many are wanted."),
+    row("sinusoidal_encoding", "a_hundred_positions_at_most",
+        replace("torch.arange(num_positions)", "torch.arange(100)[:num_positions]"),
+        "The table ends after a hundred positions, and longer texts get no more. Make it as long as num_positions "
+        "says."),
+    row("sinusoidal_encoding", "single_position_squeezed", replace(".flatten(-2)", ".flatten(-2).squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so a single position is no matrix any more: it is (1, "
+        "d_model)."),
+    row("sinusoidal_encoding", "odd_width_accepted",
+        replace("d_model % 2", "False").replace(".flatten(-2)", ".flatten(-2)[:, :d_model]"),
+        ODD_ACCEPTED),
+    row("sinusoidal_encoding", "odd_width_stumbled_over",
+        replace("d_model % 2", "False").replace(".flatten(-2)", ".reshape(num_positions, d_model)"),
+        "An odd width ends in an error of another kind than agreed, such as torch's own where sines and cosines do not "
+        "fit. Look first, and raise a ValueError that says in words what is wrong."),
+    row("sinusoidal_encoding", "odd_number_of_positions_refused",
+        replace("d_model % 2", "num_positions % 2").replace(".flatten(-2)", ".flatten(-2)[:, :d_model]"),
+        OTHER_NUMBER_REFUSED),
 
-
-@misconception("sinusoidal_encoding", ODD_ACCEPTED)
-def odd_width_accepted(num_positions: int, d_model: int) -> Tensor:
-    return cut_to_the_width(num_positions, d_model)
-
-
-@misconception(
-    "sinusoidal_encoding",
-    "An odd width ends in an error of another kind than agreed, such as torch's own where sines and cosines do not "
-    "fit. Look first, and raise a ValueError that says in words what is wrong.",
-)
-def odd_width_stumbled_over(num_positions: int, d_model: int) -> Tensor:
-    # (T, d_model) -> (T, d_model / 2, 2), which fails for an odd d_model
-    return cut_to_the_width(num_positions, d_model).reshape(num_positions, d_model // 2, 2).flatten(-2)
-
-
-@misconception("sinusoidal_encoding", OTHER_NUMBER_REFUSED)
-def odd_number_of_positions_refused(num_positions: int, d_model: int) -> Tensor:
-    if num_positions % 2:
-        raise ValueError(ODD)
-    return cut_to_the_width(num_positions, d_model)
+    # add_positions
+    row("add_positions", "exponent_doubled_in_what_is_added",
+        replace("return x + sinusoidal_encoding(num_tokens, d)",
+                "angles = torch.arange(num_tokens)[:, None] / 10000 ** (2 * torch.arange(0, d, 2) / d)\n"
+                "    return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)"),
+        EXPONENT_DOUBLED),
+    row("add_positions", "different_frequencies_in_what_is_added",
+        replace("return x + sinusoidal_encoding(num_tokens, d)",
+                "angles = torch.arange(num_tokens)[:, None] / 10000 ** (torch.arange(d) / d)\n"
+                "    return x + torch.stack([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=-1).flatten(-2)"),
+        EVERY_COLUMN_ITS_OWN),
+    row("add_positions", "halves_side_by_side_in_what_is_added",
+        replace("(num_tokens, d)", "(num_tokens, d).unflatten(1, (-1, 2)).mT.flatten(1)"),
+        SIDE_BY_SIDE),
+    row("add_positions", "positions_from_one_in_what_is_added", replace("(num_tokens, d)", "(num_tokens + 1, d)[1:]"),
+        FROM_ONE),
+    row("add_positions", "sines_and_cosines_exchanged_in_what_is_added",
+        replace("(num_tokens, d)", "(num_tokens, d).unflatten(1, (-1, 2)).flip(2).flatten(1)"),
+        EXCHANGED),
+    row("add_positions", "odd_width_accepted_where_added", replace("(num_tokens, d)", "(num_tokens, d + d % 2)[:, :d]"),
+        ODD_ACCEPTED),
+    row("add_positions", "odd_number_of_tokens_refused",
+        replace("    return", "    if num_tokens % 2:\n        raise ValueError\n    return")
+        .replace("(num_tokens, d)", "(num_tokens, d + d % 2)[:, :d]"),
+        OTHER_NUMBER_REFUSED),
+]
+# fmt: on
 
 
 # -- add_positions -----------------------------------------------------------------------------------------------
+# Rows would call a right encoding of their own, and not the stand-in that takes the place of sinusoidal_encoding here.
 
 
-def added(x: Tensor, encode: Callable[[int, int], Tensor]) -> Tensor:
-    return x + encode(x.shape[1], x.shape[2]).to(x.dtype)  # (B, T, d) + (T, d) -> (B, T, d)
+def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
+    """The right answer, by the name under which add_positions calls it: where that was given a stand-in, so is this."""
+    if d_model % 2:
+        raise ValueError("sines and cosines come in pairs")
+    angles = torch.arange(num_positions)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # two (T, d_model / 2) to (T, d_model)
 
 
 def encoded(x: Tensor) -> Tensor:
     """(B, T, d) to (T, d)."""
     return sinusoidal_encoding(x.shape[1], x.shape[2]).to(x.dtype)
-
-
-@misconception("add_positions", EXPONENT_DOUBLED)
-def exponent_doubled_in_what_is_added(x: Tensor) -> Tensor:
-    return added(x, exponents_doubled)
-
-
-@misconception("add_positions", EVERY_COLUMN_ITS_OWN)
-def different_frequencies_in_what_is_added(x: Tensor) -> Tensor:
-    return added(x, every_column_its_own)
-
-
-@misconception("add_positions", SIDE_BY_SIDE)
-def halves_side_by_side_in_what_is_added(x: Tensor) -> Tensor:
-    return added(x, side_by_side)
-
-
-@misconception("add_positions", FROM_ONE)
-def positions_from_one_in_what_is_added(x: Tensor) -> Tensor:
-    return added(x, from_one)
-
-
-@misconception("add_positions", EXCHANGED)
-def sines_and_cosines_exchanged_in_what_is_added(x: Tensor) -> Tensor:
-    return added(x, exchanged)
 
 
 @misconception(
@@ -669,17 +341,7 @@ def tokens_of_the_worked_example(x: Tensor) -> Tensor:
     "the shape.",
 )
 def single_one_squeezed(x: Tensor) -> Tensor:
-    return added(x, sinusoidal_encoding).squeeze()
-
-
-@misconception("add_positions", ODD_ACCEPTED)
-def odd_width_accepted_where_added(x: Tensor) -> Tensor:
-    return added(x, cut_to_the_width)
-
-
-@misconception("add_positions", OTHER_NUMBER_REFUSED)
-def odd_number_of_tokens_refused(x: Tensor) -> Tensor:
-    return added(x, odd_number_of_positions_refused)
+    return (x + encoded(x)).squeeze()
 
 
 @misconception(
@@ -688,7 +350,7 @@ def odd_number_of_tokens_refused(x: Tensor) -> Tensor:
     "leave x alone.",
 )
 def made_float32(x: Tensor) -> Tensor:
-    return added(x.float(), sinusoidal_encoding)
+    return x.float() + encoded(x.float())
 
 
 @misconception(
@@ -717,7 +379,7 @@ def flattened_by_view(x: Tensor) -> Tensor:
     "Through x the embeddings are to learn; it is the encoding that needs no gradient.",
 )
 def x_detached(x: Tensor) -> Tensor:
-    return added(x.detach(), sinusoidal_encoding)
+    return x.detach() + encoded(x)
 
 
 @misconception(
