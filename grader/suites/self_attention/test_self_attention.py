@@ -1,4 +1,4 @@
-"""Unit 2, self-attention with trainable weights: one test, one criterion; its docstring is what a student reads.
+"""Unit 2, self-attention with trainable weights: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution.
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 from grader.suites.draws import expect_draws_by_state
 from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
 
@@ -42,6 +43,11 @@ D_IN, D_OUT = 4, 7
 D_WIDE = 8
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
+
+Matrices = dict[str, torch.Tensor]
+SetMatrices = Callable[[Object, Matrices], None]
+Oracle = Callable[..., tuple[torch.Tensor, ...]]
+Shape = tuple[int, ...]
 
 
 # -- what is right -----------------------------------------------------------------------------------------------
@@ -192,17 +198,6 @@ def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
             expect_close(projection, projected(inputs, matrix), f"The values for {str(dtype).removeprefix('torch.')}")
 
 
-@pytest.mark.exercise("project_qkv", rule="gradients flow to the inputs and to all three matrices")
-def test_gradients_of_the_projections(student: Student, fresh: Fresh) -> None:
-    """Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices."""
-    arguments = [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)]
-    _, found = expect_values(student.project_qkv.gradients(*arguments), 2)
-    expect_gradients(
-        found,
-        oracle_gradients(projections, arguments, {}),
-    )
-
-
 @pytest.mark.exercise("project_qkv", rule="the arguments are left as they were")
 def test_projecting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """The projections should come out right, with the inputs and the matrices the same after the call as before."""
@@ -307,12 +302,19 @@ def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
             expect_dtype(part, dtype)
 
 
-@pytest.mark.exercise("scaled_dot_product_attention", rule="gradients flow to queries, keys and values")
-def test_gradients_of_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of the contexts and of the weights should flow to the queries, the keys and the values."""
-    arguments = [fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)]
-    _, found = expect_values(student.scaled_dot_product_attention.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(attention, arguments, {}))
+@pytest.mark.parametrize(("exercise", "shapes", "oracle"), [
+    case("gradients_of_the_projections", "project_qkv", "gradients flow to the inputs and to all three matrices",
+         "Gradients of the queries, keys and values should flow to the inputs and to each of the three matrices.",
+         "project_qkv", [(T, D_IN), (D_IN, D_OUT), (D_IN, D_OUT), (D_IN, D_OUT)], projections),
+    case("gradients_of_attention", "scaled_dot_product_attention", "gradients flow to queries, keys and values",
+         "Gradients of the contexts and of the weights should flow to the queries, the keys and the values.",
+         "scaled_dot_product_attention", [(T, D_K), (T, D_K), (T, D_V)], attention),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, shapes: list[Shape], oracle: Oracle) -> None:
+    """Gradients of all results should flow to all arguments of both functions."""
+    arguments = [fresh(*shape) for shape in shapes]
+    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(oracle, arguments, {}))
 
 
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the arguments are left as they were")
@@ -407,28 +409,6 @@ def test_gradients_of_three_matrices(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(functools.partial(self_attention, student), [inputs], matrices))
 
 
-@pytest.mark.exercise("SelfAttention_v1", rule="works in float64 after .double()")
-def test_three_matrices_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
-    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
-    attention.to(torch.float64)
-    inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
-    attention.set(matrices)
-    expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
-
-
-@pytest.mark.exercise("SelfAttention_v1", rule="the inputs are left as they were")
-def test_three_matrices_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
-    attention = student.SelfAttention_v1(D_WIDE, D_OUT)
-    inputs, matrices = tokens_beyond_doubt(fresh, T)
-    attention.set(matrices)
-    output_of(attention, inputs)
-    output, [after] = expect_values(attention.with_arguments(inputs), 2)
-    expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
-
-
 # -- SelfAttention_v2 --------------------------------------------------------------------------------------------
 
 
@@ -514,22 +494,43 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(functools.partial(layered_self_attention, student), [inputs], weights))
 
 
-@pytest.mark.exercise("SelfAttention_v2", rule="works in float64 after .double()")
-def test_three_layers_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
-    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
+# -- SelfAttention_v1 and SelfAttention_v2 -----------------------------------------------------------------------
+
+
+def set_as_layers(attention: Object, matrices: Matrices) -> None:
+    set_layers(attention, as_layers(matrices))
+
+
+@pytest.mark.parametrize(("exercise", "set_matrices"), [
+    case("three_matrices_in_float64", "SelfAttention_v1", "works in float64 after .double()",
+         "After .double() the module should take float64 inputs and give the right output.",
+         "SelfAttention_v1", Object.set),
+    case("three_layers_in_float64", "SelfAttention_v2", "works in float64 after .double()",
+         "After .double() the module should take float64 inputs and give the right output.",
+         "SelfAttention_v2", set_as_layers),
+])  # fmt: skip
+def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
+    """Both modules should work in float64."""
+    attention = getattr(student, exercise)(D_WIDE, D_OUT)
     attention.to(torch.float64)
     inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
-    set_layers(attention, as_layers(matrices))
+    set_matrices(attention, matrices)
     expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("SelfAttention_v2", rule="the inputs are left as they were")
-def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
-    attention = student.SelfAttention_v2(D_WIDE, D_OUT)
+@pytest.mark.parametrize(("exercise", "set_matrices"), [
+    case("three_matrices_leave_the_inputs_alone", "SelfAttention_v1", "the inputs are left as they were",
+         "The output should come out right, with the inputs the same after the call as before.",
+         "SelfAttention_v1", Object.set),
+    case("three_layers_leave_the_inputs_alone", "SelfAttention_v2", "the inputs are left as they were",
+         "The output should come out right, with the inputs the same after the call as before.",
+         "SelfAttention_v2", set_as_layers),
+])  # fmt: skip
+def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
+    """Both modules should leave their inputs as they were."""
+    attention = getattr(student, exercise)(D_WIDE, D_OUT)
     inputs, matrices = tokens_beyond_doubt(fresh, T)
-    set_layers(attention, as_layers(matrices))
+    set_matrices(attention, matrices)
     output_of(attention, inputs)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
     expect_close(output, self_attention(student, inputs, **matrices), "The outputs")
@@ -538,9 +539,6 @@ def test_three_layers_leave_the_inputs_alone(student: Student, fresh: Fresh) -> 
 
 # -- transfer_weights --------------------------------------------------------------------------------------------
 # On modules of the door's own, so that it depends on no other answer.
-
-
-Matrices = dict[str, torch.Tensor]
 
 
 def two_modules(
