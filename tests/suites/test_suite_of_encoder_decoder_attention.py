@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from units import SUITES
-
-from grader.suites.encoder_decoder_attention import misconceptions as mistakes
 
 SUITE = SUITES["encoder_decoder_attention"]
 DECLARED = {"three_layers_of_two_widths", "no_layer_has_a_bias"}
@@ -49,28 +47,49 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-class Nothing(mistakes.Cross):
-    def forward(self, x: Tensor, context: Tensor, padding_mask: mistakes.Mask = None) -> Tensor:
+class Cross(nn.Module):
+    """The right answer, of which each wrong one changes a part."""
+
+    def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_query, d_out, bias=False)
+        self.W_key = nn.Linear(d_context, d_out, bias=False)
+        self.W_value = nn.Linear(d_context, d_out, bias=False)
+
+    def share(self, scores: Tensor) -> Tensor:
+        return torch.softmax(scores, dim=-1)
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Tensor | None) -> Tensor:
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5  # (B, T_q, d_out) @ (B, d_out, T_k) -> (B, T_q, T_k)
+        hidden = scores if padding_mask is None else scores.masked_fill(padding_mask[:, None], -torch.inf)
+        return self.share(hidden) @ values
+
+    def forward(self, x: Tensor, context: Tensor, padding_mask: Tensor | None = None) -> Tensor:
+        return self.attend(self.W_query(x), self.W_key(context), self.W_value(context), padding_mask)
+
+
+class Nothing(Cross):
+    def forward(self, x: Tensor, context: Tensor, padding_mask: Tensor | None = None) -> Tensor:
         return 0 * super().forward(x, context, padding_mask)
 
 
-class QueriesReturned(mistakes.Cross):
-    def forward(self, x: Tensor, context: Tensor, padding_mask: mistakes.Mask = None) -> Tensor:
+class QueriesReturned(Cross):
+    def forward(self, x: Tensor, context: Tensor, padding_mask: Tensor | None = None) -> Tensor:
         return self.W_query(x) + 0 * super().forward(x, context, padding_mask)
 
 
-class FirstOfTheContext(mistakes.Cross):
+class FirstOfTheContext(Cross):
     def share(self, scores: Tensor) -> Tensor:
         return 0 * super().share(scores) + torch.eye(scores.shape[-1], dtype=scores.dtype)[0]
 
 
-class QueriesIgnored(mistakes.Cross):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: mistakes.Mask) -> Tensor:
+class QueriesIgnored(Cross):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Tensor | None) -> Tensor:
         return super().attend(torch.ones_like(queries), keys, values, padding_mask)
 
 
-class KeysIgnored(mistakes.Cross):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: mistakes.Mask) -> Tensor:
+class KeysIgnored(Cross):
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, padding_mask: Tensor | None) -> Tensor:
         return super().attend(queries, torch.ones_like(keys), values, padding_mask)
 
 

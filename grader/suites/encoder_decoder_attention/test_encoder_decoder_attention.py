@@ -28,7 +28,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 
 # All different, so that no dimension passes for another.
 B, T = 2, 5
@@ -233,11 +233,10 @@ def both(result: Any) -> Pair:
     return (weights, context) if is_swapped else (context, weights)
 
 
-def expect_bahdanau(student: Student, result: Any, arguments: list[torch.Tensor]) -> None:
-    right_context, right_weights = bahdanau_of(student)(*arguments)
-    context, weights = both(result)
-    expect_close(weights, right_weights, "The weights")
-    expect_close(context, right_context, "The features of the context")
+def expect_both(value: Any, right: Pair) -> None:
+    context, weights = both(value)
+    expect_close(weights, right[1], "The weights")
+    expect_close(context, right[0], "The features of the context")
 
 
 # The dot products of a query with the key that fits it and with all others. As in units 2 and 3: the largest number
@@ -363,41 +362,6 @@ def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fres
     expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
 
 
-@pytest.mark.exercise("rnn_hidden_states", rule="any number of tokens, one included")
-def test_states_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """Any number of tokens should be read, a single one included, and give a state for each, (T, h)."""
-    for count in (1, 3, 7):
-        arguments = tokens_that_rule(fresh, count)
-        expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
-
-
-@pytest.mark.exercise("rnn_hidden_states", rule="float32 and float64 arguments both work")
-def test_states_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """The states should come out whether the arguments are float32 or float64."""
-    # Tokens and states of the same width, for once: a transposed matrix raises no error here, and the values tell.
-    for dtype in DTYPES:
-        arguments = tokens_that_rule(fresh, T, width=D, hidden=D, dtype=dtype)
-        expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
-
-
-@pytest.mark.exercise("rnn_hidden_states", rule="gradients flow to all four arguments, through every step")
-def test_gradients_through_every_step(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps."""
-    arguments = recurrence(fresh)
-    _, found = expect_values(student.rnn_hidden_states.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(hidden_states_of(student), arguments, {}))
-
-
-@pytest.mark.exercise("rnn_hidden_states", rule="the arguments are left as they were")
-def test_reading_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The states should come out, with the inputs, the matrices and the bias the same after the call as before."""
-    arguments = tokens_that_rule(fresh, T)
-    result, after = expect_values(student.rnn_hidden_states.with_arguments(*arguments), 2)
-    expect_signs(result, hidden_states_of(student)(*arguments))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
-
-
 # -- additive_scores ---------------------------------------------------------------------------------------------
 
 
@@ -415,41 +379,6 @@ def test_scores_are_additive(student: Student, fresh: Fresh) -> None:
     """Each score should be the dot product of v with the tanh of the sum of both projected states: shape (T,)."""
     arguments = states(fresh)
     expect_close(student.additive_scores(*arguments), additive_scores_of(student)(*arguments), "The scores")
-
-
-@pytest.mark.exercise("additive_scores", rule="any number of encoder states, one included")
-def test_any_number_of_states_is_scored(student: Student, fresh: Fresh) -> None:
-    """Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too."""
-    for count in (1, 3, 7):
-        arguments = in_order(fresh, count)
-        expect_order(student.additive_scores(*arguments), additive_scores_of(student)(*arguments))
-
-
-@pytest.mark.exercise("additive_scores", rule="float32 and float64 arguments both work")
-def test_additive_scores_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Float32 and float64 arguments should both give scores that rank the encoder states rightly."""
-    # All widths alike, for once: a transposed matrix raises no error here, and the order tells.
-    for dtype in DTYPES:
-        arguments = in_order(fresh, T, hidden=HIDDEN, added=HIDDEN, dtype=dtype)
-        expect_order(student.additive_scores(*arguments), additive_scores_of(student)(*arguments))
-
-
-@pytest.mark.exercise("additive_scores", rule="gradients flow to all five arguments")
-def test_gradients_of_additive_scores(student: Student, fresh: Fresh) -> None:
-    """Gradients of the scores should flow to both sides' states, to both matrices and to v."""
-    arguments = states(fresh)
-    _, found = expect_values(student.additive_scores.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(additive_scores_of(student), arguments, {}))
-
-
-@pytest.mark.exercise("additive_scores", rule="the arguments are left as they were")
-def test_additive_scores_leave_the_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The scores should rank the encoder states rightly, with all arguments the same after the call as before."""
-    arguments = in_order(fresh, T)
-    result, after = expect_values(student.additive_scores.with_arguments(*arguments), 2)
-    expect_order(result, additive_scores_of(student)(*arguments))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
 
 
 # -- bahdanau_context --------------------------------------------------------------------------------------------
@@ -502,36 +431,89 @@ def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) ->
     expect_close(second, weights, "The weights")
 
 
-@pytest.mark.exercise("bahdanau_context", rule="any number of encoder states, one included")
-def test_a_context_of_any_number_of_states(student: Student, fresh: Fresh) -> None:
-    """Any number of encoder states should do; of a single one the weight is one, and it is the context itself."""
+# -- what all three functions promise ----------------------------------------------------------------------------
+
+# An exercise, inputs that forgive a slip, what is right, and what is asked of a value there.
+READ = ("rnn_hidden_states", tokens_that_rule, hidden_states_of, expect_signs)
+SCORE = ("additive_scores", in_order, additive_scores_of, expect_order)
+GATHER = ("bahdanau_context", state_beyond_doubt, bahdanau_of, expect_both)
+Draw = Callable[..., list[torch.Tensor]]
+Oracle = Callable[[Student], Callable[..., Any]]
+Expect = Callable[[Any, Any], None]
+
+
+@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect"), [
+    case("states_of_any_number_of_tokens", "rnn_hidden_states", "any number of tokens, one included",
+         "Any number of tokens should be read, a single one included, and give a state for each, (T, h).", *READ),
+    case("any_number_of_states_is_scored", "additive_scores", "any number of encoder states, one included",
+         "Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too.",
+         *SCORE),
+    case("a_context_of_any_number_of_states", "bahdanau_context", "any number of encoder states, one included",
+         "Any number of encoder states should do; of a single one the weight is one, and it is the context itself.",
+         *GATHER),
+])  # fmt: skip
+def test_any_number(student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect) -> None:
+    """Any number of tokens or encoder states should do."""
     for count in (1, 3, 7):
-        arguments = state_beyond_doubt(fresh, count)
-        expect_bahdanau(student, student.bahdanau_context(*arguments), arguments)
+        arguments = draw(fresh, count)
+        expect(getattr(student, exercise)(*arguments), oracle(student)(*arguments))
 
 
-@pytest.mark.exercise("bahdanau_context", rule="float32 and float64 arguments both work")
-def test_bahdanau_context_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Context and weights should come out whether the arguments are float32 or float64."""
+@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect", "widths"), [
+    case("states_of_either_dtype", "rnn_hidden_states", "float32 and float64 arguments both work",
+         "The states should come out whether the arguments are float32 or float64.", *READ, {"width": D, "hidden": D}),
+    case("additive_scores_of_either_dtype", "additive_scores", "float32 and float64 arguments both work",
+         "Float32 and float64 arguments should both give scores that rank the encoder states rightly.",
+         *SCORE, {"added": HIDDEN}),
+    case("bahdanau_context_of_either_dtype", "bahdanau_context", "float32 and float64 arguments both work",
+         "Context and weights should come out whether the arguments are float32 or float64.", *GATHER, {}),
+])  # fmt: skip
+def test_either_dtype(
+    student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect, widths: dict[str, int]
+) -> None:
+    """Float32 and float64 should both do."""
+    # Where widths are alike, for once, a transposed matrix raises no error, and the values tell.
     for dtype in DTYPES:
-        arguments = state_beyond_doubt(fresh, T, dtype)
-        expect_bahdanau(student, student.bahdanau_context(*arguments), arguments)
+        arguments = draw(fresh, T, dtype=dtype, **widths)
+        expect(getattr(student, exercise)(*arguments), oracle(student)(*arguments))
 
 
-@pytest.mark.exercise("bahdanau_context", rule="gradients flow to all five arguments")
-def test_gradients_of_bahdanau_context(student: Student, fresh: Fresh) -> None:
-    """Gradients of context and weights should flow to both sides' states, to both matrices and to v."""
-    arguments = states(fresh)
-    _, found = expect_values(student.bahdanau_context.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(bahdanau_of(student), arguments, {}))
+@pytest.mark.parametrize(("exercise", "draw", "oracle"), [
+    case("gradients_through_every_step", "rnn_hidden_states",
+         "gradients flow to all four arguments, through every step",
+         "Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps.",
+         "rnn_hidden_states", recurrence, hidden_states_of),
+    case("gradients_of_additive_scores", "additive_scores", "gradients flow to all five arguments",
+         "Gradients of the scores should flow to both sides' states, to both matrices and to v.",
+         "additive_scores", states, additive_scores_of),
+    case("gradients_of_bahdanau_context", "bahdanau_context", "gradients flow to all five arguments",
+         "Gradients of context and weights should flow to both sides' states, to both matrices and to v.",
+         "bahdanau_context", states, bahdanau_of),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle) -> None:
+    """Gradients should flow to every argument."""
+    arguments = draw(fresh)
+    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
+    expect_gradients(found, oracle_gradients(oracle(student), arguments, {}))
 
 
-@pytest.mark.exercise("bahdanau_context", rule="the arguments are left as they were")
-def test_bahdanau_context_leaves_the_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """Context and weights should come out right, with all arguments the same after the call as before."""
-    arguments = state_beyond_doubt(fresh, T)
-    result, after = expect_values(student.bahdanau_context.with_arguments(*arguments), 2)
-    expect_bahdanau(student, result, arguments)
+@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect"), [
+    case("reading_leaves_its_arguments_alone", "rnn_hidden_states", "the arguments are left as they were",
+         "The states should come out, with the inputs, the matrices and the bias the same after the call as before.",
+         *READ),
+    case("additive_scores_leave_the_arguments_alone", "additive_scores", "the arguments are left as they were",
+         "The scores should rank the encoder states rightly, with all arguments the same after the call as before.",
+         *SCORE),
+    case("bahdanau_context_leaves_the_arguments_alone", "bahdanau_context", "the arguments are left as they were",
+         "Context and weights should come out right, with all arguments the same after the call as before.", *GATHER),
+])  # fmt: skip
+def test_arguments_left_alone(
+    student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect
+) -> None:
+    """The result should come out right, with all arguments the same after the call as before."""
+    arguments = draw(fresh, T)
+    result, after = expect_values(getattr(student, exercise).with_arguments(*arguments), 2)
+    expect(result, oracle(student)(*arguments))
     for argument, before in zip(after, arguments, strict=True):
         expect_same(argument, before, "An argument was changed.")
 
