@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from units import SUITES
+from units import ROOT, SUITES, defined_in
 
 from grader.suites.multi_head_attention import misconceptions as mistakes
 
@@ -19,10 +19,14 @@ def zeros(x: torch.Tensor, *shape: int) -> torch.Tensor:
     return torch.zeros(*shape, dtype=x.dtype) + 0 * x.sum()  # gradients flow, and are zero
 
 
+def unrolled(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    return x.unflatten(2, (num_heads, -1))  # (B, T, d_out) -> (B, T, H, head_dim)
+
+
 JUNK: list[tuple[str, Callable[..., Any]]] = [
     ("unroll_heads", lambda x, _: x),
-    ("unroll_heads", lambda x, num_heads: zeros(x, *mistakes.unrolled(x, num_heads).shape)),
-    ("unroll_heads", lambda x, num_heads: torch.randn_like(mistakes.unrolled(x, num_heads))),
+    ("unroll_heads", lambda x, num_heads: zeros(x, *unrolled(x, num_heads).shape)),
+    ("unroll_heads", lambda x, num_heads: torch.randn_like(unrolled(x, num_heads))),
     ("group_by_head", lambda x: x),
     ("group_by_head", lambda x: zeros(x, *x.transpose(1, 2).shape)),
     ("head_scores", lambda queries, _: queries),
@@ -33,9 +37,9 @@ JUNK: list[tuple[str, Callable[..., Any]]] = [
     ("head_weights", lambda scores, _: zeros(scores, *scores.shape) + torch.eye(scores.shape[-1])),
     ("head_weights", lambda scores, _: torch.softmax(0 * scores, -1)),
     ("split_heads", lambda x, _: x),
-    ("split_heads", lambda x, num_heads: zeros(x, *mistakes.split(x, num_heads).shape)),
+    ("split_heads", lambda x, num_heads: zeros(x, *unrolled(x, num_heads).transpose(1, 2).shape)),
     ("merge_heads", lambda x: x),
-    ("merge_heads", lambda x: zeros(x, *mistakes.merged(x).shape)),
+    ("merge_heads", lambda x: zeros(x, *x.transpose(1, 2).flatten(2).shape)),
     ("MultiHeadAttentionWrapper", lambda *_, **__: nn.Identity()),
     ("two_dimensional_output", lambda *_: None),
     ("two_dimensional_output", lambda d_in, _: nn.Linear(d_in, 2, bias=False)),
@@ -65,11 +69,9 @@ def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
 
 @pytest.mark.parametrize("attends_to", [torch.zeros_like, lambda scores: 0 * scores + torch.eye(scores.shape[-1])])
 def test_a_module_that_hears_no_other_token_earns_only_what_is_declared(attends_to: Any) -> None:
-    class MultiHeadAttention(mistakes.Attention):
-        def weigh(self, scores: torch.Tensor) -> torch.Tensor:
-            return attends_to(scores)
-
-    assert SUITE.passed({"MultiHeadAttention": MultiHeadAttention}, "MultiHeadAttention") <= {
+    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", "multi_head_attention")
+    right["head_weights"] = lambda scores, _: attends_to(scores)
+    assert SUITE.passed({"MultiHeadAttention": right["MultiHeadAttention"]}, "MultiHeadAttention") <= {
         "four_layers",
         "no_bias_by_default",
         "three_biases_on_demand",

@@ -34,7 +34,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, set_layers
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
@@ -230,31 +230,6 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
     expect_error(functools.partial(student.unroll_heads, x, NOT_DIVIDING))
 
 
-@pytest.mark.exercise("unroll_heads", rule="x may be a view with any memory layout")
-def test_unrolling_a_view(student: Student, fresh: Fresh) -> None:
-    """It should not matter how x lies in memory: it may be a transposed view."""
-    x = fresh(T, B, D_OUT).transpose(0, 1)
-    expect_moved(student.unroll_heads(x, H), x, (B, T, H, HEAD_DIM))
-
-
-@pytest.mark.exercise("unroll_heads", rule="gradients flow to x")
-def test_gradients_of_unrolling(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow back to x."""
-    x = fresh(B, T, D_OUT)
-    result, found = expect_values(student.unroll_heads.gradients(x, H), 2)
-    expect_moved(result, x, (B, T, H, HEAD_DIM))
-    expect_moving_gradients(result, found, x)
-
-
-@pytest.mark.exercise("unroll_heads", rule="x is left as it was")
-def test_unrolling_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The unrolled numbers should come back, with x the same after the call as before."""
-    x = fresh(B, T, D_OUT)
-    result, after = expect_values(student.unroll_heads.with_arguments(x, H), 2)
-    expect_moved(result, x, (B, T, H, HEAD_DIM))
-    expect_same(after[0], x, "x was changed.")
-
-
 @pytest.mark.exercise(
     "group_by_head", rule="the tokens of each head stand together: what was at [b, t, h] is at [b, h, t]"
 )
@@ -263,31 +238,6 @@ def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) 
     for shape in ((B, T, H, HEAD_DIM), ALONE):
         x = fresh(*shape)
         expect_close(student.group_by_head(x), group(x))
-
-
-@pytest.mark.exercise("group_by_head", rule="x may be a view with any memory layout")
-def test_grouping_a_view(student: Student, fresh: Fresh) -> None:
-    """It should not matter how x lies in memory: it may be a transposed view."""
-    x = unrolled_view(fresh)
-    expect_moved(student.group_by_head(x), x, (B, H, T, HEAD_DIM))
-
-
-@pytest.mark.exercise("group_by_head", rule="gradients flow to x")
-def test_gradients_of_grouping(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow back to x."""
-    x = fresh(B, T, H, HEAD_DIM)
-    result, found = expect_values(student.group_by_head.gradients(x), 2)
-    expect_moved(result, x, (B, H, T, HEAD_DIM))
-    expect_moving_gradients(result, found, x)
-
-
-@pytest.mark.exercise("group_by_head", rule="x is left as it was")
-def test_grouping_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The grouped numbers should come back, with x the same after the call as before."""
-    x = fresh(B, T, H, HEAD_DIM)
-    result, [after] = expect_values(student.group_by_head.with_arguments(x), 2)
-    expect_moved(result, x, (B, H, T, HEAD_DIM))
-    expect_same(after, x, "x was changed.")
 
 
 @pytest.mark.exercise("split_heads", rule="head h holds the features from h · head_dim on, of every token")
@@ -309,34 +259,6 @@ def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
     expect_error(functools.partial(student.split_heads, x, NOT_DIVIDING))
 
 
-@pytest.mark.exercise("split_heads", rule="x may be a view with any memory layout")
-def test_splitting_a_view(student: Student, fresh: Fresh) -> None:
-    """It should not matter how x lies in memory: it may be a transposed view."""
-    x = fresh(T, B, D_OUT).transpose(0, 1)
-    splitting(student)
-    expect_moved(student.split_heads(x, H), x, (B, H, T, HEAD_DIM))
-
-
-@pytest.mark.exercise("split_heads", rule="gradients flow to x")
-def test_gradients_of_splitting(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow back to x."""
-    x = fresh(B, T, D_OUT)
-    splitting(student)
-    result, found = expect_values(student.split_heads.gradients(x, H), 2)
-    expect_moved(result, x, (B, H, T, HEAD_DIM))
-    expect_moving_gradients(result, found, x)
-
-
-@pytest.mark.exercise("split_heads", rule="x is left as it was")
-def test_splitting_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The numbers of each head should come back, with x the same after the call as before."""
-    x = fresh(B, T, D_OUT)
-    splitting(student)
-    result, after = expect_values(student.split_heads.with_arguments(x, H), 2)
-    expect_moved(result, x, (B, H, T, HEAD_DIM))
-    expect_same(after[0], x, "x was changed.")
-
-
 @pytest.mark.exercise(
     "merge_heads",
     rule="the heads of each token stand side by side again, head 0 first: the inverse of split_heads",
@@ -350,37 +272,83 @@ def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fre
         expect_close(student.merge_heads(x), expected)
 
 
-@pytest.mark.exercise(
-    "merge_heads",
-    rule="x may be a view with any memory layout, such as split_heads and a matrix product leave behind",
-)
-def test_merging_a_view(student: Student, fresh: Fresh) -> None:
-    """It should not matter how x lies in memory: as after splitting, after a product, or in any other way."""
-    views = (
-        unrolled_view(fresh).transpose(1, 2),  # as a product leaves it
-        fresh(B, T, H, HEAD_DIM).transpose(1, 2),  # as splitting leaves it
-        fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),
-    )
-    for x in views:
-        expect_moved(student.merge_heads(x), x, (B, T, D_OUT))
+# What these four are asked alike: the exercise, how its arguments are drawn, x first, and the shape of what it gives.
+Arguments = tuple[Any, ...]
+UNROLLING = "unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), (B, T, H, HEAD_DIM)
+GROUPING = "group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), (B, H, T, HEAD_DIM)
+SPLITTING = "split_heads", lambda fresh: (fresh(B, T, D_OUT), H), (B, H, T, HEAD_DIM)
+# As splitting leaves it, where even `view` has its way.
+MERGING = "merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), (B, T, D_OUT)
+A_VIEW = "x may be a view with any memory layout"
+ANY_LAYOUT = "It should not matter how x lies in memory: it may be a transposed view."
+GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
 
 
-@pytest.mark.exercise("merge_heads", rule="gradients flow to x")
-def test_gradients_of_merging(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow back to x."""
-    x = fresh(B, T, H, HEAD_DIM).transpose(1, 2)  # as splitting leaves it, where even `view` has its way
-    result, found = expect_values(student.merge_heads.gradients(x), 2)
-    expect_moved(result, x, (B, T, D_OUT))
+def moving(student: Student, exercise: str) -> Any:
+    """The student's function; two others may have a part in split_heads."""
+    if exercise == "split_heads":
+        splitting(student)
+    return getattr(student, exercise)
+
+
+@pytest.mark.parametrize(("exercise", "views", "shape"), [
+    case("unrolling_a_view", "unroll_heads", A_VIEW, ANY_LAYOUT,
+         "unroll_heads", lambda fresh: [(fresh(T, B, D_OUT).transpose(0, 1), H)], (B, T, H, HEAD_DIM)),
+    case("grouping_a_view", "group_by_head", A_VIEW, ANY_LAYOUT,
+         "group_by_head", lambda fresh: [(unrolled_view(fresh),)], (B, H, T, HEAD_DIM)),
+    case("splitting_a_view", "split_heads", A_VIEW, ANY_LAYOUT,
+         "split_heads", lambda fresh: [(fresh(T, B, D_OUT).transpose(0, 1), H)], (B, H, T, HEAD_DIM)),
+    case("merging_a_view", "merge_heads",
+         "x may be a view with any memory layout, such as split_heads and a matrix product leave behind",
+         "It should not matter how x lies in memory: as after splitting, after a product, or in any other way.",
+         "merge_heads", lambda fresh: [
+             (unrolled_view(fresh).transpose(1, 2),),  # as a product leaves it
+             (fresh(B, T, H, HEAD_DIM).transpose(1, 2),),  # as splitting leaves it
+             (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),),
+         ], (B, T, D_OUT)),
+])  # fmt: skip
+def test_views(
+    student: Student, fresh: Fresh, exercise: str, views: Callable[[Fresh], list[Arguments]], shape: tuple[int, ...]
+) -> None:
+    """The numbers come through, however x lies in memory."""
+    for arguments in views(fresh):
+        expect_moved(moving(student, exercise)(*arguments), arguments[0], shape)
+
+
+@pytest.mark.parametrize(("exercise", "draw", "shape"), [
+    case("gradients_of_unrolling", "unroll_heads", *GRADIENTS, *UNROLLING),
+    case("gradients_of_grouping", "group_by_head", *GRADIENTS, *GROUPING),
+    case("gradients_of_splitting", "split_heads", *GRADIENTS, *SPLITTING),
+    case("gradients_of_merging", "merge_heads", *GRADIENTS, *MERGING),
+])  # fmt: skip
+def test_gradients_of_moving(
+    student: Student, fresh: Fresh, exercise: str, draw: Callable[[Fresh], Arguments], shape: tuple[int, ...]
+) -> None:
+    """The numbers come through, and each one's gradient comes back."""
+    x, *others = draw(fresh)
+    result, found = expect_values(moving(student, exercise).gradients(x, *others), 2)
+    expect_moved(result, x, shape)
     expect_moving_gradients(result, found, x)
 
 
-@pytest.mark.exercise("merge_heads", rule="x is left as it was")
-def test_merging_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The merged numbers should come back, with x the same after the call as before."""
-    x = fresh(B, T, H, HEAD_DIM).transpose(1, 2)
-    result, [after] = expect_values(student.merge_heads.with_arguments(x), 2)
-    expect_moved(result, x, (B, T, D_OUT))
-    expect_same(after, x, "x was changed.")
+@pytest.mark.parametrize(("exercise", "draw", "shape"), [
+    case("unrolling_leaves_x_alone", "unroll_heads", "x is left as it was",
+         "The unrolled numbers should come back, with x the same after the call as before.", *UNROLLING),
+    case("grouping_leaves_x_alone", "group_by_head", "x is left as it was",
+         "The grouped numbers should come back, with x the same after the call as before.", *GROUPING),
+    case("splitting_leaves_x_alone", "split_heads", "x is left as it was",
+         "The numbers of each head should come back, with x the same after the call as before.", *SPLITTING),
+    case("merging_leaves_x_alone", "merge_heads", "x is left as it was",
+         "The merged numbers should come back, with x the same after the call as before.", *MERGING),
+])  # fmt: skip
+def test_moving_leaves_x_alone(
+    student: Student, fresh: Fresh, exercise: str, draw: Callable[[Fresh], Arguments], shape: tuple[int, ...]
+) -> None:
+    """The numbers come through, and x is what it was."""
+    x, *others = draw(fresh)
+    result, after = expect_values(moving(student, exercise).with_arguments(x, *others), 2)
+    expect_moved(result, x, shape)
+    expect_same(after[0], x, "x was changed.")
 
 
 # -- head_scores -------------------------------------------------------------------------------------------------
