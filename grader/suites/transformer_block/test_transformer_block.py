@@ -37,13 +37,14 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 from grader.suites.draws import expect_count
 
 # All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
 EPS = 1e-5
 Function = Callable[[torch.Tensor], torch.Tensor]
+Exact = tuple[Object, Function]  # a module, and what it should compute
 Weights = dict[str, torch.Tensor]
 
 
@@ -130,6 +131,12 @@ def expect_gradients_of_what_is_found(module: Object, x: torch.Tensor, values: W
     by_our_names = {ours: found.get(name) for ours, name in names.items() if name is not None}
     wanted = {ours: gradient for ours, gradient in expected.items() if ours == "0" or ours in by_our_names}
     expect_gradients({"0": found.get("0"), **by_our_names}, wanted)
+
+
+def expect_x_left_alone(module: Object, x: torch.Tensor, expected: Function) -> None:
+    output, [after] = expect_values(module.with_arguments(x), 2)
+    expect_close(output, expected(x), "The outputs")
+    expect_same(after, x, "x was changed.")
 
 
 # -- LayerNorm ---------------------------------------------------------------------------------------------------
@@ -388,8 +395,8 @@ def transformed(x: torch.Tensor, layers: list[Weights]) -> torch.Tensor:
 
 def feed_forward_beyond_doubt(
     student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
-) -> tuple[Object, list[Weights]]:
-    """A FeedForward in eval mode, and its parameters: all hidden numbers, and all outputs, are far above zero.
+) -> tuple[Object, functools.partial[torch.Tensor]]:
+    """A FeedForward in eval mode, and what it should compute: all hidden numbers and outputs are far above zero.
 
     So it makes no difference whether ReLU or one of its relatives stands between the layers, or nothing, or whether
     one more stands after them.
@@ -404,7 +411,7 @@ def feed_forward_beyond_doubt(
             layer[name] = (fresh(*value.shape) / size if value.dim() == 2 else 12 + fresh(*value.shape)).to(dtype)
         module.set(layer)
     module.eval()
-    return module, layers
+    return module, functools.partial(transformed, layers=layers)
 
 
 @pytest.mark.exercise(
@@ -448,11 +455,11 @@ def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("FeedForward", rule="the same in training as after .eval(): nothing is dropped in here")
 def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> None:
     """In training, too, the output should be exact: what is dropped is up to the block."""
-    module, layers = feed_forward_beyond_doubt(student, fresh)
+    module, expected = feed_forward_beyond_doubt(student, fresh)
     module.train()
     # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
     x = fresh(H, 12, C)
-    expect_exact_in_training(module, x, transformed(x, layers))
+    expect_exact_in_training(module, x, expected(x))
 
 
 @pytest.mark.exercise(
@@ -461,41 +468,23 @@ def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> N
 )
 def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and more dimensions in front of emb_dim should be transformed one by one."""
-    module, layers = feed_forward_beyond_doubt(student, fresh)
+    module, expected = feed_forward_beyond_doubt(student, fresh)
     view = fresh(T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
     for x in (fresh(C), fresh(1, C), fresh(T, C), fresh(B, H, T, C), view):
-        expect_close(module(x), transformed(x, layers), "The outputs")
+        expect_close(module(x), expected(x), "The outputs")
 
 
 @pytest.mark.exercise("FeedForward", rule="gradients reach x and the parameters of both layers")
 def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, and the weights and biases of both layers."""
-    module, layers = feed_forward_beyond_doubt(student, fresh)
-    x = fresh(B, T, C)
+    module, expected = feed_forward_beyond_doubt(student, fresh)
+    x, layers = fresh(B, T, C), expected.keywords["layers"]
 
     def function(x: torch.Tensor, **parameters: torch.Tensor) -> torch.Tensor:
         return transformed(x, [{name: parameters[name.replace(".", "_")] for name in layer} for layer in layers])
 
     _, found = expect_values(module.gradients(x), 2)
     expect_gradients(found, oracle_gradients(function, [x], {**layers[0], **layers[1]}))
-
-
-@pytest.mark.exercise("FeedForward", rule="works in float64 after .double()")
-def test_feed_forward_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
-    module, layers = feed_forward_beyond_doubt(student, fresh, torch.float64)
-    x = fresh(B, T, C, dtype=torch.float64)
-    expect_close(module(x), transformed(x, layers), "The outputs")
-
-
-@pytest.mark.exercise("FeedForward", rule="x is left as it was")
-def test_feed_forward_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with x the same after the call as before."""
-    module, layers = feed_forward_beyond_doubt(student, fresh)
-    x = fresh(B, T, C)
-    output, [after] = expect_values(module.with_arguments(x), 2)
-    expect_close(output, transformed(x, layers), "The outputs")
-    expect_same(after, x, "x was changed.")
 
 
 # -- Residual ----------------------------------------------------------------------------------------------------
@@ -506,6 +495,15 @@ def around(student: Student, sublayer: Object) -> Object:
     residual = student.Residual(sublayer)
     residual.eval()
     return residual
+
+
+def residual_beyond_doubt(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Exact:
+    """A Residual in eval mode around a layer that turns plain vectors about, and what it should compute."""
+    weight = turning(fresh).to(dtype)
+    residual = around(student, linear_module(student, weight))
+    if dtype == torch.float64:
+        residual.to(dtype)
+    return residual, lambda x: x.double() + linear(x, weight)
 
 
 @pytest.mark.exercise(
@@ -547,11 +545,10 @@ def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) ->
 @pytest.mark.exercise("Residual", rule="x may have any shape that sublayer keeps")
 def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and tensors of more dimensions should all come out in their shape."""
-    weight = turning(fresh).float()
-    residual = around(student, linear_module(student, weight))
+    residual, expected = residual_beyond_doubt(student, fresh)
     for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
         x = plain_vectors(fresh, *shape)
-        expect_close(residual(x), x.double() + linear(x, weight), "The outputs")
+        expect_close(residual(x), expected(x), "The outputs")
 
 
 @pytest.mark.exercise(
@@ -565,23 +562,12 @@ def test_gradients_of_residual(student: Student, fresh: Fresh) -> None:
     expect_gradients_of_what_is_found(residual, x, weights, expected)
 
 
-@pytest.mark.exercise("Residual", rule="works in float64 after .double()")
-def test_residual_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
-    weight, x = turning(fresh), plain_vectors(fresh, B, T, C, dtype=torch.float64)
-    residual = around(student, linear_module(student, weight))
-    residual.to(torch.float64)
-    expect_close(residual(x), x + linear(x, weight), "The outputs")
-
-
 @pytest.mark.exercise("Residual", rule="x is left as it was, also where sublayer gives x itself")
 def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
     """The output should come out right, with x the same after the call as before, even if sublayer changes nothing."""
-    weight, x = turning(fresh).float(), plain_vectors(fresh, B, T, C)
-    residual = around(student, linear_module(student, weight))
-    output, [after] = expect_values(residual.with_arguments(x), 2)
-    expect_close(output, x.double() + linear(x, weight), "The outputs")
-    expect_same(after, x, "x was changed.")
+    residual, expected = residual_beyond_doubt(student, fresh)
+    x = plain_vectors(fresh, B, T, C)
+    expect_x_left_alone(residual, x, expected)
     _, [after] = expect_values(around(student, student.make("Identity")).with_arguments(x), 2)
     expect_same(after, x, "x was changed where sublayer gives x itself.")
 
@@ -810,7 +796,7 @@ def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
 
 def block_beyond_doubt(
     student: Student, fresh: Fresh, dropout: float = 0.0, dtype: torch.dtype = torch.float32
-) -> tuple[Object, Function]:
+) -> Exact:
     """A TransformerBlock in eval mode, and what it should compute.
 
     Both modules are alike and turn a plain vector about, so the order of norms and modules makes no difference.
@@ -873,24 +859,6 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
         return transformer_block(student, x, attend, think, norm1, norm2)
 
     expect_gradients_of_what_is_found(block, x, parameters, oracle_gradients(function, [x], parameters))
-
-
-@pytest.mark.exercise("TransformerBlock", rule="works in float64 after .double()")
-def test_the_block_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the block should take float64 inputs and give the right output."""
-    block, expected = block_beyond_doubt(student, fresh, dtype=torch.float64)
-    x = plain_vectors(fresh, B, T, C, dtype=torch.float64)
-    expect_close(block(x), expected(x), "The outputs")
-
-
-@pytest.mark.exercise("TransformerBlock", rule="x is left as it was")
-def test_the_block_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with x the same after the call as before."""
-    block, expected = block_beyond_doubt(student, fresh)
-    x = plain_vectors(fresh, B, T, C)
-    output, [after] = expect_values(block.with_arguments(x), 2)
-    expect_close(output, expected(x), "The outputs")
-    expect_same(after, x, "x was changed.")
 
 
 # -- stack_blocks ------------------------------------------------------------------------------------------------
@@ -975,13 +943,42 @@ def test_gradients_of_the_stack(student: Student, fresh: Fresh) -> None:
     expect_gradients_of_what_is_found(stack, x, parameters, oracle_gradients(function, [x], parameters))
 
 
-@pytest.mark.exercise("stack_blocks", rule="x is left as it was")
-def test_the_stack_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with x the same after the call as before."""
-    [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
-    output, [after] = expect_values(stacked(student, [block, block])[0].with_arguments(x), 2)
-    expect_close(output, in_sequence(x, [block, block]), "The outputs")
-    expect_same(after, x, "x was changed.")
+def stack_of_two(student: Student, fresh: Fresh) -> Exact:
+    """A stack of two blocks that are alike, and what it should compute."""
+    blocks = fresh_blocks(fresh, 1) * 2
+    return stacked(student, blocks)[0], functools.partial(in_sequence, blocks=blocks)
+
+
+# -- what several exercises ask for ------------------------------------------------------------------------------
+
+FLOAT64 = "works in float64 after .double()"
+IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the right output."
+ALONE = ("x is left as it was", "The output should come out right, with x the same after the call as before.")
+
+
+@pytest.mark.parametrize(("made", "draw"), [
+    case("feed_forward_in_float64", "FeedForward", FLOAT64, IN_FLOAT64.format("module"),
+         feed_forward_beyond_doubt, Fresh.__call__),
+    case("residual_in_float64", "Residual", FLOAT64, IN_FLOAT64.format("module"), residual_beyond_doubt, plain_vectors),
+    case("the_block_in_float64", "TransformerBlock", FLOAT64, IN_FLOAT64.format("block"),
+         block_beyond_doubt, plain_vectors),
+])  # fmt: skip
+def test_float64(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
+    """After .double() a module takes float64 inputs and gives the right output."""
+    module, expected = made(student, fresh, dtype=torch.float64)
+    x = draw(fresh, B, T, C, dtype=torch.float64)
+    expect_close(module(x), expected(x), "The outputs")
+
+
+@pytest.mark.parametrize(("made", "draw"), [
+    case("feed_forward_leaves_x_alone", "FeedForward", *ALONE, feed_forward_beyond_doubt, Fresh.__call__),
+    case("the_block_leaves_x_alone", "TransformerBlock", *ALONE, block_beyond_doubt, plain_vectors),
+    case("the_stack_leaves_x_alone", "stack_blocks", *ALONE, stack_of_two, Fresh.__call__),
+])  # fmt: skip
+def test_x_is_left_alone(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
+    """The output comes out right, and x is the same after the call as before."""
+    module, expected = made(student, fresh)
+    expect_x_left_alone(module, draw(fresh, B, T, C), expected)
 
 
 # -- gpt2_parameter_count ----------------------------------------------------------------------------------------
