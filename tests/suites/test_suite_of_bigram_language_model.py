@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from units import SUITES, Suite
+from units import SUITES, Suite, defined_in
 
+from grader.course import ROOT
 from grader.sandbox.student import Beside
-from grader.suites.bigram_language_model import misconceptions as mistakes
 
 SUITE: Suite = SUITES["bigram_language_model"]
+RIGHT = defined_in(ROOT / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
+Head: Any = RIGHT["Head"]
+BigramLanguageModel: Any = RIGHT["BigramLanguageModel"]
 RUNNING_MEANS = ("running_mean_loop", "running_mean_matmul", "running_mean_softmax")
 
 
@@ -62,29 +65,27 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-class Nothing(mistakes.CausalHead):
+class Nothing(Head):
     def forward(self, x: Tensor) -> Tensor:
         return 0 * self.query(x) * self.key(x) * self.value(x)
 
 
-class InputsReturned(mistakes.CausalHead):
+class InputsReturned(Head):
     def forward(self, x: Tensor) -> Tensor:
         return x
 
 
-class OwnValues(mistakes.CausalHead):
+class OwnValues(Head):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(self.value(x))
 
 
-class PastAveraged(mistakes.CausalHead):
-    def weigh(self, scores: Tensor, head_size: int) -> Tensor:
-        return super().weigh(0 * scores, head_size)
-
-
-class KeysIgnored(mistakes.CausalHead):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        return super().attend(queries, torch.ones_like(keys), values)
+class KeysIgnored(Head):
+    def forward(self, x: Tensor) -> Tensor:
+        queries = self.query(x)
+        scores = queries @ torch.ones_like(queries).mT  # (B, T, head_size) @ (B, head_size, T) -> (B, T, T)
+        hidden = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return self.dropout(torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)) @ self.value(x)
 
 
 LAYERS = {"three_layers_from_n_embd_to_head_size", "no_layer_has_a_bias"}
@@ -95,12 +96,12 @@ def test_a_head_that_hears_no_other_token_earns_only_what_is_declared(junk: type
     assert SUITE.passed({"Head": junk}, "Head") == LAYERS
 
 
-@pytest.mark.parametrize("junk", [PastAveraged, KeysIgnored])
-def test_a_head_that_compares_no_query_with_a_key_earns_besides_that_it_is_causal(junk: type) -> None:
+@pytest.mark.parametrize("junk", [SUITE.mistake("past_averaged").implementation, KeysIgnored])
+def test_a_head_that_compares_no_query_with_a_key_earns_besides_that_it_is_causal(junk: Any) -> None:
     assert SUITE.passed({"Head": junk}, "Head") == LAYERS | {"no_output_depends_on_a_later_token"}
 
 
-class Silent(mistakes.Bigram):
+class Silent(BigramLanguageModel):
     """Its table is there, and nothing is made of it."""
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:  # noqa: ARG002
@@ -188,7 +189,7 @@ def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
     }
 
 
-class LogitsCutOff(mistakes.Bigram):
+class LogitsCutOff(BigramLanguageModel):
     """Of what comes out, it is the loss that gradients are asked for."""
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
@@ -227,13 +228,8 @@ def test_a_ready_made_loss_earns_every_point_and_a_remark() -> None:
     ],
 )
 def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) -> None:
-    right: dict[str, Any] = {
-        "sample_batch": mistakes.sampled,
-        "BigramLanguageModel": mistakes.Bigram,
-        "Head": mistakes.CausalHead,
-    }
     [criterion] = [criterion for criterion in SUITE.of(exercise) if criterion.name == name]
-    beside = Beside(SUITE.unit, {exercise: right[exercise]})
+    beside = Beside(SUITE.unit, {exercise: RIGHT[exercise]})
     for seed in range(30):
         torch.manual_seed(seed)
         student = criterion.prepare(beside)

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from grader.sandbox import door
-from grader.sandbox.student import Object, Remote, Student
+from grader.sandbox.student import Object, Student
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -46,7 +46,7 @@ from grader.suites.checks import (
     oracle_gradients,
     remark_ready_made,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 from grader.suites.draws import (
     Draw,
     expect_count,
@@ -599,11 +599,27 @@ def test_the_loss_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> 
 
 # -- running means -----------------------------------------------------------------------------------------------
 
-MEAN = "each token becomes the mean of itself and all tokens before it in its text, feature by feature"
-ANY_LENGTH = "any number of tokens, one included"
-EITHER_DTYPE = "float32 and float64 tokens both work"
-GRADIENTS = "gradients flow to x"
-LEFT_ALONE = "x is left as it was"
+# Of each rule its words, and the sentence.
+MEAN = (
+    "each token becomes the mean of itself and all tokens before it in its text, feature by feature",
+    "Each token should become the mean of itself and all before it in its text: shape (B, T, C).",
+)
+ANY_LENGTH = (
+    "any number of tokens, one included",
+    "Texts may have any number of tokens, a single one included, and a batch any number of texts.",
+)
+EITHER_DTYPE = (
+    "float32 and float64 tokens both work",
+    "The means should come out whether the tokens are float32 or float64.",
+)
+GRADIENTS = (
+    "gradients flow to x",
+    "Gradients should flow to x: each token has a part in its own mean, and in those of all later ones.",
+)
+LEFT_ALONE = (
+    "x is left as it was",
+    "The means should come out, with x the same after the call as before.",
+)
 
 
 def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
@@ -614,126 +630,69 @@ def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
     return torch.einsum("ts,bsc->btc", weights, x.double())
 
 
-def expect_running_mean(student: Student, mean: Remote, x: torch.Tensor) -> None:
-    expect_close(mean(x), running_mean(student, x), "The means")
-
-
 def expect_last_mean(student: Student, value: object, x: torch.Tensor) -> None:
     """The mean over a whole text, which is right for the last token whether the future is hidden or not."""
     expect_close(expect_tensor(value, x.shape)[:, -1], running_mean(student, x)[:, -1], "The means of the last tokens")
 
 
-def expect_gradients_of_mean(student: Student, mean: Remote, x: torch.Tensor) -> None:
-    _, found = expect_values(mean.gradients(x), 2)
+@pytest.mark.parametrize("exercise", [
+    case("means_by_loop", "running_mean_loop", *MEAN, "running_mean_loop"),
+    case("means_by_matmul", "running_mean_matmul", *MEAN, "running_mean_matmul"),
+    case("means_by_softmax", "running_mean_softmax", *MEAN, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Every number of the result."""
+    x = fresh(B, T, N_EMBD)
+    expect_close(getattr(student, exercise)(x), running_mean(student, x), "The means")
+
+
+@pytest.mark.parametrize("exercise", [
+    case("any_length_by_loop", "running_mean_loop", *ANY_LENGTH, "running_mean_loop"),
+    case("any_length_by_matmul", "running_mean_matmul", *ANY_LENGTH, "running_mean_matmul"),
+    case("any_length_by_softmax", "running_mean_softmax", *ANY_LENGTH, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: str) -> None:
+    """A long text, a short one and a single token, each alone in its batch."""
+    for count in (BLOCK, 2, 1):
+        x = fresh(1, count, N_EMBD)
+        expect_last_mean(student, getattr(student, exercise)(x), x)
+
+
+@pytest.mark.parametrize("exercise", [
+    case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, "running_mean_loop"),
+    case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, "running_mean_matmul"),
+    case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means_in_either_dtype(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Tokens in float32, and in float64."""
+    for dtype in DTYPES:
+        x = fresh(B, T, N_EMBD, dtype=dtype)
+        expect_last_mean(student, getattr(student, exercise)(x), x)
+
+
+@pytest.mark.parametrize("exercise", [
+    case("gradients_of_the_loop", "running_mean_loop", *GRADIENTS, "running_mean_loop"),
+    case("gradients_of_the_product", "running_mean_matmul", *GRADIENTS, "running_mean_matmul"),
+    case("gradients_of_the_softmax", "running_mean_softmax", *GRADIENTS, "running_mean_softmax"),
+])  # fmt: skip
+def test_gradients_of_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
+    """Gradients of x against those of the expected means."""
+    x = fresh(B, T, N_EMBD)
+    _, found = expect_values(getattr(student, exercise).gradients(x), 2)
     expect_gradients(found, oracle_gradients(functools.partial(running_mean, student), [x], {}))
 
 
-def expect_x_left_alone(student: Student, mean: Remote, x: torch.Tensor) -> None:
-    result, [after] = expect_values(mean.with_arguments(x), 2)
+@pytest.mark.parametrize("exercise", [
+    case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, "running_mean_loop"),
+    case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, "running_mean_matmul"),
+    case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, "running_mean_softmax"),
+])  # fmt: skip
+def test_running_means_leave_x_alone(student: Student, fresh: Fresh, exercise: str) -> None:
+    """x after the call, and whether there was any work to change it."""
+    x = fresh(B, T, N_EMBD)
+    result, [after] = expect_values(getattr(student, exercise).with_arguments(x), 2)
     expect_last_mean(student, result, x)
     expect_same(after, x, "x was changed.")
-
-
-@pytest.mark.exercise("running_mean_loop", rule=MEAN)
-def test_means_by_loop(student: Student, fresh: Fresh) -> None:
-    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
-    expect_running_mean(student, student.running_mean_loop, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_loop", rule=ANY_LENGTH)
-def test_any_length_by_loop(student: Student, fresh: Fresh) -> None:
-    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
-    for count in (BLOCK, 2, 1):
-        x = fresh(1, count, N_EMBD)
-        expect_last_mean(student, student.running_mean_loop(x), x)
-
-
-@pytest.mark.exercise("running_mean_loop", rule=EITHER_DTYPE)
-def test_either_dtype_by_loop(student: Student, fresh: Fresh) -> None:
-    """The means should come out whether the tokens are float32 or float64."""
-    for dtype in DTYPES:
-        x = fresh(B, T, N_EMBD, dtype=dtype)
-        expect_last_mean(student, student.running_mean_loop(x), x)
-
-
-@pytest.mark.exercise("running_mean_loop", rule=GRADIENTS)
-def test_gradients_of_the_loop(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
-    expect_gradients_of_mean(student, student.running_mean_loop, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_loop", rule=LEFT_ALONE)
-def test_the_loop_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The means should come out, with x the same after the call as before."""
-    expect_x_left_alone(student, student.running_mean_loop, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_matmul", rule=MEAN)
-def test_means_by_matmul(student: Student, fresh: Fresh) -> None:
-    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
-    expect_running_mean(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_matmul", rule=ANY_LENGTH)
-def test_any_length_by_matmul(student: Student, fresh: Fresh) -> None:
-    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
-    for count in (BLOCK, 2, 1):
-        x = fresh(1, count, N_EMBD)
-        expect_last_mean(student, student.running_mean_matmul(x), x)
-
-
-@pytest.mark.exercise("running_mean_matmul", rule=EITHER_DTYPE)
-def test_either_dtype_by_matmul(student: Student, fresh: Fresh) -> None:
-    """The means should come out whether the tokens are float32 or float64."""
-    for dtype in DTYPES:
-        x = fresh(B, T, N_EMBD, dtype=dtype)
-        expect_last_mean(student, student.running_mean_matmul(x), x)
-
-
-@pytest.mark.exercise("running_mean_matmul", rule=GRADIENTS)
-def test_gradients_of_the_product(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
-    expect_gradients_of_mean(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_matmul", rule=LEFT_ALONE)
-def test_the_product_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The means should come out, with x the same after the call as before."""
-    expect_x_left_alone(student, student.running_mean_matmul, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_softmax", rule=MEAN)
-def test_means_by_softmax(student: Student, fresh: Fresh) -> None:
-    """Each token should become the mean of itself and all before it in its text: shape (B, T, C)."""
-    expect_running_mean(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_softmax", rule=ANY_LENGTH)
-def test_any_length_by_softmax(student: Student, fresh: Fresh) -> None:
-    """Texts may have any number of tokens, a single one included, and a batch any number of texts."""
-    for count in (BLOCK, 2, 1):
-        x = fresh(1, count, N_EMBD)
-        expect_last_mean(student, student.running_mean_softmax(x), x)
-
-
-@pytest.mark.exercise("running_mean_softmax", rule=EITHER_DTYPE)
-def test_either_dtype_by_softmax(student: Student, fresh: Fresh) -> None:
-    """The means should come out whether the tokens are float32 or float64."""
-    for dtype in DTYPES:
-        x = fresh(B, T, N_EMBD, dtype=dtype)
-        expect_last_mean(student, student.running_mean_softmax(x), x)
-
-
-@pytest.mark.exercise("running_mean_softmax", rule=GRADIENTS)
-def test_gradients_of_the_softmax(student: Student, fresh: Fresh) -> None:
-    """Gradients should flow to x: each token has a part in its own mean, and in those of all later ones."""
-    expect_gradients_of_mean(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
-
-
-@pytest.mark.exercise("running_mean_softmax", rule=LEFT_ALONE)
-def test_the_softmax_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The means should come out, with x the same after the call as before."""
-    expect_x_left_alone(student, student.running_mean_softmax, fresh(B, T, N_EMBD))
 
 
 # -- Head --------------------------------------------------------------------------------------------------------
