@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from units import SUITES
-
-from grader.suites.causal_attention import misconceptions as mistakes
 
 SUITE = SUITES["causal_attention"]
 
@@ -64,39 +62,57 @@ def test_a_draw_that_never_looks_at_the_weights_earns_what_it_does_by_chance_alo
     }
 
 
-class Nothing(mistakes.Causal):
+class Junk(nn.Module):
+    """The right answer, of which each of those below changes a part."""
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:  # noqa: ARG002
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def weigh(self, queries: Tensor, keys: Tensor) -> Tensor:
+        scores = queries @ keys.mT  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
+        masked = scores.masked_fill(torch.ones_like(scores).triu(1) == 1, -torch.inf)
+        return torch.softmax(masked / keys.shape[-1] ** 0.5, dim=-1)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.dropout(self.weigh(self.W_query(inputs), self.W_key(inputs))) @ self.W_value(inputs)
+
+
+class Nothing(Junk):
     def forward(self, inputs: Tensor) -> Tensor:
         return 0 * self.W_query(inputs) * self.W_key(inputs) * self.W_value(inputs)
 
 
-class InputsReturned(mistakes.Causal):
+class InputsReturned(Junk):
     def forward(self, inputs: Tensor) -> Tensor:
         return inputs
 
 
-class OwnValues(mistakes.Causal):
+class OwnValues(Junk):
     def forward(self, inputs: Tensor) -> Tensor:
         return self.dropout(self.W_value(inputs))
 
 
-class PastAveraged(mistakes.Causal):
-    def weigh(self, scores: Tensor, d_out: int) -> Tensor:
-        return super().weigh(0 * scores, d_out)
+class PastAveraged(Junk):
+    def weigh(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return super().weigh(0 * queries, keys)
 
 
-class TokenBefore(mistakes.Causal):
-    def weigh(self, scores: Tensor, d_out: int) -> Tensor:  # noqa: ARG002
-        return 0 * scores + torch.ones_like(scores).tril(-1).triu(-1)
+class TokenBefore(Junk):
+    def weigh(self, queries: Tensor, keys: Tensor) -> Tensor:
+        scores = 0 * queries @ keys.mT  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
+        return scores + torch.ones_like(scores).tril(-1).triu(-1)
 
 
-class QueriesIgnored(mistakes.Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        return super().attend(torch.ones_like(queries), keys, values)
+class QueriesIgnored(Junk):
+    def weigh(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return super().weigh(torch.ones_like(queries), keys)
 
 
-class KeysIgnored(mistakes.Causal):
-    def attend(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        return super().attend(queries, torch.ones_like(keys), values)
+class KeysIgnored(Junk):
+    def weigh(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return super().weigh(queries, torch.ones_like(keys))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ What is random is judged by numbers of entries, at most eight of them in a test:
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -53,7 +54,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.suites.criteria import Fresh, case
 from grader.suites.draws import (
     Draw,
     expect_count,
@@ -150,22 +151,6 @@ def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
     expect_close(student.mask_then_renormalize(weights), Parts(student).renormalized(weights), "The weights")
 
 
-@pytest.mark.exercise("mask_then_renormalize", rule="any number of tokens, one included")
-def test_weights_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """Weights of any number of tokens, a single one included, should be masked."""
-    for count in (1, 3, 9):
-        weights = softmax_weights(fresh, count)
-        expect_shares(student, student.mask_then_renormalize(weights), weights)
-
-
-@pytest.mark.exercise("mask_then_renormalize", rule="float32 and float64 weights both work")
-def test_weights_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """The weights should be masked whether they are float32 or float64."""
-    for dtype in (torch.float32, torch.float64):
-        weights = softmax_weights(fresh, T, dtype)
-        expect_shares(student, student.mask_then_renormalize(weights), weights)
-
-
 @pytest.mark.exercise("mask_then_renormalize", rule="gradients flow to the weights")
 def test_gradients_of_renormalizing(student: Student, fresh: Fresh) -> None:
     """Gradients of the result should flow to the weights that were handed in."""
@@ -173,15 +158,6 @@ def test_gradients_of_renormalizing(student: Student, fresh: Fresh) -> None:
     weights = softmax(fresh(T, T) / 2)
     _, found = expect_values(student.mask_then_renormalize.gradients(weights), 2)
     expect_gradients(found, oracle_gradients(Parts(student).renormalized, [weights], {}))
-
-
-@pytest.mark.exercise("mask_then_renormalize", rule="the weights are left as they were")
-def test_renormalizing_leaves_the_weights_alone(student: Student, fresh: Fresh) -> None:
-    """The result should be masked, with the weights that were handed in the same after the call as before."""
-    weights = softmax_weights(fresh, T)
-    result, [after] = expect_values(student.mask_then_renormalize.with_arguments(weights), 2)
-    expect_shares(student, result, weights)
-    expect_same(after, weights, "The weights that were handed in were changed.")
 
 
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
@@ -195,6 +171,10 @@ def log_ratios(weights: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     logarithms = weights.double().log()
     ratios = logarithms - logarithms.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
     return torch.where(expected > 0, ratios, 0.0)
+
+
+def expect_causal_softmax(student: Student, result: object, scores: torch.Tensor) -> None:
+    expect_close(result, Parts(student).weights(scores, D_K), "The weights")
 
 
 @pytest.mark.exercise(
@@ -231,23 +211,7 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     """The weights should be right also where the scores of the future are far above all others."""
     # So far that a softmax over everything leaves nothing for the others, in float64 too: exp(-(3000 - 80) / √d_k) = 0.
     scores = scores_beyond_doubt(fresh, T, ahead=3000.0)
-    expect_close(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K), "The weights")
-
-
-@pytest.mark.exercise("mask_then_softmax", rule="any number of tokens, one included")
-def test_scores_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """Scores of any number of tokens, a single one included, should give weights (T, T)."""
-    for count in (1, 3, 9):
-        scores = scores_beyond_doubt(fresh, count)
-        expect_close(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K), "The weights")
-
-
-@pytest.mark.exercise("mask_then_softmax", rule="float32 and float64 scores both work")
-def test_scores_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """The weights should come out whether the scores are float32 or float64."""
-    for dtype in (torch.float32, torch.float64):
-        scores = scores_beyond_doubt(fresh, T, dtype)
-        expect_close(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K), "The weights")
+    expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
 
 
 @pytest.mark.exercise("mask_then_softmax", rule="gradients flow to the scores")
@@ -256,15 +220,6 @@ def test_gradients_of_masked_softmax(student: Student, fresh: Fresh) -> None:
     scores = fresh(T, T)
     _, found = expect_values(student.mask_then_softmax.gradients(scores, D_K), 2)
     expect_gradients(found, oracle_gradients(lambda given: Parts(student).weights(given, D_K), [scores], {}))
-
-
-@pytest.mark.exercise("mask_then_softmax", rule="the scores are left as they were")
-def test_masked_softmax_leaves_the_scores_alone(student: Student, fresh: Fresh) -> None:
-    """The weights should come out right, with the scores the same after the call as before."""
-    scores = scores_beyond_doubt(fresh, T)
-    result, after = expect_values(student.mask_then_softmax.with_arguments(scores, D_K), 2)
-    expect_close(result, Parts(student).weights(scores, D_K), "The weights")
-    expect_same(after[0], scores, "The scores were changed.")
 
 
 # -- attention_dropout -------------------------------------------------------------------------------------------
@@ -298,7 +253,7 @@ def expect_kept_apart(kept: torch.Tensor) -> None:
     )
 
 
-def expect_weights_kept(result: object, weights: torch.Tensor) -> None:
+def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> None:
     """Some entries were kept, and not all, and the largest in each row is the largest that the weights have there."""
     kept = expect_kept(result, weights)
     largest = (weights * kept).amax(-1, keepdim=True)
@@ -399,14 +354,6 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
             )
 
 
-@pytest.mark.exercise("attention_dropout", rule="float32 and float64 weights both work")
-def test_dropout_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Weights should be dropped, and others kept, whether they are float32 or float64."""
-    for dtype in (torch.float32, torch.float64):
-        weights = softmax_weights(fresh, SIDE, dtype)
-        expect_weights_kept(student.attention_dropout(weights, 0.5), weights)
-
-
 def dropping(student: Student, fresh: Fresh) -> Draw:
     weights = softmax_weights(fresh, SIDE)
 
@@ -460,13 +407,58 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     expect_true(same, "The gradients are not the expected ones, though the shape is right.")
 
 
-@pytest.mark.exercise("attention_dropout", rule="the weights are left as they were")
-def test_dropout_leaves_the_weights_alone(student: Student, fresh: Fresh) -> None:
-    """Weights should be dropped in the result, and those that were handed in be the same after the call as before."""
-    weights = softmax_weights(fresh, SIDE)
-    result, after = expect_values(student.attention_dropout.with_arguments(weights, 0.5), 2)
-    expect_weights_kept(result, weights)
-    expect_same(after[0], weights, "The weights that were handed in were changed.")
+# -- what is asked of more than one of these ---------------------------------------------------------------------
+
+# A function's name, how to draw what it takes first, what else it takes, and a check of the result for what was drawn.
+Contract = tuple[str, Callable[..., torch.Tensor], tuple[float, ...], Callable[[Student, object, torch.Tensor], None]]
+RENORMALIZING: Contract = ("mask_then_renormalize", softmax_weights, (), expect_shares)
+MASKING: Contract = ("mask_then_softmax", scores_beyond_doubt, (D_K,), expect_causal_softmax)
+DROPPING: Contract = ("attention_dropout", softmax_weights, (0.5,), expect_weights_kept)
+SINGLE, EITHER = (torch.float32,), (torch.float32, torch.float64)
+
+
+@pytest.mark.parametrize(("contract", "counts", "dtypes"), [
+    case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, one included",
+         "Weights of any number of tokens, a single one included, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
+    case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
+         "The weights should be masked whether they are float32 or float64.", RENORMALIZING, (T,), EITHER),
+    case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, one included",
+         "Scores of any number of tokens, a single one included, should give weights (T, T).",
+         MASKING, (1, 3, 9), SINGLE),
+    case("scores_of_either_dtype", "mask_then_softmax", "float32 and float64 scores both work",
+         "The weights should come out whether the scores are float32 or float64.", MASKING, (T,), EITHER),
+    case("dropout_of_either_dtype", "attention_dropout", "float32 and float64 weights both work",
+         "Weights should be dropped, and others kept, whether they are float32 or float64.",
+         DROPPING, (SIDE,), EITHER),
+])  # fmt: skip
+def test_any_number_and_dtype(
+    student: Student, fresh: Fresh, contract: Contract, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
+) -> None:
+    """The result should be right for each number of tokens and each dtype."""
+    exercise, draw, arguments, expect = contract
+    for count, dtype in itertools.product(counts, dtypes):
+        given = draw(fresh, count, dtype)
+        expect(student, getattr(student, exercise)(given, *arguments), given)
+
+
+@pytest.mark.parametrize(("contract", "count", "changed"), [
+    case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are left as they were",
+         "The result should be masked, with the weights that were handed in the same after the call as before.",
+         RENORMALIZING, T, "The weights that were handed in were changed."),
+    case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are left as they were",
+         "The weights should come out right, with the scores the same after the call as before.",
+         MASKING, T, "The scores were changed."),
+    case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are left as they were",
+         "Weights should be dropped in the result, and those that were handed in be the same after the call as before.",
+         DROPPING, SIDE, "The weights that were handed in were changed."),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, contract: Contract, count: int, changed: str) -> None:
+    """The result should be right, and what was handed in the same after the call as before."""
+    exercise, draw, arguments, expect = contract
+    given = draw(fresh, count)
+    result, after = expect_values(getattr(student, exercise).with_arguments(given, *arguments), 2)
+    expect(student, result, given)
+    expect_same(after[0], given, changed)
 
 
 # -- CausalAttention ---------------------------------------------------------------------------------------------
