@@ -8,9 +8,10 @@ from typing import Any
 
 import courses
 import pytest
+from example_class import make_class
 
 from grader.batch import Engine
-from grader.course import Limits
+from grader.course import ROOT, Limits
 from grader.quiz.source import Quiz, load_quiz
 from grader.sandbox.door import Door, Source
 from grader.sandbox.processes import ForkServer
@@ -56,6 +57,14 @@ def engine(started_engine: tuple[Engine, dict[str, Any]]) -> Engine:
 @pytest.fixture
 def greeting(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
     return started_engine[1]
+
+
+@pytest.fixture(scope="session")
+def example_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the answers of the example class; no test changes it."""
+    folder = tmp_path_factory.mktemp("example") / "class"
+    make_class(ROOT, folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
