@@ -4,18 +4,20 @@ PYTHON ?= python3
 # The CPU build of torch; the plain one on Linux brings gigabytes of CUDA along.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-HOSTILE := examples/class/mallory
+CLASS := build/class
+HOSTILE := $(CLASS)/mallory
 
 .PHONY: grade test
 
 # Where nothing locks student code in, the hostile student stays out and the others are still graded.
 grade: .venv/installed
+	@.venv/bin/python examples/make_class.py $(CLASS)
 	@if .venv/bin/grader doctor >/dev/null; then \
-	  .venv/bin/grader grade examples/class --out reports; \
+	  .venv/bin/grader grade $(CLASS) --out reports; \
 	else \
 	  .venv/bin/grader doctor | tail -n +11; \
 	  echo "So $(HOSTILE), the hostile example, is left out; the others are graded without protection."; \
-	  .venv/bin/grader grade $(filter-out $(HOSTILE),$(wildcard examples/class/*)) --out reports --allow-unisolated; \
+	  .venv/bin/grader grade $$(find $(CLASS) -mindepth 1 -maxdepth 1 ! -path $(HOSTILE)) --out reports --allow-unisolated; \
 	fi
 
 test: .venv/installed

@@ -60,23 +60,25 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def graded(folder: Path, due: str) -> dict[str, dict[str, Any]]:
+def graded(folder: Path, example_class: Path, due: str) -> dict[str, dict[str, Any]]:
     """Every student's report, by the student's name, in the course with this due date."""
     course = courses.copy_course(folder / "course")
     courses.set_due(course, due)
-    run = courses.run_grader(course, "grade", ROOT / "examples" / "class", "--out", folder / "reports")
+    run = courses.run_grader(course, "grade", example_class, "--out", folder / "reports")
     assert run.returncode == 0, run.stderr
     return dict(sorted(courses.read_reports(folder / "reports").items()))
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    return graded(tmp_path_factory.mktemp("before"), courses.LONG_TO_COME)
+def reports(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> dict[str, dict[str, Any]]:
+    return graded(tmp_path_factory.mktemp("before"), example_class, courses.LONG_TO_COME)
 
 
 @pytest.fixture(scope="module")
-def reports_after_the_due_date(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    return graded(tmp_path_factory.mktemp("after"), courses.LONG_PAST)
+def reports_after_the_due_date(
+    tmp_path_factory: pytest.TempPathFactory, example_class: Path
+) -> dict[str, dict[str, Any]]:
+    return graded(tmp_path_factory.mktemp("after"), example_class, courses.LONG_PAST)
 
 
 def exercises(report: dict[str, Any]) -> dict[str, Any]:
@@ -168,9 +170,9 @@ def test_checking_one_bias_of_three_loses_the_points_of_the_other_two(reports: d
 
 
 def test_a_syntax_error_costs_the_class_it_stands_in_and_is_shown_with_its_line(
-    reports: dict[str, dict[str, Any]],
+    reports: dict[str, dict[str, Any]], example_class: Path
 ) -> None:
-    source = (ROOT / "examples" / "class" / "emil" / "exercises" / "self_attention.py").read_text(encoding="utf-8")
+    source = (example_class / "emil" / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     [(file, line, _)] = messages(reports["emil"], "not run")
     assert file == "self_attention.py"
     assert source.splitlines()[line - 1].lstrip().startswith("return scaled_dot_product_attention(self.W_query")

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 from courses import WHERE_NOTHING_ISOLATES
+from example_class import CLASS
 
 ROOT = Path(__file__).resolve().parent.parent
-# A few of the example class; what each of all of them earns is told in `test_examples.py`.
-CLASS = {"ada", "gus", "mallory"}
 # What a `make test` around these tests would hand on to the make inside.
 OURS = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
 
@@ -22,10 +21,10 @@ OURS = {name: value for name, value in os.environ.items() if name not in {"MAKEF
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The part of a checkout that `make grade` needs, on this environment, so that it is not installed again."""
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml", "autograder.yml"):
         shutil.copy2(ROOT / name, tmp_path)
-    for student in CLASS:
-        shutil.copytree(ROOT / "examples" / "class" / student, tmp_path / "examples" / "class" / student)
+    for name in ("solutions", "exercises", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     return tmp_path
 
@@ -43,14 +42,14 @@ def students(folder: Path) -> set[str]:
 def test_the_example_class_is_graded(checkout: Path) -> None:
     done = make_grade(checkout)
     assert done.returncode == 0, done.stderr
-    assert students(checkout / "reports") == CLASS
+    assert students(checkout / "reports") == {*CLASS}
     assert re.search(r"^ada .* (\d+)/\1 ", done.stdout, re.MULTILINE)  # full marks
 
 
 def test_where_nothing_isolates_the_hostile_student_is_left_out_and_it_is_said(checkout: Path) -> None:
     done = make_grade(checkout, WHERE_NOTHING_ISOLATES)
     assert done.returncode == 0, done.stderr
-    assert students(checkout / "reports") == CLASS - {"mallory"}
-    assert "examples/class/mallory, the hostile example, is left out" in done.stdout
+    assert students(checkout / "reports") == {*CLASS} - {"mallory"}
+    assert "build/class/mallory, the hostile example, is left out" in done.stdout
     assert "seccomp: This system refuses seccomp filters" in done.stdout
     assert "These submissions were not locked in" in done.stdout

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from example_class import CLASS
 from units import SUITES
 
 from grader.batch import Engine
 from grader.course import ROOT, load_course
-from grader.submission import Submission, UnitSource, find_submissions, read_submission
+from grader.submission import Submission, UnitSource, read_submission
 
 UNITS = load_course().units
 HOSTILE = "mallory"
 RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].right_answers}
-CLASS = {name: path for name, path in find_submissions([ROOT / "examples" / "class"], UNITS) if name != HOSTILE}
+HONEST = [name for name in CLASS if name != HOSTILE]
 
 
 def attempts(engine: Engine, submission: Submission) -> list[str]:
@@ -29,9 +30,11 @@ def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
     assert attempts(engine, Submission(name, path, None, {unit: source}, {})) == []
 
 
-@pytest.mark.parametrize("name", CLASS)
-def test_an_honest_student_of_the_example_class_attempts_nothing(engine: Engine, name: str) -> None:
-    assert attempts(engine, read_submission(name, CLASS[name], UNITS, ROOT / "exercises")) == []
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_student_of_the_example_class_attempts_nothing(
+    engine: Engine, example_class: Path, name: str
+) -> None:
+    assert attempts(engine, read_submission(name, example_class / name, UNITS, ROOT / "exercises")) == []
 
 
 def test_an_attempt_would_be_told_of(engine: Engine) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import courses
 import nbformat
 import pytest
+from example_class import CLASS
 from handed_in import as_python, filled_in, is_test, read_notebook, script_of, sheet_of, write_notebook, written_in
 from nbgrader.api import Gradebook
 from terms import COURSE_ID, run_in_one_process
@@ -28,7 +29,6 @@ from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, load_
 COURSE = load_course()
 UNITS = list(COURSE.units)
 QUIZZES = load_quizzes(ROOT / "solutions", UNITS)
-CLASS = sorted(path.name for path in (ROOT / "examples" / "class").iterdir())
 ATTACKS = ROOT / "tests" / "attacks"
 HOSTILE = {
     "agreeing_tensor": "self_attention",
@@ -151,9 +151,9 @@ class Graded:
     course: Path
 
 
-def write_class(folder: Path) -> Path:
+def write_class(folder: Path, example_class: Path) -> Path:
     """The example class and the further answers, with every sheet rewritten for variant 0, which notebooks ask."""
-    shutil.copytree(ROOT / "examples" / "class", folder)
+    shutil.copytree(example_class, folder)
     for unit in UNITS:
         further = {
             "right": right(unit),
@@ -226,13 +226,13 @@ def in_gradebook(course: Path, units: list[str]) -> dict[str, Earned]:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Graded:
     """Everything, graded all three ways in a course whose due dates have passed, so that the quizzes count."""
     base = tmp_path_factory.mktemp("same")
     root = courses.copy_course(base / "course")
     courses.set_due(root, courses.LONG_PAST)
     course = nbgrader_course(root, base / "nbgrader", UNITS)
-    handed_in = write_class(base / "class")
+    handed_in = write_class(base / "class", example_class)
     hand_in_notebooks(handed_in, course, STUDENTS, UNITS)
     run_nbgrader(root, course, "autograde", UNITS)
     return Graded(

@@ -18,7 +18,6 @@ import jsonschema
 import pytest
 from courses import REPOSITORY, copy_course, run_grader
 
-CLASS = REPOSITORY / "examples" / "class"
 SCHEMA = REPOSITORY / "tests" / "emit" / "classroom50-result-v1.schema.json"
 COMMITTED = "2027-01-20T12:34:56Z"
 OF_CLASSROOM50 = {
@@ -98,12 +97,12 @@ def commit(checkout: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def graded(bundle: Path, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def graded(bundle: Path, python: Path, example_class: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A checkout with answers to one unit, and with files that would steer whoever reads or imports them."""
     work = tmp_path_factory.mktemp("work")
     checkout, trace, secret = work / "checkout", work / "trace", work / "secret"
     (checkout / "exercises").mkdir(parents=True)
-    shutil.copy(CLASS / "chen" / "exercises" / "simple_attention.py", checkout / "exercises")
+    shutil.copy(example_class / "chen" / "exercises" / "simple_attention.py", checkout / "exercises")
     leave_trace = f"open({str(trace)!r}, 'a').write(__name__ + ' ')\n"
     for folder in (checkout, checkout / "exercises"):
         for name in ("autograder", "conftest", "sitecustomize", "usercustomize", "torch", "pytest", "pip", "venv"):

@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 from courses import REPOSITORY, run_grader
 
-CLASS = REPOSITORY / "examples" / "class"
-
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -79,23 +77,23 @@ def exercise_scores(found: dict[str, Any]) -> list[tuple[float, float]]:
     return [(test["score"], test["max_score"]) for test in found["tests"]]
 
 
-def test_right_answers_have_all_points(image: Path) -> None:
-    found = results(image, CLASS / "ada")
+def test_right_answers_have_all_points(example_class: Path, image: Path) -> None:
+    found = results(image, example_class / "ada")
     scores = exercise_scores(found)
     assert scores
     assert all(score == most for score, most in scores)
     assert found.get("score", sum(score for score, _ in scores)) == sum(most for _, most in scores)
 
 
-def test_wrong_answers_lose_points_and_read_why(image: Path) -> None:
-    found = results(image, CLASS / "chen")
+def test_wrong_answers_lose_points_and_read_why(example_class: Path, image: Path) -> None:
+    found = results(image, example_class / "chen")
     scores = exercise_scores(found)
     assert 0 < sum(score for score, _ in scores) < sum(most for _, most in scores)
     assert "A square root is a power" in json.dumps(found)
 
 
-def test_a_hostile_submission_is_graded_and_finds_nothing_out(image: Path) -> None:
-    found = results(image, CLASS / "mallory")
+def test_a_hostile_submission_is_graded_and_finds_nothing_out(example_class: Path, image: Path) -> None:
+    found = results(image, example_class / "mallory")
     scores = exercise_scores(found)
     assert sum(score for score, _ in scores) < sum(most for _, most in scores) / 2
 
@@ -113,8 +111,8 @@ def no_image(release: Path, tmp_path: Path) -> Path:
     return unpacked(release, tmp_path / "autograder")
 
 
-def test_where_grading_fails_the_student_reads_whose_fault_it_is(no_image: Path) -> None:
-    found = results(no_image, CLASS / "gus")
+def test_where_grading_fails_the_student_reads_whose_fault_it_is(example_class: Path, no_image: Path) -> None:
+    found = results(no_image, example_class / "gus")
     assert found["score"] == 0
     assert "This is a fault of the autograder and not of your work" in found["output"]
 
@@ -126,14 +124,14 @@ def test_where_grading_fails_instructors_read_why(no_image: Path) -> None:
     )
 
 
-def test_grading_that_takes_too_long_is_stopped_and_said(image: Path) -> None:
+def test_grading_that_takes_too_long_is_stopped_and_said(example_class: Path, image: Path) -> None:
     script = image / "run_autograder"
     as_released = script.read_text(encoding="utf-8")
     at_once, count = re.subn(r"(?m)^GRADING_SECONDS = .*", "GRADING_SECONDS = 0", as_released)
     assert count == 1
     script.write_text(at_once, encoding="utf-8")
     try:
-        found = results(image, CLASS / "gus")
+        found = results(image, example_class / "gus")
     finally:
         script.write_text(as_released, encoding="utf-8")
     assert found["score"] == 0

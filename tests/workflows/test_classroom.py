@@ -82,7 +82,7 @@ Grade = Callable[[str], Graded]
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Grade:
+def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Grade:
     """What became of a kind of submission; each is pushed and graded once."""
     folder = tmp_path_factory.mktemp("classroom")
     instructors = make_instructors(folder / "instructors")
@@ -98,7 +98,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Grade:
         own = folder / name
         own.mkdir()
         hosted = host(released[mode].bare, own / "bare.git")
-        push = hand_in(hosted, own / "clone", f"some-course/{name}", *_work(kind))
+        push = hand_in(hosted, own / "clone", f"some-course/{name}", *_work(kind, example_class))
         runner = Runner(
             own / "runner",
             {push.repository: hosted, GRADER: grader},
@@ -119,16 +119,16 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Grade:
     return graded
 
 
-def _work(kind: str) -> tuple[Any, ...]:
+def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
     """The files that are pushed; and, of the hostile, the branch, the message and who pushes."""
     if kind == "good":
-        return (answers("ada"),)
+        return (answers(example_class / "ada"),)
     if kind == "tampered":
-        return (answers("chen") | TAMPERING,)
+        return (answers(example_class / "chen") | TAMPERING,)
     if kind in ("wrong", "called"):
-        return (answers("chen"),)
+        return (answers(example_class / "chen"),)
     message = f"{EVIL}\n\n::error::from a message\n[a link](https://example.org) <script>alert(1)</script>"
-    return answers("mallory"), f"refs/heads/{EVIL}", message, EVIL
+    return answers(example_class / "mallory"), f"refs/heads/{EVIL}", message, EVIL
 
 
 @pytest.mark.parametrize("kind", KINDS)
