@@ -76,7 +76,7 @@ def add(block: Block, root: Path) -> None:
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this repository in which the README's steps have been followed."""
     root = tmp_path_factory.mktemp("course")
-    for folder in ("grader", "solutions", "exercises", "tests", ".github"):
+    for folder in ("grader", "solutions", "exercises", "tests", "examples", ".github"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("autograder.yml", "pyproject.toml"):
         shutil.copy(ROOT / file, root)
