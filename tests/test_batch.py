@@ -58,6 +58,7 @@ def test_every_criterion_comes_back_with_an_outcome(engine: Engine, greeting: di
     assert passed(found["gus"]) == 0
 
 
+@pytest.mark.proof(part="grading")
 def test_neither_order_nor_number_at_once_changes_a_result(engine: Engine) -> None:
     texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB, "dan": NOISY}
     submissions = [submission(student, text) for student, text in texts.items()]
@@ -103,6 +104,7 @@ def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
             list(engine.grade([submission("ada", RIGHT)], 1))
 
 
+@pytest.mark.proof(part="grading")
 def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(engine: Engine) -> None:
     texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
     submissions = [submission(student, text) for student, text in texts.items()]
@@ -130,6 +132,7 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
     assert courses.read_reports(tmp_path / "reports") == {}
 
 
+@pytest.mark.proof(part="grading")
 def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
     with Engine(isolated=False) as practice:
@@ -154,6 +157,7 @@ def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
         assert processes.children(os.getpid()) == before
 
 
+@pytest.mark.proof(part="grading")
 def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> None:
     before = processes.children(os.getpid())
     with Grading(load_course(), {}) as grading:
@@ -167,6 +171,7 @@ def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> No
     assert processes.children(os.getpid()) == before
 
 
+@pytest.mark.proof(part="grading")
 def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
     with Grading(load_course(), {}) as grading:
         for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):

@@ -60,6 +60,7 @@ def test_an_answer_that_is_still_to_write_passes_no_test_of_the_peer(submissions
     assert passed == 0
 
 
+@pytest.mark.proof(part="grading")
 def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -> None:
     submissions = list(regrades.partly_right(COURSE))
     assert len({submission.student for submission in submissions}) == 10

@@ -90,6 +90,7 @@ def test_the_report_is_of_the_published_form_and_says_that_the_tests_were_the_vi
     assert unit["quiz"]["points"] is None
 
 
+@pytest.mark.proof(part="students")
 @pytest.mark.parametrize("place", [".", "exercises"])
 def test_one_exercise_is_checked_alone_from_the_root_or_from_exercises(folder: Path, place: str) -> None:
     done = check(folder / place, "softmax_stable")
@@ -98,6 +99,7 @@ def test_one_exercise_is_checked_alone_from_the_root_or_from_exercises(folder: P
     assert "softmax_naive" not in done.stdout
 
 
+@pytest.mark.proof(part="students")
 def test_what_befell_a_whole_file_is_told_before_its_exercises(folder: Path, tmp_path: Path) -> None:
     spoilt = shutil.copytree(folder, tmp_path / "spoilt")
     (spoilt / "exercises" / "simple_attention.py").write_text("def f(:\n", encoding="utf-8")
@@ -132,6 +134,7 @@ def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
     assert "holds none of the course's files, such as simple_attention.py: go to your course's folder." in done.stderr
 
 
+@pytest.mark.proof(part="students")
 def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
     done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
@@ -139,6 +142,7 @@ def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) ->
     assert b"1 of 1 exercises are right" in done.stdout
 
 
+@pytest.mark.proof(part="students")
 def test_where_nothing_can_be_printed_it_is_said(folder: Path) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)

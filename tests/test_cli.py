@@ -230,6 +230,7 @@ def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Pa
     assert done.stdout.endswith(f"{legend}\nReports: {into}/<student>.json\n")
 
 
+@pytest.mark.proof(part="grading")
 def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
     graded: tuple[Done, Path], small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
@@ -294,6 +295,7 @@ def whole_and_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
     return root / "whole", root / "alone", alone
 
 
+@pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("student", BUILT_ON_ANOTHER)
 def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
     whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
@@ -301,12 +303,14 @@ def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, D
     assert alone["multi_head_attention"]["points"] == whole["multi_head_attention"]["points"]
 
 
+@pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("student", ["right", "ends"])
 def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
     whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
     assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a stand-in would be remarked on
 
 
+@pytest.mark.proof(part="grading")
 def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path, Done]) -> None:
     assert "  MultiHeadAttentionWrapper: It builds on attention_dropout" in whole_and_alone[2].stdout
 
@@ -438,6 +442,7 @@ def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_start
     assert files(tmp_path) == before
 
 
+@pytest.mark.proof(part="grading")
 def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
@@ -448,6 +453,7 @@ def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, t
     assert not files(out).items() & before.items()
 
 
+@pytest.mark.proof(part="grading")
 def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
@@ -457,6 +463,7 @@ def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: 
     assert read_reports(out)["ada"]["points"] == 5
 
 
+@pytest.mark.proof(part="grading")
 def test_a_report_that_lies_in_the_submission_itself_is_not_believed(
     small_course: Path, ada: Path, tmp_path: Path
 ) -> None:
@@ -489,6 +496,7 @@ main()
 """
 
 
+@pytest.mark.proof(part="grading")
 @after_grading
 def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
     small_course: Path, classroom: Path, tmp_path: Path
@@ -511,6 +519,7 @@ def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
     ]
 
 
+@pytest.mark.proof(part="grading")
 @after_grading
 def test_what_a_batch_killed_while_it_wrote_left_behind_is_gone_after_the_next(
     small_course: Path, classroom: Path, tmp_path: Path
@@ -585,6 +594,7 @@ def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(smal
     )
 
 
+@pytest.mark.proof(part="grading")
 @only_root
 def test_grading_needs_room_for_the_reports_and_nowhere_else(small_course: Path, ada: Path, tmp_path: Path) -> None:
     disk, spare = tmp_path / "disk", tmp_path / "spare"
@@ -631,6 +641,7 @@ def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
         assert report["isolation"]["layers"]["landlock"] is False
 
 
+@pytest.mark.proof(part="grading")
 @only_linux
 def test_a_report_made_without_protection_is_made_anew_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
     arguments = ("grade", ada, "--out", tmp_path / "reports")
@@ -689,6 +700,7 @@ def test_the_command_line_starts_without_the_heavy_libraries(small_course: Path)
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.proof(part="grading")
 def test_modules_in_the_current_folder_are_not_imported(small_course: Path, ada: Path, tmp_path: Path) -> None:
     for name in ("yaml", "typer", "pydantic", "torch", "pytest", "numpy"):
         (ada / f"{name}.py").write_text("raise SystemExit('imported from the submission')\n", encoding="utf-8")

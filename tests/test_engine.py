@@ -187,6 +187,7 @@ def test_a_batch_that_is_killed_half_way_is_continued_by_the_next_run(
     assert {path.name for path in (tmp_path / "reports").iterdir()} == {"ada.json", "eve.json", "instructor"}
 
 
+@pytest.mark.proof(part="grading")
 def test_a_second_batch_on_the_same_folder_says_at_once_who_is_at_work(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:
@@ -205,6 +206,7 @@ def test_a_second_batch_on_the_same_folder_says_at_once_who_is_at_work(
     assert kept_and_graded(courses.run_grader(patient_course, *command)) == ["graded eve"]
 
 
+@pytest.mark.proof(part="grading")
 def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:
@@ -235,6 +237,7 @@ def test_a_grading_process_that_dies_is_tried_once_more(
     assert steady(tmp_path / "reports") == undisturbed(patient_course)
 
 
+@pytest.mark.proof(part="grading")
 def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:
@@ -257,6 +260,7 @@ def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
     }  # fmt: skip
 
 
+@pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("neighbours", [{}, {"ada": RIGHT, "zoe": WRONG}], ids=["alone", "in a batch"])
 def test_a_fork_server_that_dies_is_started_anew_and_changes_no_report(
     start: Starts,

@@ -234,6 +234,7 @@ def test_up_to_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]
     assert {points for report in reports.values() for points in quiz_points(report)} == {None}
 
 
+@pytest.mark.proof(part="grading")
 def test_right_answers_to_every_quiz_have_full_marks_however_they_are_written(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
@@ -243,6 +244,7 @@ def test_right_answers_to_every_quiz_have_full_marks_however_they_are_written(
         assert quiz_points(report) == [unit["quiz"]["possible"] for unit in report["units"].values()]
 
 
+@pytest.mark.proof(part="grading")
 def test_a_sheet_that_is_damaged_in_two_places_keeps_its_other_answers(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
@@ -252,6 +254,7 @@ def test_a_sheet_that_is_damaged_in_two_places_keeps_its_other_answers(
     assert quiz["points"] > 0
 
 
+@pytest.mark.proof(part="grading")
 def test_who_ticks_every_box_and_claims_points_gets_none(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:

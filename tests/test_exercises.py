@@ -12,6 +12,7 @@ import pytest
 
 from grader.course import ROOT
 
+proof = pytest.mark.proof(part="exercises")
 UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
 
 
@@ -40,6 +41,7 @@ def answer(folder: Path, *changes: tuple[str, str]) -> None:
     (folder / "self_attention.py").write_text(text, encoding="utf-8")
 
 
+@proof
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_solution_passes_every_visible_test(folder: Path, unit: str) -> None:
     answer(folder)
@@ -47,7 +49,9 @@ def test_the_solution_passes_every_visible_test(folder: Path, unit: str) -> None
     assert outcomes.keys() == {"passed"}, output
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "unit", ["self_attention", *(pytest.param(unit, marks=proof) for unit in UNITS if unit != "self_attention")]
+)
 def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Path, unit: str) -> None:
     outcomes, output = visible_tests(folder, unit)
     assert outcomes.keys() == {"failed"}, output
@@ -66,47 +70,53 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
             "queries should have shape (T, d_out) = (6, 2), yours is (2, 6): "
             "inputs @ W_query has one row for each token.",
         ),
-        (
+        pytest.param(
             "return queries, keys, values",
             "return queries, keys",
             "project_qkv should return queries, keys, values; yours returns a tuple of 2.",
+            marks=proof,
         ),
         (
             "torch.softmax(scores, dim=-1)",
             "torch.softmax(scores, dim=0)",
             "softmax of queries @ keys.T / √d_k over the keys, one row for each query.",
         ),
-        (
+        pytest.param(
             "return contexts, weights",
             "return contexts.tolist(), weights",
             "contexts should be a tensor, yours is a list of 6: "
             "a context vector is the sum of the values, each times its weight.",
+            marks=proof,
         ),
-        (
+        pytest.param(
             "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
             "self.W_key = torch.rand(d_in, d_out)",
             "W_key should be an nn.Parameter, yours is of type Tensor: only parameters are found by an optimiser.",
+            marks=proof,
         ),
-        (
+        pytest.param(
             "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)",
             "self.W_value = nn.Linear(d_in, d_out)",
             "W_value should have no bias here, yours has one: qkv_bias is False unless the caller says else.",
+            marks=proof,
         ),
-        (
+        pytest.param(
             "raise ValueError(",
             "print(",
             "transfer_weights should raise a ValueError here, yours raises nothing: "
             "the bias of W_value is not zero, and attention_v1 has no place for it.",
+            marks=proof,
         ),
         (
             "weight.T)",
             "weight)",
             "It raised a RuntimeError. (self_attention.py, line ",
         ),
-        (
+        pytest.param(
             "scaled = dot_products / d_k**0.5",
             "scaled = dot_products / d_k",
             "divide each dot product, then measure.",
+            marks=proof,
         ),
     ],
 )
@@ -117,6 +127,7 @@ def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str,
     assert sentence in output
 
 
+@proof
 def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> None:
     answer(folder, ("scaled = dot_products / d_k**0.5", "scaled = dot_products / d_k"))
     outcomes, _ = visible_tests(folder)

@@ -13,6 +13,8 @@ import pytest
 from courses import WHERE_NOTHING_ISOLATES
 from example_class import CLASS
 
+pytestmark = pytest.mark.proof(part="readme")
+
 ROOT = Path(__file__).resolve().parent.parent
 # What a `make test` around these tests would hand on to the make inside.
 OURS = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}

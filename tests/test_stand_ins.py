@@ -12,6 +12,8 @@ from grader.batch import Engine
 from grader.course import ROOT, load_course
 from grader.submission import Submission, UnitSource
 
+pytestmark = pytest.mark.proof(part="substitutes")
+
 COURSE = load_course()
 EXERCISES = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 

@@ -40,6 +40,8 @@ from users import ORDINARY_USER, as_ordinary_user
 from grader.grade import CONTROL
 from grader.report import Report, Unit
 
+pytestmark = pytest.mark.proof(part="attacks")
+
 USERS = ("root", "ordinary user")
 WAYS = ("alone", "batch")
 # Some ninety attacks twice, several of which are only stopped by their time limit, while other tests run beside them.

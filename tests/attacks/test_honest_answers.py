@@ -23,6 +23,7 @@ def attempts(engine: Engine, submission: Submission) -> list[str]:
     return [message["text"] for message in result["messages"] if message["kind"] == "attempted"]
 
 
+@pytest.mark.proof(part="attacks")
 @pytest.mark.parametrize("name", RIGHT_ANSWERS)
 def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
     unit, path = RIGHT_ANSWERS[name]

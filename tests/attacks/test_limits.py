@@ -11,6 +11,8 @@ from courses import SMALL_COURSE, hand_in, read_reports, run_grader
 from grader.course import load_course
 from grader.sandbox.clock import LEAST_CHARGED
 
+pytestmark = pytest.mark.proof(part="attacks")
+
 HONEST = SMALL_COURSE["solutions/sums.py"]
 EVERYTHING = {
     "wrong": "def add(a, b):\n    return a - b\n\n\ndef Scale(factor):\n    return lambda x: x\n",

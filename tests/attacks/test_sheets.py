@@ -21,6 +21,8 @@ from grader.quiz.source import BugItem, ChoiceItem, Item, NumberItem, OrderItem,
 from grader.report import Report
 from grader.submission import read_submission
 
+pytestmark = pytest.mark.proof(part="attacks")
+
 COURSE = load_course()
 QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 

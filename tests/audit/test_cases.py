@@ -31,6 +31,7 @@ def cases(unit: str) -> list[Case]:
     return cases_of(COURSE, unit)
 
 
+@pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_every_exercise_has_right_answers_a_stub_and_wrong_answers_of_every_kind(unit: str) -> None:
     kinds = {exercise: Counter[str]() for exercise in COURSE.units[unit].exercises}

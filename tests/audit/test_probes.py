@@ -16,6 +16,8 @@ from grader.audit.equivalence import Solution
 from grader.audit.probing import probes_of
 from grader.course import ROOT
 
+pytestmark = pytest.mark.proof(part="audit")
+
 # The audit compares all; these are enough to tell whether a probe looks at what is no rule.
 SHARE, MOST = 3, 40
 

@@ -20,6 +20,8 @@ from handed_in import Cell, Notebook, code_cell, grade_id, is_answer, is_test, r
 from nbgrader.api import Gradebook
 from terms import COURSE_ID, run_in_one_process
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 UNITS = ("simple_attention", "self_attention")
 EVERYTHING = ("everything",)
 

@@ -16,6 +16,8 @@ from nbgrader.api import Gradebook
 
 from grader.course import load_course
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 
 class Answer(NamedTuple):
     """What a student makes of an exercise, and what the feedback has to say of it."""

@@ -21,6 +21,8 @@ from nbformat import from_dict
 from nbgrader.utils import determine_grade
 from terms import run, run_each, scores_of
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 MARKS = """\
 # %% nbgrader={{"grade": false, "grade_id": "{}", "locked": {}, "schema_version": 3, "solution": {}, "task": false}}"""
 SOURCE = f'''\

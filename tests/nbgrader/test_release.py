@@ -152,6 +152,7 @@ def test_a_release_is_a_notebook_for_each_unit_and_a_configuration(tmp_path: Pat
     assert is_configured(tmp_path)
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_two_releases_are_the_same_to_the_byte(course: Path, tmp_path: Path, rubric: Rubric) -> None:
     for path in release_nbgrader(tmp_path, COURSE, rubric):
         assert path.read_bytes() == (course / path.relative_to(tmp_path)).read_bytes()
@@ -180,6 +181,7 @@ def test_below_each_answer_stands_a_locked_test_cell_with_its_points(course: Pat
     assert pairs == [(name, f"test_{name}", True, True, possible) for name, possible in points.items()]
 
 
+@pytest.mark.proof(part="nbgrader")
 @by_unit
 def test_a_source_runs_from_top_to_bottom_on_its_own(course: Path, tmp_path: Path, unit: str) -> None:
     from nbclient import NotebookClient
@@ -283,6 +285,7 @@ def test_without_a_database_none_is_made(course: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "gradebook.db").exists()
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_graded_by_nbgrader_alone_a_submission_earns_nothing(plain_course: Path, tmp_path: Path) -> None:
     unit = "positional_encoding"
     directory = shutil.copytree(plain_course, tmp_path / "course", ignore=shutil.ignore_patterns("release"))

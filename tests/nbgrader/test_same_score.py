@@ -26,6 +26,8 @@ from grader.misconceptions import misconceptions_of
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, load_quizzes
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 COURSE = load_course()
 UNITS = list(COURSE.units)
 QUIZZES = load_quizzes(ROOT / "solutions", UNITS)

@@ -15,6 +15,8 @@ import terms
 
 from grader.course import ROOT, load_course
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 PAGE = (ROOT / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 # A fenced block: its language, and who runs it or, of a file, where it goes.
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

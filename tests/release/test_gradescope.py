@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from courses import REPOSITORY, run_grader
 
+pytestmark = pytest.mark.proof(part="releases")
+
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -20,6 +20,8 @@ from grader.release import ReleaseError
 from grader.release.github import release_github
 from grader.release.wheel import NOT_IMPORTED, build_wheel, requirements
 
+pytestmark = pytest.mark.proof(part="releases")
+
 # Of other modules of the grader only those that the student's part needs are in it.
 WITHHELD = (
     "audit", "build", "cli", "nbgrader", "record", "release", "suites.causal", "suites.draws", "suites.layers",

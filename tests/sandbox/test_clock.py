@@ -88,6 +88,7 @@ def test_where_nothing_tells_of_waiting_all_time_is_charged(crowded: int) -> Non
         assert clock.waited() == 0
 
 
+@pytest.mark.proof(part="grading")
 def test_a_busy_machine_takes_no_time_from_a_call(
     crowded: int, server: ForkServer, open_door: Callable[..., Door]
 ) -> None:

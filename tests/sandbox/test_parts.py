@@ -12,6 +12,8 @@ from grader.sandbox import parts
 from grader.sandbox.student import Beside
 from grader.suites.criteria import Criterion, Outcome
 
+pytestmark = pytest.mark.proof(part="substitutes")
+
 UNITS = {exercise: unit for unit, described in load_course().units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)
 

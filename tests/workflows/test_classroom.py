@@ -50,6 +50,10 @@ TAMPERING = {
 
 KINDS = ["good", "wrong", "hostile", "tampered", "with a key", "called"]
 VISIBLE, HIDDEN = KINDS[:4], KINDS[4:]
+proof = pytest.mark.proof(part="workflows")
+by_kind = pytest.mark.parametrize(
+    "kind", [kind if kind == "good" else pytest.param(kind, marks=proof) for kind in KINDS]
+)
 
 
 @dataclass
@@ -131,7 +135,7 @@ def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
     return answers(example_class / "mallory"), f"refs/heads/{EVIL}", message, EVIL
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_every_step_but_the_reporter_succeeds_whatever_was_pushed(graded: Grade, kind: str) -> None:
     steps = graded(kind).runner.steps
     failed = [step for step in steps[:-1] if step.outcome != "success"]
@@ -139,14 +143,14 @@ def test_every_step_but_the_reporter_succeeds_whatever_was_pushed(graded: Grade,
     assert steps[-1].name == "Report the points"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_only_full_marks_make_the_run_green(graded: Grade, kind: str) -> None:
     found = graded(kind)
     report = found.report
     assert found.runner.is_success == (report.points == report.possible) == (kind == "good")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_the_artifact_is_the_report_and_nothing_besides(graded: Grade, kind: str) -> None:
     found = graded(kind)
     [(name, content)] = found.artifact("report").items()
@@ -157,7 +161,7 @@ def test_the_artifact_is_the_report_and_nothing_besides(graded: Grade, kind: str
     assert report.suites == ("visible" if kind in VISIBLE else "hidden")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, kind: str) -> None:
     found = graded(kind)
     assert found.runner.summary == summary(found.report).rstrip("\n") + "\n"
@@ -166,7 +170,7 @@ def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, 
     assert len(told.commands) == len(annotating.annotations(found.report))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_an_annotation_stands_on_the_answer_that_it_speaks_of_or_where_its_code_raised(
     graded: Grade, kind: str
 ) -> None:
@@ -180,6 +184,7 @@ def test_an_annotation_stands_on_the_answer_that_it_speaks_of_or_where_its_code_
         assert line in {*range(defined.lineno, (defined.end_lineno or 0) + 1), *raised}
 
 
+@proof
 def test_a_wrong_answer_is_annotated(graded: Grade) -> None:
     commands = graded("wrong").runner.step("Tell what came out").commands
     [error] = [
@@ -189,7 +194,7 @@ def test_a_wrong_answer_is_annotated(graded: Grade) -> None:
     assert error.properties["file"] == "exercises/self_attention.py"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_the_reporters_totals_are_the_reports(graded: Grade, kind: str) -> None:
     found = graded(kind)
     report = found.report
@@ -200,7 +205,7 @@ def test_the_reporters_totals_are_the_reports(graded: Grade, kind: str) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_every_runner_has_its_line_in_the_workflow(graded: Grade, kind: str) -> None:
     outputs = graded(kind).runner.step("Tell what came out").outputs
     runners = outputs["runners"].split(",")
@@ -210,7 +215,7 @@ def test_every_runner_has_its_line_in_the_workflow(graded: Grade, kind: str) -> 
     assert all(json.loads(base64.b64decode(outputs[name]))["tests"] for name in runners)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@by_kind
 def test_classroom_50_reads_the_result(graded: Grade, kind: str) -> None:
     found = graded(kind)
     files = found.artifact("classroom50")
@@ -226,6 +231,7 @@ def test_classroom_50_reads_the_result(graded: Grade, kind: str) -> None:
     assert files["release-body.md"].decode() == release_body(report)
 
 
+@proof
 @pytest.mark.parametrize("kinds", [VISIBLE, HIDDEN])
 def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[str], tmp_path: Path) -> None:
     for kind in kinds:
@@ -237,11 +243,13 @@ def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[
     assert scan(tmp_path, told=kinds == HIDDEN) == []
 
 
+@proof
 @pytest.mark.parametrize("kind", HIDDEN)
 def test_the_key_is_in_no_log(graded: Grade, kind: str) -> None:
     assert KEY.splitlines()[1] not in graded(kind).runner.log
 
 
+@proof
 @pytest.mark.parametrize("kind", ["hostile", "with a key"])
 def test_nothing_that_a_student_wrote_is_run_or_obeyed(graded: Grade, kind: str) -> None:
     found = graded(kind)
@@ -253,6 +261,7 @@ def test_nothing_that_a_student_wrote_is_run_or_obeyed(graded: Grade, kind: str)
 TELLING = ("Tell what came out", "Report the points")
 
 
+@proof
 @pytest.mark.parametrize("kind", ["hostile", "with a key"])
 def test_branch_message_and_pusher_are_in_no_product(graded: Grade, kind: str) -> None:
     found = graded(kind)
@@ -260,6 +269,7 @@ def test_branch_message_and_pusher_are_in_no_product(graded: Grade, kind: str) -
     assert not [text for text in (*map(bytes.decode, products), found.runner.summary) if "pwned" in text]
 
 
+@proof
 def test_what_a_student_changed_of_the_course_changes_no_point(graded: Grade) -> None:
     """A visible test, a workflow beside ours, autograder.yml, and output that was there before."""
     tampered, wrong = graded("tampered").report, graded("wrong").report

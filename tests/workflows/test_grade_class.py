@@ -18,6 +18,8 @@ from rendered import GRADER, WORKFLOWS
 from runner import Push, Runner, read_workflow
 from students import commit_all, git, host
 
+pytestmark = pytest.mark.proof(part="workflows")
+
 DUE, IN_TIME, LATE = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z", "2020-01-26T10:00:00Z"
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 WRONG = RIGHT.replace("a + b", "a - b")

@@ -1,0 +1,87 @@
+"""One attack of each class in docs/attacks.md, in a batch in which honest students hand in before and after it.
+
+`test_attacks.py` tries all of them, alone and in a batch, as root and as an ordinary user.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from folders import HONEST_PART, HONEST_SHEET, SHEET, UNIT
+from test_attacks import ATTACKS, everything_said, lasting, met, write_scripts
+
+from grader.batch import Graded, Grading
+from grader.course import ROOT, load_course
+from grader.quiz.source import load_quizzes
+from grader.report import Report
+from grader.submission import read_submission
+
+# By the headings of docs/attacks.md.
+CLASSES = {
+    "To look right": "patched_comparisons",
+    "To make up a grade": "forges_replies",
+    "To find what is hidden": "reads_hidden_files",
+    "To use up the machine": "takes_memory",
+    "To reach beyond the process": "system_calls",
+    "By what is handed in": "symbolic_link_to_the_solution",
+    "By the sheet of a quiz": "sheet_linked_to_the_answers",
+    "By a git repository": "repository_whose_settings_run_programs",
+}
+HONEST = "honest"
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """The report of each attack by its class, and of the honest student who hands in before each of them."""
+    base = tmp_path_factory.mktemp("attacked")
+    (base / "course").symlink_to(ROOT)
+    for name in (HONEST, *CLASSES.values()):
+        folder = base / "class" / name
+        folder.mkdir(parents=True)
+        (folder / SHEET).write_text(HONEST_SHEET, encoding="utf-8")
+    write_scripts({UNIT: HONEST_PART}, base / "class" / HONEST, base)
+    for name in CLASSES.values():
+        ATTACKS[name].fill(base / "class" / name, base)
+    course = load_course()
+    quizzes = load_quizzes(ROOT / "solutions", [UNIT])
+    now = course.units[UNIT].due - datetime.timedelta(days=1)
+
+    def submission(folder: str, student: str):  # type: ignore[no-untyped-def]
+        return read_submission(student, base / "class" / folder, [UNIT], ROOT / "exercises", course.units, quizzes)
+
+    batch = [submission(HONEST, "first")]
+    for heading, name in CLASSES.items():
+        batch += [submission(name, heading), submission(HONEST, f"after: {heading}")]
+    found = {}
+    with Grading(course, quizzes) as grading:
+        for one, graded in grading.reports(batch, 2, now):
+            assert isinstance(graded, Graded), graded
+            found[one.student] = graded.report
+    return found
+
+
+@pytest.mark.parametrize("heading", CLASSES)
+def test_it_earns_no_more_than_its_honest_part(reports: dict[str, Report], heading: str) -> None:
+    attack = ATTACKS[CLASSES[heading]]
+    honest = met(reports["first"].units[UNIT])
+    assert met(reports[heading].units[UNIT]) == (honest if attack.earns else {name: [] for name in honest})
+
+
+@pytest.mark.parametrize("heading", CLASSES)
+def test_its_neighbours_report_is_that_of_an_honest_student(reports: dict[str, Report], heading: str) -> None:
+    assert lasting(reports[f"after: {heading}"]) == lasting(reports["first"])
+
+
+@pytest.mark.parametrize("heading", CLASSES)
+def test_nothing_worked_and_its_report_says_what_was_tried(reports: dict[str, Report], heading: str) -> None:
+    attack, said = ATTACKS[CLASSES[heading]], everything_said(reports[heading])
+    assert not any("SUCCEEDED" in text for text in said)
+    assert any(attack.told in text for text in said)
+    assert reports[heading].isolation.enough
+
+
+def test_every_heading_of_the_attacks_page_has_one() -> None:
+    page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
+    assert [heading for heading in headings if heading != "Bad luck"] == list(CLASSES)
