@@ -1,13 +1,29 @@
-# `make grade` grades the example class; `make test` checks everything. Both make .venv first.
+# make grade      grades the example class
+# make test       linters, types and every test that is quick; under five minutes on two cores
+# make prove      the proofs: the audit, all attacks, every way through nbgrader and GitHub; PART=attacks runs one part
+# make breakages  breaks the code on purpose, and says which tests notice
+# make size       counts the repository's lines by part
+# Each makes .venv first, with uv where it is installed and with pip where it is not.
 
 PYTHON ?= python3
 # The CPU build of torch; the plain one on Linux brings gigabytes of CUDA along.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH ?= $(shell grep '^torch==' requirements.lock)
+PART ?=
 
 CLASS := build/class
 HOSTILE := $(CLASS)/mallory
+PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile --durations 20
 
-.PHONY: grade test
+ifneq ($(shell command -v uv),)
+VENV := uv venv --quiet --clear --seed --python $(PYTHON) .venv
+INSTALL := uv pip install --quiet --python .venv/bin/python
+else
+VENV := $(PYTHON) -m venv .venv
+INSTALL := .venv/bin/pip install --quiet --retries 1
+endif
+
+.PHONY: grade test prove breakages size
 
 # Where nothing locks student code in, the hostile student stays out and the others are still graded.
 grade: .venv/installed
@@ -20,19 +36,33 @@ grade: .venv/installed
 	  .venv/bin/grader grade $$(find $(CLASS) -mindepth 1 -maxdepth 1 ! -path $(HOSTILE)) --out reports --allow-unisolated; \
 	fi
 
+# The types are checked beside the tests, which leave a core idle now and then.
 test: .venv/installed
-	.venv/bin/ruff check
-	.venv/bin/ruff format --check
-	.venv/bin/mypy
-	.venv/bin/python -m pytest -n auto --dist loadfile
+	@begun=$$(date +%s); \
+	.venv/bin/ruff check && .venv/bin/ruff format --check || exit 1; \
+	.venv/bin/mypy & types=$$!; \
+	$(PYTEST) -m "not proof"; tests=$$?; \
+	wait $$types || { echo "make test: mypy found the errors above"; exit 1; }; \
+	echo "make test: ruff, mypy and the tests above took $$(($$(date +%s) - begun)) s"; exit $$tests
+
+prove: .venv/installed
+	@begun=$$(date +%s); \
+	$(PYTEST) -m "proof$(if $(PART),(part='$(PART)'))"; tests=$$?; \
+	[ $$tests != 5 ] || echo "make prove: there is no part '$(PART)'; CONTRIBUTING.md lists the parts"; \
+	echo "make prove: $(if $(PART),the part $(PART),all parts) took $$(($$(date +%s) - begun)) s"; exit $$tests
+
+breakages: .venv/installed
+	.venv/bin/python tests/breakages.py
+
+size:
+	@$(PYTHON) tests/size.py
 
 .venv/installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip' || { echo "Python's venv module is missing: on Debian and Ubuntu, sudo apt-get install python3-venv"; exit 1; }
-	$(PYTHON) -m venv .venv
-	@torch=$$(grep '^torch==' requirements.lock); \
-	.venv/bin/pip install --quiet --retries 0 --index-url $(TORCH_INDEX) "$$torch" 2>/dev/null \
-	  || .venv/bin/pip install --quiet "$$torch"
-	.venv/bin/pip install --quiet --requirement requirements.lock
-	.venv/bin/pip install --quiet --no-deps --editable .
+	@$(PYTHON) -c 'import ensurepip' || command -v uv >/dev/null || { echo "Python's venv module is missing: on Debian and Ubuntu, sudo apt-get install python3-venv"; exit 1; }
+	$(VENV)
+	@$(INSTALL) --index-url $(TORCH_INDEX) "$(TORCH)" 2>/dev/null || $(INSTALL) "$(TORCH)"
+	@grep -v '^torch==' requirements.lock > .venv/requirements.txt
+	$(INSTALL) --requirement .venv/requirements.txt
+	$(INSTALL) --no-deps --editable .
 	@touch $@

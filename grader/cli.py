@@ -156,24 +156,31 @@ def _grade(
 @app.command()
 def audit(
     unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
-    into: Annotated[Path | None, typer.Option("--out", help="The folder of the tables.  [default: docs/audit]")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Hold a sample against the tables, in a minute, and write nothing.")
-    ] = False,
+    into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
 ) -> None:
-    """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors."""
+    """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors.
+
+    Of all units, it writes docs/accuracy.md as well.
+    """
+    from grader import failure_matrix
     from grader.audit.cases import AuditError, cases_of, sample
-    from grader.audit.pages import read_table, write_tables
+    from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
     from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
     from grader.course import ROOT, CourseError, load_course
+    from grader.files import write_atomically
+    from grader.misconceptions import MisconceptionError
+    from grader.misconceptions import build as build_misconceptions
     from grader.sandbox.processes import OurFault
 
-    folder = into or ROOT / "docs" / "audit"
+    folder = into or ROOT / "build" / "audit"
     try:
         course = load_course()
         units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+        build_misconceptions(units)
+        failure_matrix.fill(course)
         cases = [case for name in units for case in cases_of(course, name)]
         cases = sample(cases) if quick else cases
         results = []
@@ -185,21 +192,26 @@ def audit(
             table_of(name, [one for one in results if one.case.unit == name], criteria_names(name), course)
             for name in units
         ]
+        written = []
         if quick:
-            problems = [one for table in tables for one in problems_of_a_sample(table, read_table(table.unit, folder))]
+            problems = [one for table in tables for one in problems_of_a_sample(table)]
         else:
             problems = [one for table in tables for one in problems_of(table)]
             problems += idle_operators(tables) if unit is None else []
             written = write_tables(tables, folder, course)
-    except (AuditError, CourseError) as error:
+        if not quick and unit is None and into is None:
+            written.append(ROOT / "docs" / "accuracy.md")
+            written[-1].parent.mkdir(exist_ok=True)
+            write_atomically(written[-1], accuracy_page(tables, course))
+    except (AuditError, CourseError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     except OurFault as error:
         raise stop(OUR_FAULT, f"The audit could not go on: {error}.") from None
     except OSError as error:
         raise stop(OUR_FAULT, f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)
-    if not quick:
-        out.print(f"The whole table: {written[-1]}", soft_wrap=True)
+    for path in written[-1:]:
+        out.print(f"Written: {path}", soft_wrap=True)
     if problems:
         raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
 

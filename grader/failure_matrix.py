@@ -58,8 +58,8 @@ def fill(course: Course, advance: Callable[[str], None] = lambda _exercise: None
         MisconceptionError: A misconception loses no criterion.
         OSError: The files cannot be written.
     """
-    if multiprocessing.parent_process():
-        return  # a process of the pool below has imported the program that called this, which holds the lock
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        return  # a process of the pool below imports the program that called this, and that holds the lock
     FOLDER.mkdir(parents=True, exist_ok=True)
     with FileLock(FOLDER / ".lock"):
         # Classes take the longest, so they come first.

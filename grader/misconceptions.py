@@ -7,7 +7,12 @@ Beside each suite lies `misconceptions.py`. The normal case there is a row: a ch
             "The number is divided by two. Doubling it multiplies it by two."),
     ]
 
-Where a replacement will not do, as where a solution only delegates, it is a function or class marked with
+What a changed answer calls of other exercises are right copies of its own, unless the unit's CALLS names them: those
+have substitutes where a student's own answer to them is wrong, as a student's call has.
+
+    CALLS = {"quadruple": ["double"]}
+
+Where a replacement will not do, it is a function or class marked with
 `@misconception`. `build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads
 what is there.
 """
@@ -177,6 +182,8 @@ def _made_text(unit: str, rows: Sequence[Row]) -> str:
     imports, definitions = _parts_of(unit)
     exercises = {name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     changed: list[ast.stmt] = []
+    calls: dict[str, Sequence[str]] = getattr(_module_of(unit), "CALLS", {})
+    public: set[str] = set()
     for one in rows:
         for exercise in one.exercises:
             try:
@@ -192,8 +199,10 @@ def _made_text(unit: str, rows: Sequence[Row]) -> str:
                     f"{shown(_path(unit))}:{one.line}: the row {one.name} {problem}. "
                     f"Compare it with {exercise} in solutions/{unit}.py."
                 ) from None
-            # Under its own name a changed answer would be taken for the exercise, and so would what it calls.
-            names = {name: f"{RIGHT}{name}" for name in exercises} | {exercise: _attribute(one, exercise)}
+            called = calls.get(exercise, ())
+            public |= {*called}
+            names = {name: f"{RIGHT}{name}" for name in exercises if name not in called}
+            names[exercise] = _attribute(one, exercise)
             node.name = names[exercise]
             changed.append(_renamed(node, names))
     right = {name: f"{RIGHT}{name}" for name in exercises}
@@ -204,6 +213,7 @@ def _made_text(unit: str, rows: Sequence[Row]) -> str:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 node.name = right[node.name]
             kept.append(_renamed(node, right))
+    kept += [ast.parse(f"{name} = {RIGHT}{name}").body[0] for name in sorted(public & needed)]
     return "\n".join(
         ['"""Made by `grader build` from the rows in misconceptions.py: edit those."""', ""]
         + [ast.unparse(node) for node in (*imports, *kept, *changed)]

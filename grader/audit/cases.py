@@ -56,7 +56,7 @@ def cases_of(course: Course, unit: str) -> list[Case]:
 
 
 def sample(cases: Sequence[Case]) -> list[Case]:
-    """All right answers and stubs, and every so manieth of the others: what a minute is enough for."""
+    """All right answers and stubs, and one in EVERY of the others, which takes about a minute."""
     whole = [case for case in cases if case.kind in WHOLE_FILES]
     return [*whole, *[case for case in cases if case.kind not in WHOLE_FILES][::EVERY]]
 

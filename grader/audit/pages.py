@@ -1,28 +1,30 @@
-"""The audit's tables as files: JSON for programs, Markdown for people, and a summary of all units."""
+"""The audit's tables as files: JSON for programs, Markdown for people, and docs/accuracy.md with the figures."""
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from grader.audit.cases import AuditError
 from grader.audit.operators import OPERATORS
-from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, naming_of
+from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, digest_of, naming_of
 from grader.course import Course
 from grader.files import write_atomically
 
-SUMMARY = "README.md"
+ENVIRONMENT = Environment(
+    loader=PackageLoader("grader.audit", "."), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
+)
 FATES: tuple[Fate, ...] = ("killed", "equivalent", "survived", "unfair")
 MUTANT_COLUMNS = ("mutants", *FATES)
 COLUMNS = ("criteria", "right", "losing points", "wrong", "keeping all", *MUTANT_COLUMNS)
 
 
 def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> list[Path]:
-    """Writes <unit>.json and <unit>.md for each, and a summary of all units that have a table there. Raises OSError."""
+    """Write <unit>.json and <unit>.md for each, and return the files. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     texts: dict[Path, str] = {}
     for table in tables:
@@ -30,65 +32,51 @@ def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> l
         texts[folder / f"{table.unit}.md"] = unit_page(table, course)
     for path, text in texts.items():
         write_atomically(path, text)
-    known = [known for unit in course.units if (known := read_table(unit, folder))]
-    write_atomically(folder / SUMMARY, summary_page(known, course))
-    return [*texts, folder / SUMMARY]
+    return list(texts)
 
 
-def read_table(unit: str, folder: Path) -> UnitTable | None:
-    """The table of a unit, None where there is none. Raises AuditError where it cannot be read."""
-    path = folder / f"{unit}.json"
-    try:
-        return UnitTable.model_validate_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (ValidationError, UnicodeDecodeError):
-        raise AuditError(f"{path} is no table of this audit: delete it, and run `grader audit` again.") from None
-
-
-def summary_page(tables: Sequence[UnitTable], course: Course) -> str:
-    """All units: what became of right and wrong answers, by unit and by operator, and how mistakes are named."""
+def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
+    """docs/accuracy.md: what became of right and wrong answers, how mistakes are named, and what that does not say."""
     naming = naming_of(tables)
-    return _page(
-        "# The audit",
-        "A grader is as good as its errors are few: a wrong answer that passes, a right answer that fails, a name that "
-        "misleads. `grader audit` measures all three, over the same door that students' answers take, and writes these "
-        "pages.",
-        *_table(
+    exercises = [exercise for table in tables for exercise in table.exercises.values()]
+    mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
+    fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
+    template = ENVIRONMENT.get_template("accuracy.md.j2")
+    return template.render(
+        units=_lines(
             ["unit", *COLUMNS],
-            [[f"[{course.units[table.unit].title}]({table.unit}.md)", *totals([table])] for table in tables]
-            + [["**all**", *totals(tables)]],
+            [[course.units[table.unit].title, *totals([table])] for table in tables] + [["**all**", *totals(tables)]],
         ),
-        "Right answers are the solution and others in other styles, by exercise. Wrong answers are the misconceptions, "
-        "the same mistakes in other words, and mistakes that are none of them, all written by hand. Where a right one "
-        "loses points, or a wrong one keeps all, the suite is to be mended.",
-        "## Mutants",
-        "A mutant is the solution with one slip, made on the syntax tree. It is **equivalent** where nothing is found "
-        "that the course rules on and that tells it from the solution: values, shapes, gradients, parameters, "
-        "arguments afterwards, refusals, training and evaluation, distributions, dtypes. A draw tries a batch of "
-        "inputs or a module; mostly a thousand are compared, and fewer where one takes long, as each page says. It has "
-        "**survived** where something tells it but no hidden test fails, and is **unfair** where nothing tells it and "
-        "one does.",
-        *_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
-        "## Names",
-        f"Of {naming.mistakes} misconceptions that were written again in other words, {naming.named_rightly} are named "
-        f"by their own name and no other: a recall of {naming.recall:.1%}. Of {naming.others} other mistakes "
-        f"{naming.others_named} are given a name, and {naming.named_wrongly} misconceptions a wrong one: a precision "
-        f"of {naming.precision:.1%}.",
-        *_table(
-            ["unit", "misconceptions", "named rightly", "named wrongly", "other mistakes", "given a name"],
-            [[course.units[table.unit].title, *_named(table)] for table in tables],
+        shares=_lines(
+            ["measured", "share", "95 % interval"],
+            [
+                _share("right answers that lose a point", sum(len(one.losing_right_answers) for one in exercises),
+                       sum(one.right_answers for one in exercises)),
+                _share("wrong answers, written by hand, that keep all points",
+                       sum(not mistake.missed for mistake in mistakes), len(mistakes)),
+                _share("mutants that something tells from the solution, and that keep all points",
+                       fates["survived"], fates["killed"] + fates["survived"]),
+                _share("known mistakes in other words that get their own name", naming.named_rightly, naming.mistakes),
+                _share("names that are the answer's own, among those given", naming.named_rightly, naming.given),
+                _share("other mistakes that get a name", naming.others_named, naming.others),
+            ],
         ),
-        "Random exercises are matched on the statistics that the suite takes, each within the error of both estimates. "
-        "An answer that only raises errors is matched where the same tests raise the same types of errors and no other "
-        "misconception does that. Where two mistakes cannot be told apart by what they do, one sentence says both.",
-        "These shares are of what is written here, and so is the work that went into them: a mistake that got a wrong "
-        "name was given a truer sentence, or a test that tells it apart. Students will make others.",
-        "## How it is made",
-        "`grader audit` makes all of it anew, `grader audit --unit UNIT` one unit's part, and `grader audit --quick` "
-        "holds a sample of the answers against these tables, as `make test` does. The JSON beside each page says "
-        "everything on it, and what became of each single answer.",
-    )
+        operators=_lines(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
+        digest=digest_of(course),
+    )  # fmt: skip
+
+
+def interval(count: int, total: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share, by Wilson's formula, which also holds where the count is 0 or all."""
+    share, z = count / total, 1.96
+    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _share(what: str, count: int, total: int) -> list[str]:
+    low, high = interval(count, total) if total else (0.0, 1.0)
+    return [what, f"{count:,} of {total:,}", f"{low:.1%} to {high:.1%}"]
 
 
 def unit_page(table: UnitTable, course: Course) -> str:
@@ -100,7 +88,6 @@ def unit_page(table: UnitTable, course: Course) -> str:
     ]
     return _page(
         f"# {course.units[table.unit].title}",
-        "[What the columns mean](README.md).",
         *_table(
             ["exercise", *COLUMNS],
             [[f"`{name}`", *_exercise_totals([one])] for name, one in exercises.items()],
@@ -160,6 +147,10 @@ def _named(table: UnitTable) -> list[str]:
     naming = naming_of([table])
     counts = [naming.mistakes, naming.named_rightly, naming.named_wrongly, naming.others, naming.others_named]
     return [f"{count:,}" for count in counts]
+
+
+def _lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "".join(_table(columns, rows))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

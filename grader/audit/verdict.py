@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grader.audit.cases import IN_OTHER_WORDS, RIGHT, SUITES, UNKNOWN_MISTAKES, WRITTEN, Kind
+from grader.audit.cases import RIGHT, SUITES, WRITTEN, Kind
 from grader.audit.equivalence import Search
 from grader.audit.operators import OPERATORS
 from grader.audit.run import Result
-from grader.course import ROOT, Course
-from grader.files import digest
+from grader.course import PACKAGE, Course
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -70,10 +70,9 @@ class ExerciseTable(Model):
 
 
 class UnitTable(Model):
-    """What was found of one unit. digest: of the files that it was made from."""
+    """What was found of one unit."""
 
     unit: str
-    digest: str
     exercises: dict[str, ExerciseTable]
 
 
@@ -87,6 +86,11 @@ class Naming(Model):
     others_named: int
 
     @property
+    def given(self) -> int:
+        """How many names were given."""
+        return self.named_rightly + self.named_wrongly + self.others_named
+
+    @property
     def recall(self) -> float:
         """The share of known mistakes that are named by their own name and no other."""
         return self.named_rightly / self.mistakes if self.mistakes else 1.0
@@ -94,8 +98,7 @@ class Naming(Model):
     @property
     def precision(self) -> float:
         """The share of names given that are right."""
-        given = self.named_rightly + self.named_wrongly + self.others_named
-        return self.named_rightly / given if given else 1.0
+        return self.named_rightly / self.given if self.given else 1.0
 
 
 def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
@@ -107,7 +110,7 @@ def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequen
         exercise: _exercise(exercise, found[exercise], criteria[exercise], weight)
         for exercise, weight in course.units[unit].exercises.items()
     }
-    return UnitTable(unit=unit, digest=digest_of(unit), exercises=exercises)
+    return UnitTable(unit=unit, exercises=exercises)
 
 
 def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str], weight: int) -> ExerciseTable:
@@ -169,7 +172,7 @@ def _evidence(search: Search) -> str:
 
 
 def problems_of(table: UnitTable) -> list[str]:
-    """Everything that is wrong with a unit's suite, a sentence each; of the diagnosis, see `naming_of`."""
+    """Everything that is wrong with a unit's suite and its diagnosis, a sentence each."""
     found = _wrong_outcomes(table)
     for name, exercise in table.exercises.items():
         where, fates = f"{table.unit}/{name}", exercise.fates()
@@ -181,22 +184,13 @@ def problems_of(table: UnitTable) -> list[str]:
     return found
 
 
-def problems_of_a_sample(sample: UnitTable, whole: UnitTable | None) -> list[str]:
-    """What is wrong with the outcomes of a sample, and where it is not what the whole table says."""
-    found = _wrong_outcomes(sample)
-    if whole is None or whole.digest != sample.digest:
-        return [*found, f"{sample.unit}: its table is not of these files: run `grader audit --unit {sample.unit}`"]
-    for name, exercise in sample.exercises.items():
-        told: list[MistakeFate | MutantFate] = [*whole.exercises[name].mistakes(), *whole.exercises[name].mutants]
-        shown: list[MistakeFate | MutantFate] = [*exercise.mistakes(), *exercise.mutants]
-        for one in shown:
-            if one not in told:
-                found.append(f"{sample.unit}/{name}: the table says something else of {one.name}")
-    return found
+def problems_of_a_sample(sample: UnitTable) -> list[str]:
+    """What is wrong with the outcomes and names of a sample; what only all answers show, no sample tells."""
+    return _wrong_outcomes(sample)
 
 
 def _wrong_outcomes(table: UnitTable) -> list[str]:
-    """Right answers that lose points, and wrong ones that keep them all."""
+    """Right answers that lose points, wrong ones that keep them all, and names that are not true."""
     found = []
     for name, exercise in table.exercises.items():
         where = f"{table.unit}/{name}"
@@ -205,6 +199,10 @@ def _wrong_outcomes(table: UnitTable) -> list[str]:
         for mistake in exercise.mistakes():
             if not mistake.missed:
                 found.append(f"{where}: the wrong answer {mistake.name} keeps all points")
+        for mistake in [*exercise.misconceptions, *exercise.in_other_words]:
+            if mistake.named != [mistake.name]:
+                found.append(f"{where}: {mistake.name} is named {mistake.named or 'nothing'}")
+        found += [f"{where}: {other.name} is named {other.named}" for other in exercise.unknown_mistakes if other.named]
         for mutant in exercise.mutants:
             if mutant.fate in ("survived", "unfair"):
                 what = "keeps all points" if mutant.fate == "survived" else "loses points"
@@ -232,16 +230,11 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
     )
 
 
-def digest_of(unit: str) -> str:
-    """Of the files that a unit's table is made from: where it has changed, the table is of another suite."""
-    files: list[Path] = [
-        *SUITES.glob("*.py"),
-        *(SUITES / unit).rglob("*.py"),
-        *(path for path in (ROOT / "grader" / "audit").glob("*.py") if path.stem != "pages"),
-        *(ROOT / "solutions").glob("*.py"),
-        ROOT / "exercises" / f"{unit}.py",
-        ROOT / "grader" / "diagnosis.py",
-        IN_OTHER_WORDS / f"{unit}.py",
-        UNKNOWN_MISTAKES / f"{unit}.py",
-    ]
-    return digest(sorted(files), ROOT).hex()
+def digest_of(course: Course) -> str:
+    """Of sandbox, checks, substitutes and suites, comments aside: where it changes, the audit is outdated."""
+    suites = [path for unit in course.units for path in sorted((SUITES / unit).rglob("*.py"))]
+    total = hashlib.sha256()
+    for path in [*sorted((PACKAGE / "sandbox").glob("*.py")), *sorted(SUITES.glob("*.py")), *suites]:
+        code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
+        total.update(f"{path.relative_to(PACKAGE).as_posix()}\0{code}\0".encode())
+    return total.hexdigest()[:16]

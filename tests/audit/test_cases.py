@@ -40,15 +40,9 @@ def test_every_exercise_has_right_answers_a_stub_and_wrong_answers_of_every_kind
     for exercise, counts in kinds.items():
         assert (counts["solution"], counts["stub"]) == (1, 1), exercise
         assert counts["right answer"] >= 4, exercise
-        assert counts["misconception"] == counts["in other words"] > 0, exercise
+        assert counts["misconception"] >= counts["in other words"] >= 2, exercise
         assert counts["unknown mistake"] >= 4, exercise
         assert counts["mutant"] >= 8, exercise
-
-
-@pytest.mark.parametrize("unit", COURSE.units)
-def test_every_misconception_stands_in_other_words_in_the_same_order(unit: str) -> None:
-    known = [case.name for case in cases(unit) if case.kind == "misconception"]
-    assert [case.name for case in cases(unit) if case.kind == "in other words"] == known
 
 
 @pytest.mark.parametrize("unit", COURSE.units)

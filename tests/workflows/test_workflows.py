@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -193,8 +195,26 @@ def test_a_called_workflow_does_what_one_with_a_key_does() -> None:
     assert of_any_grader("classroom-key") == of_any_grader("grade-submission")
 
 
-def test_ci_runs_the_same_check_as_anybody_on_the_oldest_python_that_is_supported() -> None:
+def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> None:
     [job] = jobs("ci")
-    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
-    assert job["container"]["image"] == "python:3.11-bookworm"
+    [step] = [step for step in job["steps"] if "run" in step]
+    assert step["run"].split()[:2] == [".ci/run", "test"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    rows = job["strategy"]["matrix"]["include"]
+    assert [row["python"] for row in rows if row["torch"] == "locked"] == ["3.11", "3.12", "3.13"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11"
+    [allowed] = [one for one in project["dependencies"] if one.startswith("torch>=")]
+    [oldest] = [row["requirement"] for row in rows if row["torch"] == "oldest"]
+    assert oldest.removesuffix(".0") == allowed.replace(">=", "==")
+
+
+def test_every_part_of_the_proofs_has_a_job_and_a_line_for_contributors() -> None:
+    marked = set()
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        marked |= set(re.findall(r'proof\(part="(\w+)"\)', path.read_text(encoding="utf-8")))
+    [job] = jobs("prove")
+    targets = job["strategy"]["matrix"]["target"]
+    assert targets == [*(f"prove PART={part}" for part in sorted(marked)), "breakages"]
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == marked

@@ -5,16 +5,9 @@ A name says what was done. Where the same slip is made in several exercises, the
 
 from __future__ import annotations
 
-from typing import Any
+from grader.misconceptions import replace, row
 
-import torch
-from torch import Tensor, nn
-
-from grader.misconceptions import misconception, replace, row
-
-Source = torch.Generator | None
-
-# -- what several rows replace -----------------------------------------------------------------------------------
+# -- what several rows replace, and by what ----------------------------------------------------------------------
 
 # sample_batch and flatten_for_cross_entropy
 START = "torch.randint(num_starts, (batch_size, 1), generator=generator)"
@@ -27,15 +20,24 @@ LOSSES = "shifted.exp().sum(dim=-1).log() - of_targets"
 OF_PROBABILITIES = replace(SHIFTED, "torch.softmax(logits, dim=-1)")
 
 # running_mean_softmax and Head
-SOFTMAX = "torch.softmax(scores, dim=-1)"
-MIXED = f"{SOFTMAX} @ x"
+MIXED = "torch.softmax(scores, dim=-1) @ x"
 MASKED = "scores.masked_fill(self.future[:num_tokens, :num_tokens], -torch.inf)"
+SOFTMAX = "torch.softmax(scores, dim=-1)"
 NOT_DROPPED = replace(f"self.dropout({SOFTMAX})", SOFTMAX)
 
-# BigramLanguageModel
+# BigramLanguageModel; the last two stand around a throw, and make the tokens that it decides for
 LOSS = "cross_entropy(*flatten_for_cross_entropy(logits, targets))"
+TOKEN = "torch.multinomial(probabilities, 1, generator=generator)"
+BELOW, COUNTED = "(probabilities.cumsum(-1) < ", ").sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)"
 
-# -- what several of them say ------------------------------------------------------------------------------------
+# Generators, as sample_batch and generate misuse them
+SEEDED_ANEW = "generator.manual_seed(123) if generator else None"
+COPY = "torch.Generator().manual_seed(generator.initial_seed()) if generator else None"
+SEED_FOR_ALL = "generator and torch.manual_seed(torch.randint(2**31, (), generator=generator).item()) and None"
+ALIKE = "generator or torch.Generator()"
+UNREPEATABLE = "generator or torch.Generator().manual_seed(torch.Generator().seed())"
+
+# -- what several rows say ---------------------------------------------------------------------------------------
 
 # Of generators
 IGNORED = "The generator is taken but not used. Hand it on to the draw, as `generator=generator`."
@@ -112,6 +114,8 @@ ONE_TEXT = (
     "The texts of the batch are averaged as one long text, so later ones hear of the earlier ones. Texts of a batch "
     "never talk to each other."
 )
+
+CALLS = {"BigramLanguageModel": ["flatten_for_cross_entropy", "cross_entropy"]}
 
 # fmt: off
 ROWS = [
@@ -321,22 +325,13 @@ ROWS = [
     row("sample_batch", "one_tensor_for_both", replace(BATCH, f"torch.stack([{BATCH}])"),
         "idx and targets come as one tensor. Give two: `return idx, targets`."),
     row("sample_batch", "generator_ignored_for_the_batch", replace(", generator=generator", ""), IGNORED),
-    row("sample_batch", "generator_seeded_anew_for_the_batch",
-        replace("=generator)", "=generator.manual_seed(123) if generator else None)"), SEEDED),
-    row("sample_batch", "generator_copied_for_the_batch",
-        replace("=generator)", "=torch.Generator().manual_seed(generator.initial_seed()) if generator else None)"),
-        COPIED),
-    row("sample_batch", "generator_of_seeds_for_the_batch",
-        replace("=generator)",
-                "=generator and torch.manual_seed(torch.randint(2**31, (), generator=generator).item()) and None)"),
-        OF_SEEDS),
-    row("sample_batch", "always_the_same_batch", replace("=generator)", "=generator or torch.Generator())"),
-        ALWAYS_ALIKE),
+    row("sample_batch", "generator_seeded_anew_for_the_batch", replace("=generator)", f"={SEEDED_ANEW})"), SEEDED),
+    row("sample_batch", "generator_copied_for_the_batch", replace("=generator)", f"={COPY})"), COPIED),
+    row("sample_batch", "generator_of_seeds_for_the_batch", replace("=generator)", f"={SEED_FOR_ALL})"), OF_SEEDS),
+    row("sample_batch", "always_the_same_batch", replace("=generator)", f"={ALIKE})"), ALWAYS_ALIKE),
     row("sample_batch", "global_state_put_back_after_the_batch",
         replace("    starts = ", "    with torch.random.fork_rng(devices=[]):\n        starts = "), PUT_BACK),
-    row("sample_batch", "batch_from_the_system",
-        replace("=generator)", "=generator or torch.Generator().manual_seed(torch.Generator().seed()))"),
-        FROM_THE_SYSTEM),
+    row("sample_batch", "batch_from_the_system", replace("=generator)", f"={UNREPEATABLE})"), FROM_THE_SYSTEM),
     row("sample_batch", "data_moved_on_in_place",
         replace(f"return {BATCH}",
                 "idx = data[places]\n    data[:-1] = data[1:].clone()\n    return idx, data[places]"),
@@ -799,6 +794,19 @@ ROWS = [
         "The caller's inputs were changed. What comes in may be needed elsewhere, so work on a copy, and write `x = x "
         "- …` rather than `x -= …`."),
     # BigramLanguageModel
+    row("BigramLanguageModel", "table_under_another_name",
+        replace("self.token_embedding_table", "self.embedding", times=2),
+        "The table is kept under another name. Others look for it by name, so call it token_embedding_table."),
+    row("BigramLanguageModel", "table_as_a_parameter",
+        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Parameter(torch.randn(vocab_size, vocab_size))")
+        .replace("table(idx)", "table[idx]"),
+        "The table is a plain nn.Parameter. It would do, but what is asked for is an nn.Embedding, the module that "
+        "looks up rows by their ids."),
+    row("BigramLanguageModel", "table_as_a_linear_layer",
+        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Linear(vocab_size, vocab_size, bias=False)")
+        .replace("table(idx)", "table(torch.eye(self.token_embedding_table.in_features)[idx])"),
+        "The table is an nn.Linear, whose weight has a column for each token that comes in. An nn.Embedding has a row "
+        "for each, and looks it up without a product."),
     row("BigramLanguageModel", "table_of_the_notebook", replace("vocab_size, vocab_size", "65, 65"),
         "The table has the size of one notebook's vocabulary, 65. A class should use its own argument, vocab_size."),
     row("BigramLanguageModel", "table_with_a_layer_behind",
@@ -807,13 +815,58 @@ ROWS = [
         .replace("self.token_embedding_table(idx)", "self.lm_head(self.token_embedding_table(idx))"),
         "The rows of the table are narrower than the vocabulary, with a linear layer behind. Larger models do that; "
         "here a row already holds the logits, so the table is (V, V)."),
+    row("BigramLanguageModel", "probabilities_instead_of_logits",
+        replace("self.token_embedding_table(idx)", "self.token_embedding_table(idx).softmax(dim=-1)"),
+        "The logits went through a softmax. Loss and generate take one of their own, and a second one levels "
+        "everything: give the rows of the table as they are."),
+    row("BigramLanguageModel", "columns_of_the_table",
+        replace("self.token_embedding_table(idx)", "self.token_embedding_table.weight.T[idx]"),
+        "The logits are columns of the table. Row i of an nn.Embedding is what it gives for the id i: call it, and it "
+        "looks that up."),
+    row("BigramLanguageModel", "flat_logits_with_targets",
+        replace("return logits, cross", "return logits.flatten(0, 1), cross"),
+        "With targets, the logits come back flat, (B · T, V). Nobody can tell then which text a row belongs to: "
+        "flatten for the loss alone, under other names."),
+    row("BigramLanguageModel", "lonely_logits_squeezed",
+        replace("return logits, cross", "return logits.squeeze(), cross"),
+        "With targets, the logits are squeezed, and so a single text, or texts of one token, lose a dimension of "
+        "length one. Logits are (B, T, V) whatever these are."),
+    row("BigramLanguageModel", "logits_of_the_last_token",
+        replace("return logits", "return logits[:, -1]", times=2).replace("softmax(logits[:, -1]", "softmax(logits"),
+        "Logits are given for the last token alone, (B, V). generate needs no others, but the loss does: every token "
+        "predicts the next one."),
+    row("BigramLanguageModel", "logits_alone_without_targets",
+        replace("return logits, None", "return logits").replace("logits, _ =", "logits ="),
+        "Without targets, only the logits come back. forward always gives two: logits, and the loss or None. A caller "
+        "who takes two apart would take the logits apart."),
+    row("BigramLanguageModel", "loss_alone_with_targets", replace("return logits, cross", "return cross"),
+        "With targets, only the loss comes back. forward always gives two: the logits first, and then the loss or "
+        "None."),
+    row("BigramLanguageModel", "loss_before_logits",
+        replace("logits, None", "None, logits")
+        .replace(f"logits, {LOSS}", f"{LOSS}, logits")
+        .replace("logits, _ =", "_, logits ="),
+        "The loss comes before the logits. forward gives the logits first."),
+    row("BigramLanguageModel", "zero_without_targets", replace("logits, None", "logits, torch.zeros(())"),
+        "Without targets, the loss is zero. Zero would be a perfect score; where nothing was measured, the loss is "
+        "None."),
     row("BigramLanguageModel", "loss_never_worked_out", replace(LOSS, "None"),
         "The targets are not used: the loss is None in any case. Where there are targets, it is the mean "
         "cross-entropy."),
+    row("BigramLanguageModel", "losses_added_up_in_model", replace(LOSS, f"{LOSS} * targets.numel()"),
+        "The losses of all predictions are added up. Then a larger batch has a larger loss for no reason: take the "
+        "mean."),
+    row("BigramLanguageModel", "mean_over_texts_alone", replace(LOSS, f"{LOSS} * targets.shape[1]"),
+        "The losses of a text's tokens are added up, and the mean runs over the texts. There are B · T predictions, 32 "
+        "in a batch of 4 texts of 8 tokens, and the mean runs over all of them."),
     row("BigramLanguageModel", "loss_of_the_last_tokens",
         replace("*flatten_for_cross_entropy(logits, targets)", "logits[:, -1], targets[:, -1]"),
         "Only the last token of each text counts in the loss: 4 predictions where there are 32. Every token predicts "
         "the one after it."),
+    row("BigramLanguageModel", "targets_moved_on_once_more",
+        replace("(logits, targets)", "(logits[:, :-1], targets[:, 1:])"),
+        "Each text's targets are moved on once more, and one prediction is dropped. The targets already are what "
+        "follows."),
     row("BigramLanguageModel", "targets_of_other_tokens",
         replace("*flatten_for_cross_entropy(logits, targets)", "logits.flatten(0, 1), targets.T.flatten()"),
         "Logits and targets are flattened in different orders, so that predictions meet the targets of other tokens. "
@@ -822,595 +875,123 @@ ROWS = [
         replace(LOSS, "nn.functional.cross_entropy(logits.reshape(len(idx), -1, idx.shape[1]), targets)"),
         "`view` and `reshape` only break the rows elsewhere: `logits.view(B, V, T)` tears the predictions apart. If "
         "torch's loss is to have (B, V, T), `transpose` swaps the two; else make the first two dimensions into one."),
+    row("BigramLanguageModel", "softmax_before_the_loss",
+        replace("(logits, targets)", "(torch.softmax(logits, dim=-1), targets)"),
+        "The loss has a softmax too many: cross-entropy takes the logits, and a softmax is in it already."),
+    row("BigramLanguageModel", "minus_forgotten_in_model", replace("logits, cross", "logits, -cross"),
+        "The minus is missing: the loss is the mean logarithm of the probabilities, and training would make the "
+        "targets as unlikely as it can."),
+    row("BigramLanguageModel", "loss_without_gradients", replace(LOSS, f"{LOSS}.item()"),
+        "The loss is cut off from the gradients, by `.item()`, `float(…)`, `.detach()` or `torch.no_grad()`, so "
+        "nothing can be learnt from it. Let the caller take the number out."),
+    row("BigramLanguageModel", "table_that_does_not_learn",
+        replace("nn.Embedding(vocab_size, vocab_size)", "nn.Embedding(vocab_size, vocab_size).requires_grad_(False)"),
+        "The table requires no gradients, so that it stays as it began. It is all that the model has to learn."),
+    row("BigramLanguageModel", "likeliest_token_taken", replace(TOKEN, "probabilities.argmax(dim=-1, keepdim=True)"),
+        "The likeliest token is taken each time, and nothing is drawn. Such a text soon goes round in circles, and "
+        "never says what is merely possible: draw with `torch.multinomial`."),
+    row("BigramLanguageModel", "all_equally_likely",
+        replace("torch.softmax(logits[:, -1], dim=-1)", "torch.ones_like(logits[:, -1])"),
+        "All tokens are equally likely, whatever the logits say. Draw with the probabilities that softmax makes of "
+        "them."),
+    row("BigramLanguageModel", "softmax_over_the_texts", replace("dim=-1", "dim=0"),
+        "Softmax runs over the texts (dim=0), so that what is likely in one text depends on the others. The V kinds of "
+        "one text are to share: dim=-1."),
+    row("BigramLanguageModel", "softmax_over_the_tokens", replace("logits[:, -1], dim=-1)", "logits, dim=1)[:, -1]"),
+        "Softmax runs over the tokens of the prompt (dim=1), before the last one is picked. The V kinds after one "
+        "token are to share: dim=-1."),
+    row("BigramLanguageModel", "softmax_forgotten_in_model",
+        replace("torch.softmax(logits[:, -1], dim=-1)", "logits[:, -1]"),
+        "The logits are handed to the draw as they are. They are no probabilities, and some are negative: softmax "
+        "comes first."),
+    row("BigramLanguageModel", "softmax_taken_twice_in_model", replace("dim=-1)", "dim=-1).softmax(dim=-1)"),
+        "Softmax is taken twice, of the logits and of the probabilities, and the second time levels everything: "
+        "unlikely tokens come up far too often."),
+    row("BigramLanguageModel", "logits_scaled", replace("logits[:, -1]", "logits[:, -1] / logits.shape[-1] ** 0.5"),
+        "The logits are scaled before the softmax. That belongs to the scores of attention; here it makes the likely "
+        "less likely, and the unlikely more."),
+    row("BigramLanguageModel", "likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
+        "The likely tokens come up too often: probabilities were squared, or logits multiplied, on the way. Draw with "
+        "the softmax of the logits as they are."),
+    row("BigramLanguageModel", "first_token_gone_on_from", replace("logits[:, -1]", "logits[:, 0]"),
+        "The logits of the first token are drawn from. They say what follows on it, and that is known already: the "
+        "last token's are `logits[:, -1]`."),
+    row("BigramLanguageModel", "token_before_the_last_gone_on_from", replace("logits[:, -1]", "logits[:, -2]"),
+        "The logits of the token before the last are drawn from. They say what follows on it, and that is the last "
+        "token; the last one's own are `logits[:, -1]`."),
+    row("BigramLanguageModel", "all_tokens_gone_on_from", replace("logits[:, -1]", "logits.mean(dim=1)"),
+        "The logits of all tokens of a text are averaged. A bigram model goes on from the last token alone: `logits[:, "
+        "-1]`."),
+    row("BigramLanguageModel", "new_tokens_not_looked_at",
+        replace("for _ in", "prompt = idx\n        for _ in").replace("self(idx)", "self(prompt)"),
+        "All new tokens are drawn from the prompt's last token. Each one changes what is likely next: put it at the "
+        "end of the text before you ask again."),
+    row("BigramLanguageModel", "new_tokens_in_one_go",
+        replace("range(max_new_tokens)", "range(min(1, max_new_tokens))")
+        .replace("probabilities, 1", "probabilities, max_new_tokens"),
+        "`torch.multinomial` draws all new tokens in one go, and without `replacement=True` none of them twice. Draw "
+        "one, put it at the end of the text, and ask again."),
+    row("BigramLanguageModel", "first_text_gone_on_from", replace("dim=-1)", "dim=-1)[:1].expand(len(idx), -1)"),
+        "Every text goes on as the first one does: its probabilities are used for all. Each text has a last token of "
+        "its own."),
+    row("BigramLanguageModel", "one_throw_for_all_texts",
+        replace(TOKEN, f"{BELOW}torch.rand(1, 1, generator=generator){COUNTED}"),
+        "One throw decides for all texts, so that those with the same prompt go on alike. Each text has a draw of its "
+        "own, as `torch.multinomial` has for each row."),
+    row("BigramLanguageModel", "one_throw_for_all_steps",
+        replace("for _ in", "throws = torch.rand(len(idx), 1, generator=generator)\n        for _ in")
+        .replace(TOKEN, f"{BELOW}throws{COUNTED}"),
+        "The same throw decides at every step: the state is set again each time, or the throw made once. Each new "
+        "token has a draw of its own."),
+    row("BigramLanguageModel", "new_tokens_alone",
+        replace("for _ in", "prompt = idx\n        for _ in").replace("return idx", "return idx[:, prompt.shape[1] :]"),
+        "Only the new tokens come back. The text that goes on begins with its prompt: `torch.cat([idx, new], dim=1)`."),
+    row("BigramLanguageModel", "ids_made_floats", replace("return idx", "return idx.float()"),
+        "The ids come back as floats, as from a `torch.zeros` that was filled with them. Only a whole number can be "
+        "looked up: begin with the dtype of idx, or use `torch.cat`."),
+    row("BigramLanguageModel", "prompt_cut_to_its_last_token",
+        replace("for _ in", "idx = idx[:, -1:]\n        for _ in"),
+        "Only the last token of the prompt comes back with the new ones. The model needs no more of it, but the text "
+        "does."),
+    row("BigramLanguageModel", "new_tokens_in_front", replace("[idx, new]", "[new, idx]"),
+        "The new tokens are put in front of the prompt. A text goes on at its end: `torch.cat([idx, new], dim=1)`."),
+    row("BigramLanguageModel", "length_of_the_whole_text",
+        replace("range(max_new_tokens)", "range(max_new_tokens - idx.shape[1])"),
+        "max_new_tokens is taken for the length of the whole text. It counts the new tokens alone, and the prompt "
+        "comes on top."),
+    row("BigramLanguageModel", "one_token_too_many", replace("range(max_new_tokens)", "range(max_new_tokens + 1)"),
+        "There is one new token too many. `range(max_new_tokens)` has as many steps as it says, from 0 on."),
+    row("BigramLanguageModel", "at_least_one_token", replace("range(max_new_tokens)", "range(max(1, max_new_tokens))"),
+        "At least one token is drawn, even where none is asked for. Look at max_new_tokens before the first draw, as a "
+        "`for` loop does."),
+    row("BigramLanguageModel", "first_text_alone", replace("for _ in", "idx = idx[:1]\n        for _ in"),
+        "Only the first text goes on. generate takes a batch, and continues each of its texts."),
+    row("BigramLanguageModel", "lonely_prompt_squeezed", replace("return idx", "return idx.squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so a prompt of one text, or of one token, loses its "
+        "shape."),
+    row("BigramLanguageModel", "prompt_of_one_token_refused",
+        replace("for _ in",
+                'if idx.shape[1] < 2:\n            raise ValueError("the prompt is too short")\n        for _ in'),
+        "A prompt of a single token is refused. It is enough for a bigram model, and the usual way to begin with "
+        "nothing."),
+    row("BigramLanguageModel", "idx_changed_in_place",
+        replace("for _ in", "prompt = idx\n        for _ in")
+        .replace("return idx", "prompt[:] = idx[:, -prompt.shape[1] :]\n        return idx"),
+        "The caller's idx was changed. Methods with an underscore, and `idx[…] = …`, work on the tensor itself; "
+        "`torch.cat` makes a new one."),
+    row("BigramLanguageModel", "generator_ignored", replace(", generator=generator", ""), IGNORED),
+    row("BigramLanguageModel", "generator_seeded_anew",
+        replace("for _ in", f"generator = {SEEDED_ANEW}\n        for _ in"), SEEDED),
+    row("BigramLanguageModel", "generator_copied", replace("for _ in", f"generator = {COPY}\n        for _ in"),
+        COPIED),
+    row("BigramLanguageModel", "generator_of_seeds",
+        replace("for _ in", f"generator = {SEED_FOR_ALL}\n        for _ in"), OF_SEEDS),
+    row("BigramLanguageModel", "always_the_same_tokens", replace("for _ in", f"generator = {ALIKE}\n        for _ in"),
+        ALWAYS_ALIKE),
+    row("BigramLanguageModel", "global_state_put_back",
+        replace("for _ in", "state = torch.get_rng_state()\n        for _ in")
+        .replace("return idx", "torch.set_rng_state(state)\n        return idx"), PUT_BACK),
+    row("BigramLanguageModel", "tokens_from_the_system",
+        replace("for _ in", f"generator = {UNREPEATABLE}\n        for _ in"), FROM_THE_SYSTEM),
 ]
 # fmt: on
-
-# -- BigramLanguageModel, where it calls other exercises ---------------------------------------------------------
-# These are no rows: they call the two below under the exercises' own names, where substitutes are found.
-
-
-def flatten_for_cross_entropy(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    return logits.flatten(0, 1), targets.flatten()  # (B, T, V) -> (B · T, V), (B, T) -> (B · T,)
-
-
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    return nn.functional.cross_entropy(logits, targets)
-
-
-class Bigram(nn.Module):
-    """The right answer, of which each wrong one changes a part."""
-
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__()
-        self.token_embedding_table = nn.Embedding(vocab_size, vocab_size)
-
-    def logits(self, idx: Tensor) -> Tensor:
-        return self.token_embedding_table(idx)
-
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return cross_entropy(*flatten_for_cross_entropy(logits, targets))
-
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return logits, loss
-
-    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
-        logits = self.logits(idx)
-        return self.results(logits, None if targets is None else self.loss(logits, targets))
-
-    def source(self, generator: Source) -> Source:
-        return generator
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits[:, -1], dim=-1)  # (B, T, V) -> (B, V)
-
-    def draw(self, probabilities: Tensor, generator: Source) -> Tensor:
-        return torch.multinomial(probabilities, 1, generator=generator)  # (B, V) -> (B, 1)
-
-    def step(self, idx: Tensor, generator: Source) -> Tensor:
-        new = self.draw(self.probabilities(self.logits(idx)), generator)
-        return torch.cat([idx, new], dim=1)  # (B, T) and (B, 1) -> (B, T + 1)
-
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        generator = self.source(generator)
-        for _ in range(max_new_tokens):
-            idx = self.step(idx, generator)
-        return idx
-
-
-def decided(probabilities: Tensor, throws: Tensor) -> Tensor:
-    """The tokens (B, 1) that throws between 0 and 1 decide for, by the running sum of the probabilities (B, V)."""
-    return (probabilities.cumsum(-1) < throws).sum(-1, keepdim=True).clamp(max=probabilities.shape[-1] - 1)
-
-
-# The table and the logits
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The table is kept under another name. Others look for it by name, so call it token_embedding_table.",
-)
-class table_under_another_name(Bigram):
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__(vocab_size)
-        self.embedding = self.token_embedding_table
-        del self.token_embedding_table
-
-    def logits(self, idx: Tensor) -> Tensor:
-        return self.embedding(idx)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The table is a plain nn.Parameter. It would do, but what is asked for is an nn.Embedding, the module that looks "
-    "up rows by their ids.",
-)
-class table_as_a_parameter(Bigram):
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__(vocab_size)
-        del self.token_embedding_table
-        self.token_embedding_table = nn.Parameter(torch.randn(vocab_size, vocab_size))  # type: ignore[assignment]
-
-    def logits(self, idx: Tensor) -> Tensor:
-        return self.token_embedding_table[idx]  # type: ignore[index]
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The table is an nn.Linear, whose weight has a column for each token that comes in. An nn.Embedding has a row for "
-    "each, and looks it up without a product.",
-)
-class table_as_a_linear_layer(Bigram):
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__(vocab_size)
-        self.token_embedding_table = nn.Linear(vocab_size, vocab_size, bias=False)  # type: ignore[assignment]
-
-    def logits(self, idx: Tensor) -> Tensor:
-        return self.token_embedding_table(torch.eye(len(self.token_embedding_table.weight))[idx])
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits went through a softmax. Loss and generate take one of their own, and a second one levels everything: "
-    "give the rows of the table as they are.",
-)
-class probabilities_instead_of_logits(Bigram):
-    def logits(self, idx: Tensor) -> Tensor:
-        return torch.softmax(super().logits(idx), dim=-1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits are columns of the table. Row i of an nn.Embedding is what it gives for the id i: call it, and it "
-    "looks that up.",
-)
-class columns_of_the_table(Bigram):
-    def logits(self, idx: Tensor) -> Tensor:
-        return self.token_embedding_table.weight.T[idx]
-
-
-@misconception(
-    "BigramLanguageModel",
-    "With targets, the logits come back flat, (B · T, V). Nobody can tell then which text a row belongs to: flatten "
-    "for the loss alone, under other names.",
-)
-class flat_logits_with_targets(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return (logits if loss is None else logits.flatten(0, 1)), loss
-
-
-@misconception(
-    "BigramLanguageModel",
-    "With targets, the logits are squeezed, and so a single text, or texts of one token, lose a dimension of length "
-    "one. Logits are (B, T, V) whatever these are.",
-)
-class lonely_logits_squeezed(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return (logits if loss is None else logits.squeeze()), loss
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Logits are given for the last token alone, (B, V). generate needs no others, but the loss does: every token "
-    "predicts the next one.",
-)
-class logits_of_the_last_token(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return logits[:, -1], loss
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Without targets, only the logits come back. forward always gives two: logits, and the loss or None. A caller who "
-    "takes two apart would take the logits apart.",
-)
-class logits_alone_without_targets(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return logits if loss is None else (logits, loss)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "With targets, only the loss comes back. forward always gives two: the logits first, and then the loss or None.",
-)
-class loss_alone_with_targets(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return (logits, None) if loss is None else loss
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The loss comes before the logits. forward gives the logits first.",
-)
-class loss_before_logits(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return loss, logits
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Without targets, the loss is zero. Zero would be a perfect score; where nothing was measured, the loss is None.",
-)
-class zero_without_targets(Bigram):
-    def results(self, logits: Tensor, loss: Any) -> Any:
-        return logits, torch.zeros(()) if loss is None else loss
-
-
-# The loss
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The losses of all predictions are added up. Then a larger batch has a larger loss for no reason: take the mean.",
-)
-class losses_added_up_in_model(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return nn.functional.cross_entropy(*flatten_for_cross_entropy(logits, targets), reduction="sum")
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The losses of a text's tokens are added up, and the mean runs over the texts. There are B · T predictions, 32 in "
-    "a batch of 4 texts of 8 tokens, and the mean runs over all of them.",
-)
-class mean_over_texts_alone(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        flat = flatten_for_cross_entropy(logits, targets)
-        return nn.functional.cross_entropy(*flat, reduction="sum") / len(targets)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Each text's targets are moved on once more, and one prediction is dropped. The targets already are what follows.",
-)
-class targets_moved_on_once_more(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return nn.functional.cross_entropy(*flatten_for_cross_entropy(logits[:, :-1], targets[:, 1:]))
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The loss has a softmax too many: cross-entropy takes the logits, and a softmax is in it already.",
-)
-class softmax_before_the_loss(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return super().loss(torch.softmax(logits, dim=-1), targets)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The minus is missing: the loss is the mean logarithm of the probabilities, and training would make the targets as "
-    "unlikely as it can.",
-)
-class minus_forgotten_in_model(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return -super().loss(logits, targets)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The loss is cut off from the gradients, by `.item()`, `float(…)`, `.detach()` or `torch.no_grad()`, so nothing "
-    "can be learnt from it. Let the caller take the number out.",
-)
-class loss_without_gradients(Bigram):
-    def loss(self, logits: Tensor, targets: Tensor) -> Any:
-        return super().loss(logits, targets).item()
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The table requires no gradients, so that it stays as it began. It is all that the model has to learn.",
-)
-class table_that_does_not_learn(Bigram):
-    def __init__(self, vocab_size: int) -> None:
-        super().__init__(vocab_size)
-        self.token_embedding_table.requires_grad_(False)
-
-
-# What is drawn
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The likeliest token is taken each time, and nothing is drawn. Such a text soon goes round in circles, and never "
-    "says what is merely possible: draw with `torch.multinomial`.",
-)
-class likeliest_token_taken(Bigram):
-    def draw(self, probabilities: Tensor, generator: Source) -> Tensor:  # noqa: ARG002
-        return probabilities.argmax(dim=-1, keepdim=True)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "All tokens are equally likely, whatever the logits say. Draw with the probabilities that softmax makes of them.",
-)
-class all_equally_likely(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.ones_like(logits[:, -1])
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Softmax runs over the texts (dim=0), so that what is likely in one text depends on the others. The V kinds of one "
-    "text are to share: dim=-1.",
-)
-class softmax_over_the_texts(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits[:, -1], dim=0)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Softmax runs over the tokens of the prompt (dim=1), before the last one is picked. The V kinds after one token "
-    "are to share: dim=-1.",
-)
-class softmax_over_the_tokens(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits, dim=1)[:, -1]
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits are handed to the draw as they are. They are no probabilities, and some are negative: softmax comes "
-    "first.",
-)
-class softmax_forgotten_in_model(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return logits[:, -1]
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Softmax is taken twice, of the logits and of the probabilities, and the second time levels everything: unlikely "
-    "tokens come up far too often.",
-)
-class softmax_taken_twice_in_model(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(super().probabilities(logits), dim=-1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits are scaled before the softmax. That belongs to the scores of attention; here it makes the likely less "
-    "likely, and the unlikely more.",
-)
-class logits_scaled(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return super().probabilities(logits / logits.shape[-1] ** 0.5)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The likely tokens come up too often: probabilities were squared, or logits multiplied, on the way. Draw with the "
-    "softmax of the logits as they are.",
-)
-class likely_made_likelier(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return super().probabilities(2 * logits)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits of the first token are drawn from. They say what follows on it, and that is known already: the last "
-    "token's are `logits[:, -1]`.",
-)
-class first_token_gone_on_from(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits[:, 0], dim=-1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits of the token before the last are drawn from. They say what follows on it, and that is the last token; "
-    "the last one's own are `logits[:, -1]`.",
-)
-class token_before_the_last_gone_on_from(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits[:, -2], dim=-1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The logits of all tokens of a text are averaged. A bigram model goes on from the last token alone: `logits[:, "
-    "-1]`.",
-)
-class all_tokens_gone_on_from(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return torch.softmax(logits.mean(dim=1), dim=-1)
-
-
-# From token to token, and from text to text
-
-
-@misconception(
-    "BigramLanguageModel",
-    "All new tokens are drawn from the prompt's last token. Each one changes what is likely next: put it at the end of "
-    "the text before you ask again.",
-)
-class new_tokens_not_looked_at(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        probabilities = self.probabilities(self.logits(idx))
-        return torch.cat([idx, *(self.draw(probabilities, generator) for _ in range(max_new_tokens))], dim=1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "`torch.multinomial` draws all new tokens in one go, and without `replacement=True` none of them twice. Draw one, "
-    "put it at the end of the text, and ask again.",
-)
-class new_tokens_in_one_go(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        if max_new_tokens == 0:
-            return idx
-        probabilities = self.probabilities(self.logits(idx))
-        return torch.cat([idx, torch.multinomial(probabilities, max_new_tokens, generator=generator)], dim=1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Every text goes on as the first one does: its probabilities are used for all. Each text has a last token of its "
-    "own.",
-)
-class first_text_gone_on_from(Bigram):
-    def probabilities(self, logits: Tensor) -> Tensor:
-        return super().probabilities(logits)[:1].expand(len(logits), -1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "One throw decides for all texts, so that those with the same prompt go on alike. Each text has a draw of its own, "
-    "as `torch.multinomial` has for each row.",
-)
-class one_throw_for_all_texts(Bigram):
-    def draw(self, probabilities: Tensor, generator: Source) -> Tensor:
-        return decided(probabilities, torch.rand(1, 1, generator=generator))
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The same throw decides at every step: the state is set again each time, or the throw made once. Each new token "
-    "has a draw of its own.",
-)
-class one_throw_for_all_steps(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        throws = torch.rand(len(idx), 1, generator=generator)
-        for _ in range(max_new_tokens):
-            idx = torch.cat([idx, decided(self.probabilities(self.logits(idx)), throws)], dim=1)
-        return idx
-
-
-# The prompt
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Only the new tokens come back. The text that goes on begins with its prompt: `torch.cat([idx, new], dim=1)`.",
-)
-class new_tokens_alone(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max_new_tokens, generator)[:, idx.shape[1] :]
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The ids come back as floats, as from a `torch.zeros` that was filled with them. Only a whole number can be looked "
-    "up: begin with the dtype of idx, or use `torch.cat`.",
-)
-class ids_made_floats(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max_new_tokens, generator).float()
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Only the last token of the prompt comes back with the new ones. The model needs no more of it, but the text does.",
-)
-class prompt_cut_to_its_last_token(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx[:, -1:], max_new_tokens, generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The new tokens are put in front of the prompt. A text goes on at its end: `torch.cat([idx, new], dim=1)`.",
-)
-class new_tokens_in_front(Bigram):
-    def step(self, idx: Tensor, generator: Source) -> Tensor:
-        return super().step(idx, generator).roll(1, 1)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "max_new_tokens is taken for the length of the whole text. It counts the new tokens alone, and the prompt comes on "
-    "top.",
-)
-class length_of_the_whole_text(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max_new_tokens - idx.shape[1], generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "There is one new token too many. `range(max_new_tokens)` has as many steps as it says, from 0 on.",
-)
-class one_token_too_many(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max_new_tokens + 1, generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "At least one token is drawn, even where none is asked for. Look at max_new_tokens before the first draw, as a "
-    "`for` loop does.",
-)
-class at_least_one_token(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max(1, max_new_tokens), generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "Only the first text goes on. generate takes a batch, and continues each of its texts.",
-)
-class first_text_alone(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx[:1], max_new_tokens, generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "`squeeze()` drops every dimension of length one, and so a prompt of one text, or of one token, loses its shape.",
-)
-class lonely_prompt_squeezed(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        return super().generate(idx, max_new_tokens, generator).squeeze()
-
-
-@misconception(
-    "BigramLanguageModel",
-    "A prompt of a single token is refused. It is enough for a bigram model, and the usual way to begin with nothing.",
-)
-class prompt_of_one_token_refused(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        if idx.shape[1] < 2:
-            raise ValueError("the prompt is too short")
-        return super().generate(idx, max_new_tokens, generator)
-
-
-@misconception(
-    "BigramLanguageModel",
-    "The caller's idx was changed. Methods with an underscore, and `idx[…] = …`, work on the tensor itself; "
-    "`torch.cat` makes a new one.",
-)
-class idx_changed_in_place(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        result = super().generate(idx, max_new_tokens, generator)
-        idx[:] = result[:, -idx.shape[1] :]
-        return result
-
-
-# Generators
-
-
-@misconception("BigramLanguageModel", IGNORED)
-class generator_ignored(Bigram):
-    def source(self, generator: Source) -> Source:  # noqa: ARG002
-        return None
-
-
-@misconception("BigramLanguageModel", SEEDED)
-class generator_seeded_anew(Bigram):
-    def source(self, generator: Source) -> Source:
-        return generator.manual_seed(123) if generator else None
-
-
-@misconception("BigramLanguageModel", COPIED)
-class generator_copied(Bigram):
-    def source(self, generator: Source) -> Source:
-        return torch.Generator().manual_seed(generator.initial_seed()) if generator else None
-
-
-@misconception("BigramLanguageModel", OF_SEEDS)
-class generator_of_seeds(Bigram):
-    def source(self, generator: Source) -> Source:
-        if generator:
-            torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
-        return None
-
-
-@misconception("BigramLanguageModel", ALWAYS_ALIKE)
-class always_the_same_tokens(Bigram):
-    def source(self, generator: Source) -> Source:
-        return generator or torch.Generator()
-
-
-@misconception("BigramLanguageModel", PUT_BACK)
-class global_state_put_back(Bigram):
-    def generate(self, idx: Tensor, max_new_tokens: int, generator: Source = None) -> Tensor:
-        with torch.random.fork_rng(devices=[]):
-            return super().generate(idx, max_new_tokens, generator)
-
-
-@misconception("BigramLanguageModel", FROM_THE_SYSTEM)
-class tokens_from_the_system(Bigram):
-    def source(self, generator: Source) -> Source:
-        return generator or torch.Generator().manual_seed(torch.Generator().seed())

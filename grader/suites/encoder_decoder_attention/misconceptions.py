@@ -5,17 +5,13 @@ A name says what was done. Where the same slip is made in two exercises, the lat
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
-from grader.misconceptions import misconception, replace, row
-
-Pair = tuple[Tensor, Tensor]
+from grader.misconceptions import replace, row
 
 # What stands in the solution, and is replaced more than once.
 SCORES = "torch.tanh(query + keys) @ v"
 ADDITIVE = "additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)"
-HIDE = "scores = scores.masked_fill(padding_mask.unsqueeze(1), -torch.inf)"
+SOFTMAX = "torch.softmax(scores, dim=0)"
+HIDDEN = "scores = scores.masked_fill(padding_mask.unsqueeze(1), -torch.inf)"
 
 NO_TANH = (
     "The tanh is missing. Without it the decoder's part is one number, the same for every encoder state, which softmax "
@@ -37,6 +33,8 @@ NO_MASK = (
     "Without a mask there is an error. It may be left out where nothing is padding, so its default is None: "
     "`padding_mask=None`. Ask `if padding_mask is not None` before you use it."
 )
+
+CALLS = {"bahdanau_context": ["additive_scores"]}
 
 # fmt: off
 ROWS = [
@@ -202,14 +200,79 @@ ROWS = [
         "The caller's encoder states were changed. They are needed again for the context: `+=`, and methods whose "
         "names end in an underscore, work on the tensor itself, so write `x = x + …`."),
     # bahdanau_context
+    row("bahdanau_context", "scores_as_weights", replace(SOFTMAX, "scores"),
+        "The scores serve as weights as they are. Softmax makes shares of them: positive numbers that sum to one, "
+        "however large the scores are."),
+    row("bahdanau_context", "divided_by_the_sum", replace(SOFTMAX, "scores / scores.sum()"),
+        "The scores are divided by their sum. Additive scores may be negative, and so would the weights be, or the sum "
+        "near zero: take the softmax."),
+    row("bahdanau_context", "exponentials_not_divided", replace(SOFTMAX, "scores.exp()"),
+        "The exponentials are not divided by their sum. Shares sum to one, or a long text makes a larger context than "
+        "a short one."),
+    row("bahdanau_context", "additive_scores_scaled_by_a", replace("(scores", "(scores / len(v) ** 0.5"),
+        "The scores are divided by the root of a. That is for dot products, which grow with their width; here the tanh "
+        "keeps every term between -1 and 1, and v learns its own size."),
+    row("bahdanau_context", "additive_scores_scaled_by_h", replace("(scores", "(scores / len(decoder_state) ** 0.5"),
+        "The scores are divided by the root of h, the width of the states. That is for dot products of states, which "
+        "grow with it; additive scores go into softmax as they are."),
+    row("bahdanau_context", "softmax_taken_twice", replace("(scores", f"({SOFTMAX}"),
+        "Softmax was taken twice. The second one sees nothing but shares between 0 and 1, and makes them nearly "
+        "alike."),
+    row("bahdanau_context", "states_averaged", replace("(scores", "(0 * scores"),
+        "All encoder states count the same. That is a mean, which hides the one state that matters among the others; "
+        "the scores say how much each of them should count."),
+    row("bahdanau_context", "best_state_takes_all", replace(SOFTMAX, "(scores == scores.max()) + 0 * scores"),
+        "The best state takes all. A choice like that has no gradient, so nothing can learn to choose better; softmax "
+        "gives every state its share."),
+    row("bahdanau_context", "last_state_as_the_context", replace("weights @ encoder_states", "encoder_states[-1]"),
+        "The last encoder state is the context, whatever the scores are. So it was before attention; now each state "
+        "counts as much as its weight."),
     row("bahdanau_context", "context_without_tanh",
         replace(ADDITIVE, "(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v"),
         NO_TANH),
+    row("bahdanau_context", "matrices_exchanged_in_context", replace("W_decoder, W_encoder", "W_encoder, W_decoder"),
+        EXCHANGED),
     row("bahdanau_context", "decoder_state_ignored_in_context",
         replace(ADDITIVE, "torch.tanh(encoder_states @ W_encoder) @ v"),
         UNASKED),
     row("bahdanau_context", "dot_products_in_context", replace(ADDITIVE, "encoder_states @ decoder_state"),
         DOT_PRODUCTS),
+    row("bahdanau_context", "projections_mixed",
+        replace("weights @ encoder_states", "weights @ encoder_states @ W_encoder"),
+        "The context is a sum of projected states. The projection is only there for the scores; what is handed over "
+        "are the encoder states themselves, (h,)."),
+    row("bahdanau_context", "states_not_added_up", replace("weights @", "weights[:, None] *"),
+        "Each encoder state is multiplied by its weight, but they are not added up. The context is one vector, (h,), "
+        "whatever the length of the text."),
+    row("bahdanau_context", "context_as_a_row", replace("return context", "return context[None]"),
+        "The context still has a dimension of length one. One vector for one state of the decoder is (h,)."),
+    row("bahdanau_context", "decoder_state_added", replace("return context", "return context + decoder_state"),
+        "The decoder's state was added to the context. The decoder joins the two by itself, later; the context holds "
+        "what comes from the encoder."),
+    row("bahdanau_context", "weights_first", replace("context, weights", "weights, context"),
+        "The two results come in the wrong order. First the context, then the weights, as everywhere in this course."),
+    row("bahdanau_context", "context_alone", replace("context, weights", "context"),
+        "Only the context comes back. The weights are wanted too: they show where the decoder looked."),
+    row("bahdanau_context", "scores_in_the_place_of_weights", replace("context, weights", "context, scores"),
+        "The context is right, but the scores come back in the place of the weights. The weights are what softmax made "
+        "of them."),
+    row("bahdanau_context", "lonely_weight_squeezed", replace("context, weights", "context, weights.squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so the weight of a single encoder state is no vector any "
+        "more."),
+    row("bahdanau_context", "states_made_float32_in_context",
+        replace("(decoder_state, encoder_states", "(decoder_state.float(), encoder_states.float()"),
+        "The states are made float32, which then do not fit what is float64. Let the arguments keep their dtype."),
+    row("bahdanau_context", "context_without_gradients",
+        replace("context, weights", "context.detach(), weights.detach()"),
+        "Gradients stop at the results, by `.detach()`, `.data` or `torch.no_grad()`. Encoder and decoder learn to "
+        "understand each other only through them."),
+    row("bahdanau_context", "where_to_look_is_not_learnt", replace("weights @", "weights.detach() @"),
+        "The weights are cut off from the gradients before they meet the encoder states. Where to look is to be learnt "
+        "as well."),
+    row("bahdanau_context", "encoder_states_weighted_in_place",
+        replace("    return", "    with torch.no_grad():\n        encoder_states *= weights[:, None]\n    return"),
+        "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs "
+        "them again: write `x = x * …` rather than `x *= …`."),
     # CrossAttention: scores
     row("CrossAttention", "scaling_forgotten", replace(" / keys.shape[-1] ** 0.5", ""),
         "The scores are not scaled. The wider the queries and keys, the wilder their dot products; divided by √d_out "
@@ -292,7 +355,7 @@ ROWS = [
         "The mask is upside down: only padding is attended to. True says that a token is padding, and its scores are "
         "those to hide."),
     row("CrossAttention", "mask_upside_down_for_torch",
-        replace(HIDE, "padding_mask = padding_mask.unsqueeze(1)")
+        replace(HIDDEN, "padding_mask = padding_mask.unsqueeze(1)")
         .replace("weights @ values", "nn.functional.scaled_dot_product_attention(queries, keys, values, padding_mask)"),
         "The mask is upside down: only padding is attended to. In torch's own attention, True in a mask says that a "
         "token is seen; in padding_mask it says that the token is padding, so turn it round: `~padding_mask`."),
@@ -303,7 +366,7 @@ ROWS = [
         "The mask (B, T_k) meets the scores (B, T_q, T_k) as it is, and torch lines up the last dimensions: B falls on "
         "T_q. Put a dimension for the queries in between: `padding_mask[:, None, :]`."),
     row("CrossAttention", "padding_takes_its_share",
-        replace(HIDE, "values = values.masked_fill(padding_mask.unsqueeze(2), 0)"),
+        replace(HIDDEN, "values = values.masked_fill(padding_mask.unsqueeze(2), 0)"),
         "Padding gives nothing to the output, but it still takes its share of the attention: only its values, or the "
         "finished weights, are set to zero. Its scores have to be minus infinity before the softmax."),
     row("CrossAttention", "renormalized_after_softmax",
@@ -315,11 +378,11 @@ ROWS = [
         "The scores of the padding are set to zero (or multiplied by a mask of zeros and ones). Zero is a score like "
         "any other, exp of it is one, and so padding has weight. Minus infinity has none."),
     row("CrossAttention", "padding_set_to_zero_in_context",
-        replace(HIDE, "return self(x, context * ~padding_mask.unsqueeze(2))"),
+        replace(HIDDEN, "return self(x, context * ~padding_mask.unsqueeze(2))"),
         "The padding in context is set to zero, and no more. A key of zeros has the score 0, and exp of that is one: "
         "it still takes a share. Hide its scores."),
     row("CrossAttention", "a_thousand_subtracted",
-        replace(HIDE, "scores = scores - 1000.0 * padding_mask.unsqueeze(1)"),
+        replace(HIDDEN, "scores = scores - 1000.0 * padding_mask.unsqueeze(1)"),
         "What is added to the scores of the padding is negative, but not enough: padding that scores far above the "
         "others still comes out on top. Minus infinity is below everything."),
     row("CrossAttention", "scores_of_padding_set_to_minus_a_hundred",
@@ -327,7 +390,7 @@ ROWS = [
         "The scores of the padding are set to a number that is negative, but not low enough: where all other scores "
         "are lower still, padding comes out on top. Minus infinity is below everything."),
     row("CrossAttention", "zero_times_infinity",
-        replace(HIDE, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
+        replace(HIDDEN, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
         "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
         "instead: `masked_fill`, or `torch.where`."),
     row("CrossAttention", "plus_infinity", replace("-torch.inf", "torch.inf"),
@@ -449,234 +512,3 @@ ROWS = [
         "makes a new one."),
 ]
 # fmt: on
-
-# -- bahdanau_context --------------------------------------------------------------------------------------------
-
-# Functions, so that `additive_scores` is found by its name, and a stand-in may take its place as in a submission.
-
-
-def additive_scores(
-    decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
-) -> Tensor:
-    """The right answer."""
-    return torch.tanh(decoder_state @ W_decoder + encoder_states @ W_encoder) @ v
-
-
-def gathered(scores: Tensor, encoder_states: Tensor) -> Pair:
-    weights = torch.softmax(scores, dim=0)
-    return weights @ encoder_states, weights
-
-
-def attended(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    """The right answer."""
-    return gathered(additive_scores(decoder_state, encoder_states, *weights), encoder_states)
-
-
-@misconception(
-    "bahdanau_context",
-    "The scores serve as weights as they are. Softmax makes shares of them: positive numbers that sum to one, however "
-    "large the scores are.",
-)
-def scores_as_weights(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = additive_scores(decoder_state, encoder_states, *weights)
-    return scores @ encoder_states, scores
-
-
-@misconception(
-    "bahdanau_context",
-    "The scores are divided by their sum. Additive scores may be negative, and so would the weights be, or the sum "
-    "near zero: take the softmax.",
-)
-def divided_by_the_sum(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = additive_scores(decoder_state, encoder_states, *weights)
-    return scores / scores.sum() @ encoder_states, scores / scores.sum()
-
-
-@misconception(
-    "bahdanau_context",
-    "The exponentials are not divided by their sum. Shares sum to one, or a long text makes a larger context than a "
-    "short one.",
-)
-def exponentials_not_divided(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    shares = additive_scores(decoder_state, encoder_states, *weights).exp()
-    return shares @ encoder_states, shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The scores are divided by the root of a. That is for dot products, which grow with their width; here the tanh "
-    "keeps every term between -1 and 1, and v learns its own size.",
-)
-def additive_scores_scaled_by_a(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(additive_scores(decoder_state, encoder_states, *weights) / len(weights[-1]) ** 0.5, encoder_states)
-
-
-@misconception(
-    "bahdanau_context",
-    "The scores are divided by the root of h, the width of the states. That is for dot products of states, which grow "
-    "with it; additive scores go into softmax as they are.",
-)
-def additive_scores_scaled_by_h(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(
-        additive_scores(decoder_state, encoder_states, *weights) / len(decoder_state) ** 0.5, encoder_states
-    )
-
-
-@misconception(
-    "bahdanau_context",
-    "Softmax was taken twice. The second one sees nothing but shares between 0 and 1, and makes them nearly alike.",
-)
-def softmax_taken_twice(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(torch.softmax(additive_scores(decoder_state, encoder_states, *weights), dim=0), encoder_states)
-
-
-@misconception(
-    "bahdanau_context",
-    "All encoder states count the same. That is a mean, which hides the one state that matters among the others; the "
-    "scores say how much each of them should count.",
-)
-def states_averaged(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(0 * additive_scores(decoder_state, encoder_states, *weights), encoder_states)
-
-
-@misconception(
-    "bahdanau_context",
-    "The best state takes all. A choice like that has no gradient, so nothing can learn to choose better; softmax "
-    "gives every state its share.",
-)
-def best_state_takes_all(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = additive_scores(decoder_state, encoder_states, *weights)
-    shares = (scores == scores.max()) + 0 * scores
-    return shares @ encoder_states, shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The last encoder state is the context, whatever the scores are. So it was before attention; now each state counts "
-    "as much as its weight.",
-)
-def last_state_as_the_context(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return encoder_states[-1], attended(decoder_state, encoder_states, *weights)[1]
-
-
-@misconception("bahdanau_context", EXCHANGED)
-def matrices_exchanged_in_context(
-    decoder_state: Tensor, encoder_states: Tensor, W_decoder: Tensor, W_encoder: Tensor, v: Tensor
-) -> Pair:
-    return attended(decoder_state, encoder_states, W_encoder, W_decoder, v)
-
-
-@misconception(
-    "bahdanau_context",
-    "The context is a sum of projected states. The projection is only there for the scores; what is handed over are "
-    "the encoder states themselves, (h,).",
-)
-def projections_mixed(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return context @ weights[1], shares
-
-
-@misconception(
-    "bahdanau_context",
-    "Each encoder state is multiplied by its weight, but they are not added up. The context is one vector, (h,), "
-    "whatever the length of the text.",
-)
-def states_not_added_up(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = attended(decoder_state, encoder_states, *weights)
-    return shares[:, None] * encoder_states, shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The context still has a dimension of length one. One vector for one state of the decoder is (h,).",
-)
-def context_as_a_row(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return context[None], shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The decoder's state was added to the context. The decoder joins the two by itself, later; the context holds what "
-    "comes from the encoder.",
-)
-def decoder_state_added(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return context + decoder_state, shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The two results come in the wrong order. First the context, then the weights, as everywhere in this course.",
-)
-def weights_first(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return shares, context
-
-
-@misconception(
-    "bahdanau_context",
-    "Only the context comes back. The weights are wanted too: they show where the decoder looked.",
-)
-def context_alone(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Tensor:
-    return attended(decoder_state, encoder_states, *weights)[0]
-
-
-@misconception(
-    "bahdanau_context",
-    "The context is right, but the scores come back in the place of the weights. The weights are what softmax made of "
-    "them.",
-)
-def scores_in_the_place_of_weights(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    scores = additive_scores(decoder_state, encoder_states, *weights)
-    return gathered(scores, encoder_states)[0], scores
-
-
-@misconception(
-    "bahdanau_context",
-    "`squeeze()` drops every dimension of length one, and so the weight of a single encoder state is no vector any "
-    "more.",
-)
-def lonely_weight_squeezed(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return context, shares.squeeze()
-
-
-@misconception(
-    "bahdanau_context",
-    "The states are made float32, which then do not fit what is float64. Let the arguments keep their dtype.",
-)
-def states_made_float32_in_context(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    return gathered(additive_scores(decoder_state.float(), encoder_states.float(), *weights), encoder_states)
-
-
-@misconception(
-    "bahdanau_context",
-    "Gradients stop at the results, by `.detach()`, `.data` or `torch.no_grad()`. Encoder and decoder learn to "
-    "understand each other only through them.",
-)
-def context_without_gradients(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    return context.detach(), shares.detach()
-
-
-@misconception(
-    "bahdanau_context",
-    "The weights are cut off from the gradients before they meet the encoder states. Where to look is to be learnt as "
-    "well.",
-)
-def where_to_look_is_not_learnt(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    _, shares = attended(decoder_state, encoder_states, *weights)
-    return shares.detach() @ encoder_states, shares
-
-
-@misconception(
-    "bahdanau_context",
-    "The caller's encoder states were multiplied by the weights in place. The next word of the translation needs them "
-    "again: write `x = x * …` rather than `x *= …`.",
-)
-def encoder_states_weighted_in_place(decoder_state: Tensor, encoder_states: Tensor, *weights: Tensor) -> Pair:
-    context, shares = attended(decoder_state, encoder_states, *weights)
-    with torch.no_grad():
-        encoder_states *= shares[:, None]
-    return context, shares
