@@ -14,7 +14,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
@@ -25,15 +25,14 @@ from grader.suites.checks import (
     expect_close,
     expect_dtype,
     expect_error,
-    expect_gradients,
     expect_number,
     expect_same,
     expect_tensor,
     expect_true,
     expect_values,
-    oracle_gradients,
     remark_ready_made,
 )
+from grader.suites.contracts import Asking, Right, against, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
 
 # All different, so that no dimension passes for another.
@@ -406,16 +405,6 @@ def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
 
 
-@pytest.mark.exercise("softmax_stable", rule="the result keeps the dtype of x, float32 or float64")
-def test_the_stable_softmax_keeps_the_dtype(student: Student) -> None:
-    """The result should come out right and have the dtype of x, for float32 and for float64."""
-    for dtype in DTYPES:
-        x = one_for_all(T, EVERYTHING, dtype)
-        result = student.softmax_stable(x)
-        expect_close(result, softmax_of(student)(x))
-        expect_dtype(result, dtype)
-
-
 # -- context_vector ----------------------------------------------------------------------------------------------
 
 
@@ -528,62 +517,60 @@ def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
         expect_self_attention(student, student.simple_self_attention(inputs), inputs)
 
 
-@pytest.mark.exercise("simple_self_attention", rule="float32 and float64 inputs both work")
-def test_self_attention_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Contexts and weights should come out right for float32 inputs and for float64 inputs."""
-    for dtype in DTYPES:
-        inputs = tokens_beyond_doubt(fresh, T, dtype)
-        expect_self_attention(student, student.simple_self_attention(inputs), inputs)
-
-
 # -- what is asked of several exercises --------------------------------------------------------------------------
 
-Right = Callable[[Student], Callable[..., Any]]
 Inputs = Callable[..., Sequence[torch.Tensor]]
-
-
-class Asked(NamedTuple):
-    """What is right, inputs on which most slips come out right too, and how much of the result is asked there."""
-
-    right: Right
-    inputs: Inputs
-    expect: Callable[[Any, Any], None] = expect_close
 
 
 def one_entry(_: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
     return [one_for_all(T, EVERYTHING, dtype)]
 
 
-SCORES = Asked(scores_of, lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), expect_order)
-DIVIDED = Asked(lambda _: normalized, one_entry)
-NAIVE = Asked(naive_softmax_of, one_entry)
-STABLE = Asked(softmax_of, one_entry)
-CONTEXT = Asked(
-    context_of,
+def expect_stable(student: Student, result: Any, x: torch.Tensor) -> None:
+    expect_close(result, softmax_of(student)(x))
+    expect_dtype(result, x.dtype)
+
+
+# Inputs on which most slips come out right too, and how much of the result is asked there.
+SCORES = asking(
+    "attention_scores", lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), against(scores_of, expect_order)
+)
+DIVIDED = asking("normalize_by_sum", one_entry, against(lambda _: normalized))
+NAIVE = asking("softmax_naive", one_entry, against(naive_softmax_of))
+STABLE = asking("softmax_stable", one_entry, against(softmax_of))
+CONTEXT = asking(
+    "context_vector",
     lambda fresh, dtype: [one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)],
-    functools.partial(expect_close, what="The features of the context"),
+    against(context_of, functools.partial(expect_close, what="The features of the context")),
+)
+ATTENTION = asking(
+    "simple_self_attention", lambda fresh, dtype: [tokens_beyond_doubt(fresh, T, dtype)], expect_self_attention
 )
 
 
-@pytest.mark.parametrize(("exercise", "asked"), [
+@pytest.mark.parametrize("asked", [
     case("scores_of_either_dtype", "attention_scores", "float32 and float64 arguments both work",
          "Float32 arguments and float64 arguments should both get their scores, the largest where the query fits best.",
-         "attention_scores", SCORES),
+         SCORES),
     case("scores_of_either_dtype_are_divided", "normalize_by_sum", "float32 and float64 scores both work",
-         "Float32 scores and float64 scores should both come out divided by their sum.", "normalize_by_sum", DIVIDED),
+         "Float32 scores and float64 scores should both come out divided by their sum.", DIVIDED),
     case("softmax_of_either_dtype", "softmax_naive", "float32 and float64 entries both work",
          "Float32 entries and float64 entries should both come out right: the largest gets nearly everything.",
-         "softmax_naive", NAIVE),
+         NAIVE),
+    case("the_stable_softmax_keeps_the_dtype", "softmax_stable", "the result keeps the dtype of x, float32 or float64",
+         "The result should come out right and have the dtype of x, for float32 and for float64.",
+         asking("softmax_stable", one_entry, expect_stable)),
     case("a_context_of_either_dtype", "context_vector", "float32 and float64 arguments both work",
          "Float32 arguments and float64 arguments should both give the context, also where one token has all the "
          "weight.",
-         "context_vector", CONTEXT),
+         CONTEXT),
+    case("self_attention_of_either_dtype", "simple_self_attention", "float32 and float64 inputs both work",
+         "Contexts and weights should come out right for float32 inputs and for float64 inputs.", ATTENTION),
 ])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, exercise: str, asked: Asked) -> None:
+def test_either_dtype(student: Student, fresh: Fresh, asked: Asking) -> None:
     """Float32 and float64 should both come out right."""
     for dtype in DTYPES:
-        arguments = asked.inputs(fresh, dtype)
-        asked.expect(getattr(student, exercise)(*arguments), asked.right(student)(*arguments))
+        expect_right(asked(student, fresh, dtype))
 
 
 @pytest.mark.parametrize(("exercise", "right", "inputs"), [
@@ -609,41 +596,29 @@ def test_either_dtype(student: Student, fresh: Fresh, exercise: str, asked: Aske
 ])  # fmt: skip
 def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
     """Gradients should flow to every argument."""
-    arguments = inputs(fresh)
-    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(right(student), arguments, {}))
+    expect_gradients_of(student, exercise, right, inputs(fresh))
 
 
-@pytest.mark.parametrize(("exercise", "asked", "changed"), [
+@pytest.mark.parametrize(("asked", "changed"), [
     case("scoring_leaves_its_arguments_alone", "attention_scores", "the arguments are left as they were",
          "The scores should rank the inputs rightly, with query and inputs the same after the call as before.",
-         "attention_scores", SCORES, "An argument was changed."),
+         SCORES, "An argument was changed."),
     case("dividing_leaves_the_scores_alone", "normalize_by_sum", "the scores are left as they were",
          "The result should come out right, with the scores the same after the call as before.",
-         "normalize_by_sum", DIVIDED, "The scores were changed."),
+         DIVIDED, "The scores were changed."),
     case("softmax_leaves_its_argument_alone", "softmax_naive", "x is left as it was",
          "The result should come out right, with x the same after the call as before.",
-         "softmax_naive", NAIVE, "x was changed."),
+         NAIVE, "x was changed."),
     case("the_stable_softmax_leaves_its_argument_alone", "softmax_stable", "x is left as it was",
          "The result should come out right, with x the same after the call as before.",
-         "softmax_stable", STABLE, "x was changed."),
+         STABLE, "x was changed."),
     case("mixing_leaves_its_arguments_alone", "context_vector", "the arguments are left as they were",
          "The context should come out right, with weights and inputs the same after the call as before.",
-         "context_vector", CONTEXT, "An argument was changed."),
+         CONTEXT, "An argument was changed."),
+    case("self_attention_leaves_the_inputs_alone", "simple_self_attention", "the inputs are left as they were",
+         "Contexts and weights should come out right, with the inputs the same after the call as before.",
+         ATTENTION, "The inputs were changed."),
 ])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, exercise: str, asked: Asked, changed: str) -> None:
+def test_arguments_left_alone(student: Student, fresh: Fresh, asked: Asking, changed: str) -> None:
     """The result should come out right, with the arguments the same after the call as before."""
-    arguments = asked.inputs(fresh, torch.float32)
-    result, after = expect_values(getattr(student, exercise).with_arguments(*arguments), 2)
-    asked.expect(result, asked.right(student)(*arguments))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, changed)
-
-
-@pytest.mark.exercise("simple_self_attention", rule="the inputs are left as they were")
-def test_self_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """Contexts and weights should come out right, with the inputs the same after the call as before."""
-    inputs = tokens_beyond_doubt(fresh, T)
-    result, [after] = expect_values(student.simple_self_attention.with_arguments(inputs), 2)
-    expect_self_attention(student, result, inputs)
-    expect_same(after, inputs, "The inputs were changed.")
+    expect_left_alone(asked(student, fresh, torch.float32), changed)
