@@ -32,6 +32,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
+from grader.suites.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.suites.criteria import Fresh, case
 from grader.suites.draws import expect_draws_by_state
 from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
@@ -198,17 +199,6 @@ def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
             expect_close(projection, projected(inputs, matrix), f"The values for {str(dtype).removeprefix('torch.')}")
 
 
-@pytest.mark.exercise("project_qkv", rule="the arguments are left as they were")
-def test_projecting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The projections should come out right, with the inputs and the matrices the same after the call as before."""
-    arguments = [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)]
-    result, after = expect_values(student.project_qkv.with_arguments(*arguments), 2)
-    for projection, matrix in zip(expect_values(result, 3), arguments[1:], strict=True):
-        expect_close(projection, projected(arguments[0], matrix))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
-
-
 # -- scaled_dot_product_attention --------------------------------------------------------------------------------
 
 
@@ -313,18 +303,27 @@ def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
 def test_gradients(student: Student, fresh: Fresh, exercise: str, shapes: list[Shape], oracle: Oracle) -> None:
     """Gradients of all results should flow to all arguments of both functions."""
     arguments = [fresh(*shape) for shape in shapes]
-    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(oracle, arguments, {}))
+    expect_gradients_of(student, exercise, lambda _: oracle, arguments)
 
 
-@pytest.mark.exercise("scaled_dot_product_attention", rule="the arguments are left as they were")
-def test_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The result should come out right, with queries, keys and values the same after the call as before."""
-    arguments = arguments_beyond_doubt(fresh, T, T)
-    result, after = expect_values(student.scaled_dot_product_attention.with_arguments(*arguments), 2)
-    expect_attention(result, *arguments)
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
+def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> None:
+    for found, right in zip(expect_values(result, 3), projections(*arguments), strict=True):
+        expect_close(found, right)
+
+
+@pytest.mark.parametrize("ask", [
+    case("projecting_leaves_its_arguments_alone", "project_qkv", "the arguments are left as they were",
+         "The projections should come out right, with the inputs and the matrices the same after the call as before.",
+         asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
+                expect_projections)),
+    case("attention_leaves_its_arguments_alone", "scaled_dot_product_attention", "the arguments are left as they were",
+         "The result should come out right, with queries, keys and values the same after the call as before.",
+         asking("scaled_dot_product_attention", lambda fresh: arguments_beyond_doubt(fresh, T, T),
+                lambda _, result, *arguments: expect_attention(result, *arguments))),
+])  # fmt: skip
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
+    """The result should come out right, with the arguments the same after the call as before."""
+    expect_left_alone(ask(student, fresh), "An argument was changed.")
 
 
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the result is the pair (contexts, weights)")
