@@ -1,4 +1,4 @@
-"""Unit 3, causal attention: one test, one criterion; its docstring is what a student reads.
+"""Unit 3, causal attention: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
 an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,6 @@ import torch
 from grader.sandbox.student import Object, Student
 from grader.suites.causal import (
     D_OUT,
-    D_WIDE,
     FITTING,
     LONG,
     OTHER,
@@ -48,12 +48,12 @@ from grader.suites.checks import (
     expect_dtype,
     expect_error,
     expect_gradients,
-    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
 )
+from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
 from grader.suites.draws import (
     Draw,
@@ -66,7 +66,7 @@ from grader.suites.draws import (
 from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
-# D_OUT, which is 7, and D_WIDE come with the inputs that leave no doubt.
+# D_OUT, which is 7, comes with the inputs that leave no doubt.
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
@@ -151,15 +151,6 @@ def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
     expect_close(student.mask_then_renormalize(weights), Parts(student).renormalized(weights), "The weights")
 
 
-@pytest.mark.exercise("mask_then_renormalize", rule="gradients flow to the weights")
-def test_gradients_of_renormalizing(student: Student, fresh: Fresh) -> None:
-    """Gradients of the result should flow to the weights that were handed in."""
-    # None near zero: the gradient is a difference of terms like 1 / weight, of which float32 rounds each.
-    weights = softmax(fresh(T, T) / 2)
-    _, found = expect_values(student.mask_then_renormalize.gradients(weights), 2)
-    expect_gradients(found, oracle_gradients(Parts(student).renormalized, [weights], {}))
-
-
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
 
 
@@ -212,14 +203,6 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     # So far that a softmax over everything leaves nothing for the others, in float64 too: exp(-(3000 - 80) / √d_k) = 0.
     scores = scores_beyond_doubt(fresh, T, ahead=3000.0)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
-
-
-@pytest.mark.exercise("mask_then_softmax", rule="gradients flow to the scores")
-def test_gradients_of_masked_softmax(student: Student, fresh: Fresh) -> None:
-    """Gradients of the weights should flow to the scores, and be zero for those of the future."""
-    scores = fresh(T, T)
-    _, found = expect_values(student.mask_then_softmax.gradients(scores, D_K), 2)
-    expect_gradients(found, oracle_gradients(lambda given: Parts(student).weights(given, D_K), [scores], {}))
 
 
 # -- attention_dropout -------------------------------------------------------------------------------------------
@@ -407,66 +390,14 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     expect_true(same, "The gradients are not the expected ones, though the shape is right.")
 
 
-# -- what is asked of more than one of these ---------------------------------------------------------------------
-
-# A function's name, how to draw what it takes first, what else it takes, and a check of the result for what was drawn.
-Contract = tuple[str, Callable[..., torch.Tensor], tuple[float, ...], Callable[[Student, object, torch.Tensor], None]]
-RENORMALIZING: Contract = ("mask_then_renormalize", softmax_weights, (), expect_shares)
-MASKING: Contract = ("mask_then_softmax", scores_beyond_doubt, (D_K,), expect_causal_softmax)
-DROPPING: Contract = ("attention_dropout", softmax_weights, (0.5,), expect_weights_kept)
-SINGLE, EITHER = (torch.float32,), (torch.float32, torch.float64)
-
-
-@pytest.mark.parametrize(("contract", "counts", "dtypes"), [
-    case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, one included",
-         "Weights of any number of tokens, a single one included, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
-    case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
-         "The weights should be masked whether they are float32 or float64.", RENORMALIZING, (T,), EITHER),
-    case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, one included",
-         "Scores of any number of tokens, a single one included, should give weights (T, T).",
-         MASKING, (1, 3, 9), SINGLE),
-    case("scores_of_either_dtype", "mask_then_softmax", "float32 and float64 scores both work",
-         "The weights should come out whether the scores are float32 or float64.", MASKING, (T,), EITHER),
-    case("dropout_of_either_dtype", "attention_dropout", "float32 and float64 weights both work",
-         "Weights should be dropped, and others kept, whether they are float32 or float64.",
-         DROPPING, (SIDE,), EITHER),
-])  # fmt: skip
-def test_any_number_and_dtype(
-    student: Student, fresh: Fresh, contract: Contract, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
-) -> None:
-    """The result should be right for each number of tokens and each dtype."""
-    exercise, draw, arguments, expect = contract
-    for count, dtype in itertools.product(counts, dtypes):
-        given = draw(fresh, count, dtype)
-        expect(student, getattr(student, exercise)(given, *arguments), given)
-
-
-@pytest.mark.parametrize(("contract", "count", "changed"), [
-    case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are left as they were",
-         "The result should be masked, with the weights that were handed in the same after the call as before.",
-         RENORMALIZING, T, "The weights that were handed in were changed."),
-    case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are left as they were",
-         "The weights should come out right, with the scores the same after the call as before.",
-         MASKING, T, "The scores were changed."),
-    case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are left as they were",
-         "Weights should be dropped in the result, and those that were handed in be the same after the call as before.",
-         DROPPING, SIDE, "The weights that were handed in were changed."),
-])  # fmt: skip
-def test_left_alone(student: Student, fresh: Fresh, contract: Contract, count: int, changed: str) -> None:
-    """The result should be right, and what was handed in the same after the call as before."""
-    exercise, draw, arguments, expect = contract
-    given = draw(fresh, count)
-    result, after = expect_values(getattr(student, exercise).with_arguments(given, *arguments), 2)
-    expect(student, result, given)
-    expect_same(after[0], given, changed)
-
-
 # -- CausalAttention ---------------------------------------------------------------------------------------------
 
 
 def evaluated(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> Object:
     """A CausalAttention with these matrices, in eval mode: a test that is not about dropout is not about training."""
     attention = student.CausalAttention(*matrices["W_query"].shape, context_length, dropout)
+    if matrices["W_query"].dtype == torch.float64:
+        attention.to(torch.float64)
     set_layers(attention, as_layers(matrices))
     attention.eval()
     return attention
@@ -649,7 +580,7 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-# -- gradients, dtypes, arguments
+# -- gradients
 
 
 @pytest.mark.exercise(
@@ -677,22 +608,76 @@ def layered(student: Student) -> Callable[..., torch.Tensor]:
     return function
 
 
-@pytest.mark.exercise("CausalAttention", rule="works in float64 after .double()")
-def test_causal_attention_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, torch.float64)
-    attention = student.CausalAttention(D_WIDE, D_OUT, T, 0.0)
-    attention.to(torch.float64)
-    set_layers(attention, as_layers(matrices))
-    attention.eval()
-    output = attention(inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
+# -- what is asked of several exercises --------------------------------------------------------------------------
 
 
-@pytest.mark.exercise("CausalAttention", rule="the inputs are left as they were")
-def test_causal_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
-    output, [after] = expect_values(evaluated(student, matrices, T).with_arguments(inputs), 2)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
+def attending(student: Student, fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> Given:
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, count, dtype)
+
+    def expect(output: object) -> None:
+        expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
+
+    return Given(evaluated(student, matrices, count), [inputs], expect)
+
+
+RENORMALIZING = asking("mask_then_renormalize", lambda *told: [softmax_weights(*told)], expect_shares)
+MASKING = asking("mask_then_softmax", lambda *told: [scores_beyond_doubt(*told), D_K], expect_causal_softmax)
+DROPPING = asking("attention_dropout", lambda *told: [softmax_weights(*told), 0.5], expect_weights_kept)
+SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, torch.float64)
+
+
+@pytest.mark.parametrize(("ask", "counts", "dtypes"), [
+    case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, one included",
+         "Weights of any number of tokens, a single one included, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
+    case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
+         "The weights should be masked whether they are float32 or float64.", RENORMALIZING, (T,), EITHER),
+    case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, one included",
+         "Scores of any number of tokens, a single one included, should give weights (T, T).",
+         MASKING, (1, 3, 9), SINGLE),
+    case("scores_of_either_dtype", "mask_then_softmax", "float32 and float64 scores both work",
+         "The weights should come out whether the scores are float32 or float64.", MASKING, (T,), EITHER),
+    case("dropout_of_either_dtype", "attention_dropout", "float32 and float64 weights both work",
+         "Weights should be dropped, and others kept, whether they are float32 or float64.",
+         DROPPING, (SIDE,), EITHER),
+    case("causal_attention_in_float64", "CausalAttention", "works in float64 after .double()",
+         "After .double() the module should take float64 inputs and give the right output.", attending, (T,), DOUBLE),
+])  # fmt: skip
+def test_any_number_and_dtype(
+    student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
+) -> None:
+    """The result should be right for each number of tokens and each dtype."""
+    for count, dtype in itertools.product(counts, dtypes):
+        expect_right(ask(student, fresh, count, dtype))
+
+
+@pytest.mark.parametrize(("ask", "count", "changed"), [
+    case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are left as they were",
+         "The result should be masked, with the weights that were handed in the same after the call as before.",
+         RENORMALIZING, T, "The weights that were handed in were changed."),
+    case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are left as they were",
+         "The weights should come out right, with the scores the same after the call as before.",
+         MASKING, T, "The scores were changed."),
+    case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are left as they were",
+         "Weights should be dropped in the result, and those that were handed in be the same after the call as before.",
+         DROPPING, SIDE, "The weights that were handed in were changed."),
+    case("causal_attention_leaves_the_inputs_alone", "CausalAttention", "the inputs are left as they were",
+         "The output should come out right, with the inputs the same after the call as before.",
+         attending, T, "The inputs were changed."),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
+    """The result should be right, and what was handed in the same after the call as before."""
+    expect_left_alone(ask(student, fresh, count), changed)
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    # No weight near zero: the gradient is a difference of terms like 1 / weight, of which float32 rounds each.
+    case("gradients_of_renormalizing", "mask_then_renormalize", "gradients flow to the weights",
+         "Gradients of the result should flow to the weights that were handed in.", "mask_then_renormalize",
+         lambda student: Parts(student).renormalized, lambda fresh: [softmax(fresh(T, T) / 2)]),
+    case("gradients_of_masked_softmax", "mask_then_softmax", "gradients flow to the scores",
+         "Gradients of the weights should flow to the scores, and be zero for those of the future.",
+         "mask_then_softmax", lambda student: Parts(student).weights, lambda fresh: [fresh(T, T), D_K]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to what was handed in."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
