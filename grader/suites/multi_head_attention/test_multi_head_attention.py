@@ -1,4 +1,4 @@
-"""Unit 4, multi-head attention: one test, one criterion; its docstring is what a student reads.
+"""Unit 4, multi-head attention: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution. They are put together
 from parts, one for each exercise that an answer may build on: where the student's own answer to one of these is in
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
+from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
 from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, set_layers
 
@@ -272,83 +273,77 @@ def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fre
         expect_close(student.merge_heads(x), expected)
 
 
-# What these four are asked alike: the exercise, how its arguments are drawn, x first, and the shape of what it gives.
-Arguments = tuple[Any, ...]
-UNROLLING = "unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), (B, T, H, HEAD_DIM)
-GROUPING = "group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), (B, H, T, HEAD_DIM)
-SPLITTING = "split_heads", lambda fresh: (fresh(B, T, D_OUT), H), (B, H, T, HEAD_DIM)
+def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -> Asking:
+    """How to ask one of these four: the numbers of x, which comes first, should come through, in this shape."""
+    ask = asking(exercise, draw, lambda _, result, x: expect_moved(result, x, shape))
+
+    def moved(student: Student, fresh: Fresh) -> Given:
+        if exercise == "split_heads":
+            splitting(student)  # two others may have a part in it
+        return ask(student, fresh)
+
+    return moved
+
+
+UNROLLING = moving("unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, T, H, HEAD_DIM)
+GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B, H, T, HEAD_DIM)
+SPLITTING = moving("split_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, H, T, HEAD_DIM)
 # As splitting leaves it, where even `view` has its way.
-MERGING = "merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), (B, T, D_OUT)
+MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
 A_VIEW = "x may be a view with any memory layout"
 ANY_LAYOUT = "It should not matter how x lies in memory: it may be a transposed view."
 GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
 
 
-def moving(student: Student, exercise: str) -> Any:
-    """The student's function; two others may have a part in split_heads."""
-    if exercise == "split_heads":
-        splitting(student)
-    return getattr(student, exercise)
-
-
-@pytest.mark.parametrize(("exercise", "views", "shape"), [
+@pytest.mark.parametrize("views", [
     case("unrolling_a_view", "unroll_heads", A_VIEW, ANY_LAYOUT,
-         "unroll_heads", lambda fresh: [(fresh(T, B, D_OUT).transpose(0, 1), H)], (B, T, H, HEAD_DIM)),
+         [moving("unroll_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, T, H, HEAD_DIM)]),
     case("grouping_a_view", "group_by_head", A_VIEW, ANY_LAYOUT,
-         "group_by_head", lambda fresh: [(unrolled_view(fresh),)], (B, H, T, HEAD_DIM)),
+         [moving("group_by_head", lambda fresh: (unrolled_view(fresh),), B, H, T, HEAD_DIM)]),
     case("splitting_a_view", "split_heads", A_VIEW, ANY_LAYOUT,
-         "split_heads", lambda fresh: [(fresh(T, B, D_OUT).transpose(0, 1), H)], (B, H, T, HEAD_DIM)),
+         [moving("split_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, H, T, HEAD_DIM)]),
     case("merging_a_view", "merge_heads",
          "x may be a view with any memory layout, such as split_heads and a matrix product leave behind",
-         "It should not matter how x lies in memory: as after splitting, after a product, or in any other way.",
-         "merge_heads", lambda fresh: [
-             (unrolled_view(fresh).transpose(1, 2),),  # as a product leaves it
-             (fresh(B, T, H, HEAD_DIM).transpose(1, 2),),  # as splitting leaves it
-             (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),),
-         ], (B, T, D_OUT)),
+         "It should not matter how x lies in memory: as after splitting, after a product, or in any other way.", [
+             # as a product leaves it, as splitting does, and in any other way
+             moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
+             MERGING,
+             moving("merge_heads", lambda fresh: (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),), B, T, D_OUT),
+         ]),
 ])  # fmt: skip
-def test_views(
-    student: Student, fresh: Fresh, exercise: str, views: Callable[[Fresh], list[Arguments]], shape: tuple[int, ...]
-) -> None:
+def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
     """The numbers come through, however x lies in memory."""
-    for arguments in views(fresh):
-        expect_moved(moving(student, exercise)(*arguments), arguments[0], shape)
+    for ask in views:
+        expect_right(ask(student, fresh))
 
 
-@pytest.mark.parametrize(("exercise", "draw", "shape"), [
-    case("gradients_of_unrolling", "unroll_heads", *GRADIENTS, *UNROLLING),
-    case("gradients_of_grouping", "group_by_head", *GRADIENTS, *GROUPING),
-    case("gradients_of_splitting", "split_heads", *GRADIENTS, *SPLITTING),
-    case("gradients_of_merging", "merge_heads", *GRADIENTS, *MERGING),
+@pytest.mark.parametrize("ask", [
+    case("gradients_of_unrolling", "unroll_heads", *GRADIENTS, UNROLLING),
+    case("gradients_of_grouping", "group_by_head", *GRADIENTS, GROUPING),
+    case("gradients_of_splitting", "split_heads", *GRADIENTS, SPLITTING),
+    case("gradients_of_merging", "merge_heads", *GRADIENTS, MERGING),
 ])  # fmt: skip
-def test_gradients_of_moving(
-    student: Student, fresh: Fresh, exercise: str, draw: Callable[[Fresh], Arguments], shape: tuple[int, ...]
-) -> None:
+def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
     """The numbers come through, and each one's gradient comes back."""
-    x, *others = draw(fresh)
-    result, found = expect_values(moving(student, exercise).gradients(x, *others), 2)
-    expect_moved(result, x, shape)
-    expect_moving_gradients(result, found, x)
+    call, arguments, expect = ask(student, fresh)
+    result, found = expect_values(call.gradients(*arguments), 2)
+    expect(result)
+    expect_moving_gradients(result, found, arguments[0])
 
 
-@pytest.mark.parametrize(("exercise", "draw", "shape"), [
+@pytest.mark.parametrize("ask", [
     case("unrolling_leaves_x_alone", "unroll_heads", "x is left as it was",
-         "The unrolled numbers should come back, with x the same after the call as before.", *UNROLLING),
+         "The unrolled numbers should come back, with x the same after the call as before.", UNROLLING),
     case("grouping_leaves_x_alone", "group_by_head", "x is left as it was",
-         "The grouped numbers should come back, with x the same after the call as before.", *GROUPING),
+         "The grouped numbers should come back, with x the same after the call as before.", GROUPING),
     case("splitting_leaves_x_alone", "split_heads", "x is left as it was",
-         "The numbers of each head should come back, with x the same after the call as before.", *SPLITTING),
+         "The numbers of each head should come back, with x the same after the call as before.", SPLITTING),
     case("merging_leaves_x_alone", "merge_heads", "x is left as it was",
-         "The merged numbers should come back, with x the same after the call as before.", *MERGING),
+         "The merged numbers should come back, with x the same after the call as before.", MERGING),
 ])  # fmt: skip
-def test_moving_leaves_x_alone(
-    student: Student, fresh: Fresh, exercise: str, draw: Callable[[Fresh], Arguments], shape: tuple[int, ...]
-) -> None:
+def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
     """The numbers come through, and x is what it was."""
-    x, *others = draw(fresh)
-    result, after = expect_values(moving(student, exercise).with_arguments(x, *others), 2)
-    expect_moved(result, x, shape)
-    expect_same(after[0], x, "x was changed.")
+    expect_left_alone(ask(student, fresh), "x was changed.")
 
 
 # -- head_scores -------------------------------------------------------------------------------------------------
@@ -381,14 +376,6 @@ def test_scores_of_views(student: Student, fresh: Fresh) -> None:
     """It should not matter how queries and keys lie in memory: they may be transposed views."""
     queries, keys = (fresh(B, T, H, HEAD_DIM).transpose(1, 2) for _ in range(2))
     expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
-
-
-@pytest.mark.exercise("head_scores", rule="gradients flow to both")
-def test_gradients_of_scores(student: Student, fresh: Fresh) -> None:
-    """Gradients of the scores should flow to the queries and to the keys."""
-    arguments = [fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)]
-    _, found = expect_values(student.head_scores.gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(dot_products, arguments, {}))
 
 
 @pytest.mark.exercise("head_scores", rule="queries and keys are left as they were")
@@ -436,14 +423,6 @@ def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> Non
     expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
 
-@pytest.mark.exercise("head_weights", rule="gradients flow to the scores")
-def test_gradients_of_weights(student: Student, fresh: Fresh) -> None:
-    """Gradients of the weights should flow to the scores."""
-    scores, weigh = fresh(B, H, T, T), weighing(student)
-    _, found = expect_values(student.head_weights.gradients(scores, HEAD_DIM), 2)
-    expect_gradients(found, oracle_gradients(lambda scores: weigh(scores, HEAD_DIM), [scores], {}))
-
-
 @pytest.mark.exercise("head_weights", rule="the scores are left as they were")
 def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> None:
     """The weights should come out right, with the scores the same after the call as before."""
@@ -452,6 +431,19 @@ def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> Non
     weights, after = expect_values(student.head_weights.with_arguments(scores, HEAD_DIM), 2)
     expect_close(weights, expected, "The weights")
     expect_same(after[0], scores, "The scores were changed.")
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    case("gradients_of_scores", "head_scores", "gradients flow to both",
+         "Gradients of the scores should flow to the queries and to the keys.",
+         "head_scores", lambda _: dot_products, lambda fresh: [fresh(B, H, T, HEAD_DIM) for _ in range(2)]),
+    case("gradients_of_weights", "head_weights", "gradients flow to the scores",
+         "Gradients of the weights should flow to the scores.",
+         "head_weights", weighing, lambda fresh: [fresh(B, H, T, T), HEAD_DIM]),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients of scores and weights should flow back."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
 
 
 # -- modules -----------------------------------------------------------------------------------------------------
