@@ -1,4 +1,4 @@
-"""Unit 6, a bigram language model: one test, one criterion; its docstring is what a student reads.
+"""Unit 6, a bigram language model: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
 an exercise may build on: where a stand-in took the place of a student's own part, it does so here. What unit 3 asks
@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -39,13 +41,13 @@ from grader.suites.checks import (
     expect_error,
     expect_gradients,
     expect_number,
-    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
     oracle_gradients,
     remark_ready_made,
 )
+from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
 from grader.suites.draws import (
     Draw,
@@ -376,18 +378,6 @@ def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> No
         expect_error(functools.partial(student.sample_batch, fresh_data(fresh, count), T, B))
 
 
-@pytest.mark.exercise("sample_batch", rule="data is left as it was")
-def test_the_data_is_left_alone(student: Student, fresh: Fresh) -> None:
-    """Tokens of the data should come back, with the data the same after the call as before."""
-    # Whoever draws nothing has left the data alone, but for nothing.
-    two_batches(student, fresh_data(fresh, LONG))
-    data = fresh_data(fresh, LONG)
-    batch, after = expect_values(student.sample_batch.with_arguments(data, T, B), 2)
-    idx, _ = expect_values(batch, 2)
-    places_in(data, idx, (B, T))
-    expect_same(after[0], data, "The data was changed.")
-
-
 def batch_draws(student: Student, fresh: Fresh) -> Draw:
     data = fresh_data(fresh, LONG)
 
@@ -490,16 +480,6 @@ def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(lambda given: given.flatten(0, 1)[order], [logits], {}))
 
 
-@pytest.mark.exercise("flatten_for_cross_entropy", rule="logits and targets are left as they were")
-def test_flattening_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The flat ones should come back, with logits and targets the same after the call as before."""
-    logits, targets = predictions(fresh)
-    result, after = expect_values(student.flatten_for_cross_entropy.with_arguments(logits, targets), 2)
-    flat_targets(result, logits)
-    expect_same(after[0], logits, "The logits were changed.")
-    expect_same(after[1], targets, "The targets were changed.")
-
-
 # -- cross_entropy -----------------------------------------------------------------------------------------------
 
 LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "special_log_softmax")
@@ -570,33 +550,6 @@ def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
         expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
 
 
-@pytest.mark.exercise("cross_entropy", rule="float32 and float64 logits both work")
-def test_a_loss_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """The loss should come out whether the logits are float32 or float64."""
-    for dtype in DTYPES:
-        # One row, for a mean and a sum are the same then.
-        logits, targets = fresh(1, V, dtype=dtype), fresh_targets(fresh, 1)
-        expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
-
-
-@pytest.mark.exercise("cross_entropy", rule="gradients flow to the logits")
-def test_gradients_of_the_loss(student: Student, fresh: Fresh) -> None:
-    """Gradients of the loss should flow to the logits: to the target's, and to all others of its row."""
-    logits, targets = fresh(T, V), fresh_targets(fresh, T)
-    _, found = expect_values(student.cross_entropy.gradients(logits, targets), 2)
-    expect_gradients(found, oracle_gradients(lambda given: mean_loss(student, given, targets), [logits], {}))
-
-
-@pytest.mark.exercise("cross_entropy", rule="logits and targets are left as they were")
-def test_the_loss_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The loss should come out, with logits and targets the same after the call as before."""
-    logits, targets = fresh(1, V), fresh_targets(fresh, 1)
-    loss, after = expect_values(student.cross_entropy.with_arguments(logits, targets), 2)
-    expect_loss(loss, mean_loss(student, logits, targets))
-    expect_same(after[0], logits, "The logits were changed.")
-    expect_same(after[1], targets, "The targets were changed.")
-
-
 # -- running means -----------------------------------------------------------------------------------------------
 
 # Of each rule its words, and the sentence.
@@ -656,43 +609,6 @@ def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: s
     for count in (BLOCK, 2, 1):
         x = fresh(1, count, N_EMBD)
         expect_last_mean(student, getattr(student, exercise)(x), x)
-
-
-@pytest.mark.parametrize("exercise", [
-    case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, "running_mean_loop"),
-    case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, "running_mean_matmul"),
-    case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, "running_mean_softmax"),
-])  # fmt: skip
-def test_running_means_in_either_dtype(student: Student, fresh: Fresh, exercise: str) -> None:
-    """Tokens in float32, and in float64."""
-    for dtype in DTYPES:
-        x = fresh(B, T, N_EMBD, dtype=dtype)
-        expect_last_mean(student, getattr(student, exercise)(x), x)
-
-
-@pytest.mark.parametrize("exercise", [
-    case("gradients_of_the_loop", "running_mean_loop", *GRADIENTS, "running_mean_loop"),
-    case("gradients_of_the_product", "running_mean_matmul", *GRADIENTS, "running_mean_matmul"),
-    case("gradients_of_the_softmax", "running_mean_softmax", *GRADIENTS, "running_mean_softmax"),
-])  # fmt: skip
-def test_gradients_of_running_means(student: Student, fresh: Fresh, exercise: str) -> None:
-    """Gradients of x against those of the expected means."""
-    x = fresh(B, T, N_EMBD)
-    _, found = expect_values(getattr(student, exercise).gradients(x), 2)
-    expect_gradients(found, oracle_gradients(functools.partial(running_mean, student), [x], {}))
-
-
-@pytest.mark.parametrize("exercise", [
-    case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, "running_mean_loop"),
-    case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, "running_mean_matmul"),
-    case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, "running_mean_softmax"),
-])  # fmt: skip
-def test_running_means_leave_x_alone(student: Student, fresh: Fresh, exercise: str) -> None:
-    """x after the call, and whether there was any work to change it."""
-    x = fresh(B, T, N_EMBD)
-    result, [after] = expect_values(getattr(student, exercise).with_arguments(x), 2)
-    expect_last_mean(student, result, x)
-    expect_same(after, x, "x was changed.")
 
 
 # -- Head --------------------------------------------------------------------------------------------------------
@@ -881,23 +797,6 @@ def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
     gradients = {name: found.get(names.get(name, name)) for name in matrices}
     by_matrix = {name: None if value is None else value.mT for name, value in gradients.items()}
     expect_gradients({"0": found.get("0"), **by_matrix}, expected)
-
-
-@pytest.mark.exercise("Head", rule="works in float64 after .double()")
-def test_the_head_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the head should take float64 inputs and give the right output."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, torch.float64)
-    output = head_with(student, matrices, T)(inputs)
-    expect_close(output, attended(student, inputs, **matrices), "The outputs")
-
-
-@pytest.mark.exercise("Head", rule="the inputs are left as they were")
-def test_the_head_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T)
-    output, [after] = expect_values(head_with(student, matrices, T).with_arguments(inputs), 2)
-    expect_close(output, attended(student, inputs, **matrices), "The outputs")
-    expect_same(after, inputs, "The inputs were changed.")
 
 
 # -- BigramLanguageModel: forward --------------------------------------------------------------------------------
@@ -1165,11 +1064,98 @@ def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, f
     expect_global_draws(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
-@pytest.mark.exercise("BigramLanguageModel", rule="idx is left as it was")
-def test_generating_leaves_idx_alone(student: Student, fresh: Fresh) -> None:
-    """The text should be continued in a tensor of its own, with idx the same after the call as before."""
+# -- what several exercises ask for ------------------------------------------------------------------------------
+
+CHANGED_FLAT, CHANGED_X = ("The logits were changed.", "The targets were changed."), ("x was changed.",)
+MEAN_GRADIENTS = lambda student: functools.partial(running_mean, student), lambda fresh: [fresh(B, T, N_EMBD)]
+
+
+def sampling(student: Student, fresh: Fresh) -> Given:
+    # Whoever draws nothing has left the data alone, but for nothing.
+    two_batches(student, fresh_data(fresh, LONG))
+    data = fresh_data(fresh, LONG)
+    return Given(student.sample_batch, [data, T, B], lambda batch: places_in(data, expect_values(batch, 2)[0], (B, T)))
+
+
+def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Given:
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, dtype)
+    head = head_with(student, matrices, T)
+    return Given(
+        head, [inputs], lambda output: expect_close(output, attended(student, inputs, **matrices), "The outputs")
+    )
+
+
+def generating(student: Student, fresh: Fresh) -> Given:
     idx = fresh_targets(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
-    result, after = expect_values(generate.with_arguments(idx, STEPS), 2)
-    expect_continued(result, idx, STEPS)
-    expect_same(after[0], idx, "idx was changed.")
+    return Given(generate, [idx, STEPS], lambda text: expect_continued(text, idx, STEPS))
+
+
+FLATTENING = asking(
+    "flatten_for_cross_entropy", predictions, lambda _student, result, logits, _targets: flat_targets(result, logits)
+)
+LOSING = asking(
+    "cross_entropy",
+    # One row, for a mean and a sum are the same then.
+    lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), fresh_targets(fresh, 1)],
+    lambda student, loss, *given: expect_loss(loss, mean_loss(student, *given)),
+)
+LOOPING, MULTIPLYING, SHARING = (
+    asking(exercise, lambda fresh, dtype=torch.float32: [fresh(B, T, N_EMBD, dtype=dtype)], expect_last_mean)
+    for exercise in ("running_mean_loop", "running_mean_matmul", "running_mean_softmax")
+)
+
+
+@pytest.mark.parametrize(("ask", "dtypes"), [
+    case("a_loss_of_either_dtype", "cross_entropy", "float32 and float64 logits both work",
+         "The loss should come out whether the logits are float32 or float64.", LOSING, DTYPES),
+    case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, LOOPING, DTYPES),
+    case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, MULTIPLYING, DTYPES),
+    case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, SHARING, DTYPES),
+    case("the_head_in_float64", "Head", "works in float64 after .double()",
+         "After .double() the head should take float64 inputs and give the right output.", attending, DTYPES[1:]),
+])  # fmt: skip
+def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
+    """The result should be right for each dtype."""
+    for dtype in dtypes:
+        expect_right(ask(student, fresh, dtype))
+
+
+@pytest.mark.parametrize(("exercise", "right", "draw"), [
+    case("gradients_of_the_loss", "cross_entropy", "gradients flow to the logits",
+         "Gradients of the loss should flow to the logits: to the target's, and to all others of its row.",
+         "cross_entropy", lambda student: functools.partial(mean_loss, student),
+         lambda fresh: [fresh(T, V), fresh_targets(fresh, T)]),
+    case("gradients_of_the_loop", "running_mean_loop", *GRADIENTS, "running_mean_loop", *MEAN_GRADIENTS),
+    case("gradients_of_the_product", "running_mean_matmul", *GRADIENTS, "running_mean_matmul", *MEAN_GRADIENTS),
+    case("gradients_of_the_softmax", "running_mean_softmax", *GRADIENTS, "running_mean_softmax", *MEAN_GRADIENTS),
+])  # fmt: skip
+def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
+    """Gradients should flow to logits and tokens."""
+    expect_gradients_of(student, exercise, right, draw(fresh))
+
+
+@pytest.mark.parametrize(("ask", "changed"), [
+    case("the_data_is_left_alone", "sample_batch", "data is left as it was",
+         "Tokens of the data should come back, with the data the same after the call as before.",
+         sampling, ("The data was changed.",)),
+    case("flattening_leaves_its_arguments_alone", "flatten_for_cross_entropy",
+         "logits and targets are left as they were",
+         "The flat ones should come back, with logits and targets the same after the call as before.",
+         FLATTENING, CHANGED_FLAT),
+    case("the_loss_leaves_its_arguments_alone", "cross_entropy", "logits and targets are left as they were",
+         "The loss should come out, with logits and targets the same after the call as before.",
+         LOSING, CHANGED_FLAT),
+    case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, LOOPING, CHANGED_X),
+    case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, MULTIPLYING, CHANGED_X),
+    case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, SHARING, CHANGED_X),
+    case("the_head_leaves_the_inputs_alone", "Head", "the inputs are left as they were",
+         "The output should come out right, with the inputs the same after the call as before.",
+         attending, ("The inputs were changed.",)),
+    case("generating_leaves_idx_alone", "BigramLanguageModel", "idx is left as it was",
+         "The text should be continued in a tensor of its own, with idx the same after the call as before.",
+         generating, ("idx was changed.",)),
+])  # fmt: skip
+def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
+    """The result should be right, and every tensor the same after the call as before."""
+    expect_left_alone(ask(student, fresh), *changed)
