@@ -1,4 +1,4 @@
-"""Unit 8, attention between encoder and decoder: one test, one criterion; its docstring is what a student reads.
+"""Unit 8, attention between encoder and decoder: one test or case, one criterion, with its sentence.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
 an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
@@ -28,6 +28,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
+from grader.suites.contracts import Asking, Right, against, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
 
 # All different, so that no dimension passes for another.
@@ -433,52 +434,45 @@ def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) ->
 
 # -- what all three functions promise ----------------------------------------------------------------------------
 
-# An exercise, inputs that forgive a slip, what is right, and what is asked of a value there.
-READ = ("rnn_hidden_states", tokens_that_rule, hidden_states_of, expect_signs)
-SCORE = ("additive_scores", in_order, additive_scores_of, expect_order)
-GATHER = ("bahdanau_context", state_beyond_doubt, bahdanau_of, expect_both)
-Draw = Callable[..., list[torch.Tensor]]
-Oracle = Callable[[Student], Callable[..., Any]]
-Expect = Callable[[Any, Any], None]
+# Inputs that forgive a slip, what is right, and what is asked of a value there.
+READ = asking("rnn_hidden_states", tokens_that_rule, against(hidden_states_of, expect_signs))
+SCORE = asking("additive_scores", in_order, against(additive_scores_of, expect_order))
+GATHER = asking("bahdanau_context", state_beyond_doubt, against(bahdanau_of, expect_both))
 
 
-@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect"), [
+@pytest.mark.parametrize("ask", [
     case("states_of_any_number_of_tokens", "rnn_hidden_states", "any number of tokens, one included",
-         "Any number of tokens should be read, a single one included, and give a state for each, (T, h).", *READ),
+         "Any number of tokens should be read, a single one included, and give a state for each, (T, h).", READ),
     case("any_number_of_states_is_scored", "additive_scores", "any number of encoder states, one included",
          "Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too.",
-         *SCORE),
+         SCORE),
     case("a_context_of_any_number_of_states", "bahdanau_context", "any number of encoder states, one included",
          "Any number of encoder states should do; of a single one the weight is one, and it is the context itself.",
-         *GATHER),
+         GATHER),
 ])  # fmt: skip
-def test_any_number(student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect) -> None:
+def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
     """Any number of tokens or encoder states should do."""
     for count in (1, 3, 7):
-        arguments = draw(fresh, count)
-        expect(getattr(student, exercise)(*arguments), oracle(student)(*arguments))
+        expect_right(ask(student, fresh, count))
 
 
-@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect", "widths"), [
+@pytest.mark.parametrize(("ask", "widths"), [
     case("states_of_either_dtype", "rnn_hidden_states", "float32 and float64 arguments both work",
-         "The states should come out whether the arguments are float32 or float64.", *READ, {"width": D, "hidden": D}),
+         "The states should come out whether the arguments are float32 or float64.", READ, {"width": D, "hidden": D}),
     case("additive_scores_of_either_dtype", "additive_scores", "float32 and float64 arguments both work",
          "Float32 and float64 arguments should both give scores that rank the encoder states rightly.",
-         *SCORE, {"added": HIDDEN}),
+         SCORE, {"added": HIDDEN}),
     case("bahdanau_context_of_either_dtype", "bahdanau_context", "float32 and float64 arguments both work",
-         "Context and weights should come out whether the arguments are float32 or float64.", *GATHER, {}),
+         "Context and weights should come out whether the arguments are float32 or float64.", GATHER, {}),
 ])  # fmt: skip
-def test_either_dtype(
-    student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect, widths: dict[str, int]
-) -> None:
+def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
     """Float32 and float64 should both do."""
     # Where widths are alike, for once, a transposed matrix raises no error, and the values tell.
     for dtype in DTYPES:
-        arguments = draw(fresh, T, dtype=dtype, **widths)
-        expect(getattr(student, exercise)(*arguments), oracle(student)(*arguments))
+        expect_right(ask(student, fresh, T, dtype=dtype, **widths))
 
 
-@pytest.mark.parametrize(("exercise", "draw", "oracle"), [
+@pytest.mark.parametrize(("exercise", "draw", "right"), [
     case("gradients_through_every_step", "rnn_hidden_states",
          "gradients flow to all four arguments, through every step",
          "Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps.",
@@ -490,32 +484,24 @@ def test_either_dtype(
          "Gradients of context and weights should flow to both sides' states, to both matrices and to v.",
          "bahdanau_context", states, bahdanau_of),
 ])  # fmt: skip
-def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle) -> None:
+def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable[..., Any], right: Right) -> None:
     """Gradients should flow to every argument."""
-    arguments = draw(fresh)
-    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
-    expect_gradients(found, oracle_gradients(oracle(student), arguments, {}))
+    expect_gradients_of(student, exercise, right, draw(fresh))
 
 
-@pytest.mark.parametrize(("exercise", "draw", "oracle", "expect"), [
+@pytest.mark.parametrize("ask", [
     case("reading_leaves_its_arguments_alone", "rnn_hidden_states", "the arguments are left as they were",
          "The states should come out, with the inputs, the matrices and the bias the same after the call as before.",
-         *READ),
+         READ),
     case("additive_scores_leave_the_arguments_alone", "additive_scores", "the arguments are left as they were",
          "The scores should rank the encoder states rightly, with all arguments the same after the call as before.",
-         *SCORE),
+         SCORE),
     case("bahdanau_context_leaves_the_arguments_alone", "bahdanau_context", "the arguments are left as they were",
-         "Context and weights should come out right, with all arguments the same after the call as before.", *GATHER),
+         "Context and weights should come out right, with all arguments the same after the call as before.", GATHER),
 ])  # fmt: skip
-def test_arguments_left_alone(
-    student: Student, fresh: Fresh, exercise: str, draw: Draw, oracle: Oracle, expect: Expect
-) -> None:
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
     """The result should come out right, with all arguments the same after the call as before."""
-    arguments = draw(fresh, T)
-    result, after = expect_values(getattr(student, exercise).with_arguments(*arguments), 2)
-    expect(result, oracle(student)(*arguments))
-    for argument, before in zip(after, arguments, strict=True):
-        expect_same(argument, before, "An argument was changed.")
+    expect_left_alone(ask(student, fresh, T), "An argument was changed.")
 
 
 # -- CrossAttention ----------------------------------------------------------------------------------------------
