@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from pathlib import Path
 
 from grader.audit.cases import SUITES, needed_by
 from grader.course import ROOT, load_course
-from grader.suites.criteria import Misconception, misconceptions
+from grader.misconceptions import Misconception, build, misconceptions_of
 
 UNITS = list(load_course().units)
 RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
@@ -41,7 +40,8 @@ RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 def make_class(folder: Path) -> list[str]:
     """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
     right = {unit: right_answers(unit) for unit in UNITS}
-    known = {unit: mistakes_of(unit) for unit in UNITS}
+    build(UNITS)
+    known = {unit: misconceptions_of(unit) for unit in UNITS}
     students = {}
     for number in range(RIGHT):
         students[f"right-{number:02}"] = {
@@ -52,7 +52,7 @@ def make_class(folder: Path) -> list[str]:
         # One mistake, then one in each of two units, and so on round; from all over each unit's list.
         for unit in (UNITS * 2)[number : number + 1 + number % len(UNITS)]:
             mistake = known[unit][len(known[unit]) * number // MISTAKEN]
-            texts[unit] += f"\n\n{source_of(mistake, unit)}"
+            texts[unit] += f"\n\n{source_of(mistake)}"
         students[f"mistaken-{number:02}"] = texts
     for number in range(UNFINISHED):
         # The first is to begin yet, the next have come one unit further each.
@@ -76,23 +76,12 @@ def right_answers(unit: str) -> list[str]:
     return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
 
 
-def mistakes_of(unit: str) -> list[Misconception]:
-    """The unit's misconceptions, but for those that another unit's make up: no student could hand those in."""
-    module = importlib.import_module(f"grader.suites.{unit}.misconceptions")
-    return [
-        mistake
-        for mistake in misconceptions(module)
-        if all(
-            kind.__module__ == module.__name__ or not kind.__module__.startswith("grader.")
-            for kind in getattr(mistake.implementation, "__mro__", ())
-        )
-    ]
-
-
-def source_of(mistake: Misconception, unit: str) -> str:
+def source_of(mistake: Misconception) -> str:
     """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
-    texts, _ = needed_by(SUITES / unit / "misconceptions.py", [mistake.name])
-    return "\n\n\n".join([*texts, f"{mistake.exercise} = {mistake.name}\n"])
+    path = Path(sys.modules[mistake.implementation.__module__].__file__ or "")
+    name = mistake.implementation.__name__
+    texts, _ = needed_by(path, [name])
+    return "\n\n\n".join([*texts, f"{mistake.exercise} = {name}\n"])
 
 
 # -- the two sides -------------------------------------------------------------------------------------------------
