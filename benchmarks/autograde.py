@@ -24,11 +24,12 @@ from operator import attrgetter, eq, gt
 from pathlib import Path
 
 import nbformat
-from class_throughput import Took, mistakes_of, read, right_answers, run, source_of
+from class_throughput import Took, read, right_answers, run, source_of
 from nbgrader.api import Gradebook
 
 from grader.audit.cases import with_imports
 from grader.course import ROOT, load_course
+from grader.misconceptions import misconceptions_of
 from grader.sandbox.loading import split
 from grader.suites.criteria import criteria_of
 
@@ -70,7 +71,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
     files = [pieces(text, exercises) for text in right_answers(unit) if stands_alone(unit, text)]
     # A kernel needs what an exercise calls in the cells above its tests.
     right = [answers for answers in files if list(answers) == list(exercises)]
-    known = mistakes_of(unit)
+    known = misconceptions_of(unit)
     students = []
     for count in range(number):
         kind = KINDS[count % len(KINDS)]
@@ -79,7 +80,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
             # One, two or three of them, from all over the unit's list.
             for more in range(1 + count % 3):
                 mistake = known[(len(known) * count // number + more * len(known) // 3) % len(known)]
-                answers[mistake.exercise] = source_of(mistake, unit)
+                answers[mistake.exercise] = source_of(mistake)
         if kind == "unfinished":
             for exercise in list(answers)[count % len(answers) :]:
                 answers[exercise] = stubs[exercise]

@@ -40,10 +40,10 @@ def test_the_class_is_the_same_every_time(submissions: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_a_mistake_is_written_so_that_it_does_what_the_misconception_does(unit: str) -> None:
     suite = SUITES[unit]
-    mistakes = benchmark.mistakes_of(unit)
+    mistakes = suite.known
     for mistake in mistakes[:: len(mistakes) // 4]:
         names: dict[str, Any] = {"__name__": unit}
-        exec(f"from __future__ import annotations\n{benchmark.source_of(mistake, unit)}", names)
+        exec(f"from __future__ import annotations\n{benchmark.source_of(mistake)}", names)
         missed = set(suite.outcomes(names, mistake.exercise)) - suite.passed(names, mistake.exercise)
         assert missed == suite.missed_by(mistake)
 

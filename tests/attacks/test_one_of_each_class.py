@@ -15,7 +15,7 @@ from grader.batch import Graded, Grading
 from grader.course import ROOT, load_course
 from grader.quiz.source import load_quizzes
 from grader.report import Report
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 
 # By the headings of docs/attacks.md.
 CLASSES = {
@@ -47,7 +47,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     quizzes = load_quizzes(ROOT / "solutions", [UNIT])
     now = course.units[UNIT].due - datetime.timedelta(days=1)
 
-    def submission(folder: str, student: str):  # type: ignore[no-untyped-def]
+    def submission(folder: str, student: str) -> Submission:
         return read_submission(student, base / "class" / folder, [UNIT], ROOT / "exercises", course.units, quizzes)
 
     batch = [submission(HONEST, "first")]
