@@ -80,8 +80,7 @@ def source_of(mistake: Misconception) -> str:
     """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
     path = Path(sys.modules[mistake.implementation.__module__].__file__ or "")
     name = mistake.implementation.__name__
-    texts, _ = needed_by(path, [name])
-    return "\n\n\n".join([*texts, f"{mistake.exercise} = {name}\n"])
+    return "\n\n\n".join([*needed_by(path, name), f"{mistake.exercise} = {name}\n"])
 
 
 # -- the two sides -------------------------------------------------------------------------------------------------

@@ -127,51 +127,30 @@ def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str,
 
     What it needs comes in a file beside the unit's: there it may use a right answer under the exercise's own name.
     """
-    sources = _file_with(path, [name], "mistakes")
-    return {**sources, unit: f"from mistakes import {name} as {exercise}\n"}
+    mistakes = "\n".join(["from __future__ import annotations", *needed_by(path, name), ""])
+    return {"mistakes": mistakes, unit: f"from mistakes import {name} as {exercise}\n"}
 
 
-def _file_with(path: Path, names: Sequence[str], called: str) -> dict[str, str]:
-    """A file of this name with these definitions and all that they need, after the files that it imports."""
-    needed, imported = needed_by(path, names)
-    sources: dict[str, str] = {}
-    lines = ["from __future__ import annotations"]
-    for module, alias, attributes in imported:
-        other = f"{called}_of_{module.split('.')[2]}"
-        sources |= _file_with(ROOT.joinpath(*module.split(".")).with_suffix(".py"), attributes, other)
-        lines.append(f"import {other} as {alias}")
-    return {**sources, called: "\n".join([*lines, *needed, ""])}
-
-
-def needed_by(path: Path, names: Sequence[str]) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """The imports and definitions that these names need, as text; and our modules, each with what is used of it."""
+def needed_by(path: Path, name: str) -> list[str]:
+    """The imports and definitions of a file that one of its definitions needs, and itself, as texts in their order."""
     definitions = _unmarked_definitions(path)
-    wanted, used = list(names), set[str]()
-    attributes: dict[str, list[str]] = {}
+    wanted, used = [name], set[str]()
     while wanted:
-        name = wanted.pop()
-        if name in used:
-            continue
-        used.add(name)
-        for node in ast.walk(definitions[name]) if name in definitions else ():
-            if isinstance(node, ast.Name):
-                wanted.append(node.id)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                attributes.setdefault(node.value.id, []).append(node.attr)
-    texts, ours = [], []
+        if (one := wanted.pop()) not in used:
+            used.add(one)
+            if one in definitions:
+                wanted += _names(definitions[one])
+    texts = []
     for node in _tree(path).body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            if getattr(node, "module", "") != "__future__" and used & bound:
+                texts.append(ast.unparse(node))
+        else:
             texts += [
                 ast.unparse(one) for name, one in definitions.items() if name in used and one.lineno == node.lineno
             ]
-            continue
-        bound = {(alias.asname or alias.name).partition(".")[0]: alias for alias in node.names}
-        module = getattr(node, "module", None) or ""
-        if module.startswith("grader."):
-            ours += [(f"{module}.{bound[name].name}", name, attributes[name]) for name in used & bound.keys()]
-        elif module != "__future__" and used & bound.keys():
-            texts.append(ast.unparse(node))
-    return texts, ours
+    return texts
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:

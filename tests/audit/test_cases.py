@@ -78,13 +78,6 @@ def test_an_answer_is_defined_under_the_name_of_its_exercise() -> None:
             assert names[case.exercise].__name__ == case.name
 
 
-def test_what_an_answer_inherits_from_another_units_mistakes_comes_along() -> None:
-    found = [case for case in cases("bigram_language_model") if "mistakes_of_causal_attention" in case.sources]
-    assert found
-    names = names_in(found[0].unit, found[0].sources)
-    assert {base.__module__ for base in names["Head"].__mro__} >= {"mistakes", "mistakes_of_causal_attention"}
-
-
 def test_an_answer_may_call_the_right_one_that_has_the_exercises_own_name(tmp_path: Path) -> None:
     path = tmp_path / "mistakes.py"
     path.write_text("def add(a, b):\n    return a + b\n\n\ndef twice(a, b):\n    return 2 * add(a, b)\n")

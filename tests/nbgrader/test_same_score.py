@@ -56,7 +56,7 @@ def mistaken(path: Path, unit: str, mistakes: Mapping[str, str]) -> str:
     names = COURSE.units[unit].exercises
     texts: dict[str, None] = {}
     for exercise in (name for name in names if name in mistakes):
-        needed, _ = needed_by(path, [mistakes[exercise]])
+        needed = needed_by(path, mistakes[exercise])
         texts |= dict.fromkeys(text for text in needed if text.partition("(")[0].split()[-1] not in names)
         texts[f"{exercise} = {mistakes[exercise]}"] = None
     return "\n\n\n".join(texts) + "\n"
