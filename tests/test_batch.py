@@ -122,6 +122,7 @@ def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(
     assert found == undisturbed
 
 
+@pytest.mark.proof(part="grading")
 def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course: Path, tmp_path: Path) -> None:
     suite = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
     suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))

@@ -16,7 +16,9 @@ import courses
 import jsonschema
 import pytest
 from courses import hand_in, read_reports, run_grader
+from typer.testing import CliRunner
 
+from grader.cli import app
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import load_quiz
 
@@ -325,17 +327,21 @@ def test_strict_exits_0_for_full_marks_and_1_for_less(small_course: Path, ada: P
     assert set(read_reports(tmp_path / "reports")) == {"ada", "bob"}
 
 
+@pytest.mark.proof(part="grading")
 def test_a_student_can_be_named_and_a_unit_chosen(small_course: Path, ada: Path, tmp_path: Path) -> None:
     done = run_grader(small_course, "grade", ada, "--out", tmp_path, "--student", "Grace", "--unit", "sums")
     assert done.returncode == 0
     assert read_reports(tmp_path)["Grace"]["student"] == "Grace"
 
 
+UNIT = "simple_attention"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["{ada}", "--out", "{out}", "--unit", "sum"], "autograder.yml has sums. Did you mean 'sums'?"),
-        (["{ada}", "--out", "{out}", "--unit", "history"], "there is no unit 'history'; autograder.yml has sums.\n"),
+        (["{ada}", "--out", "{out}", "--unit", "simple_atention"], f"Did you mean '{UNIT}'?"),
+        (["{ada}", "--out", "{out}", "--unit", "history"], f"there is no unit 'history'; autograder.yml has {UNIT}, "),
         (["{ada}", "--out", "{ada}/sums.py"], "sums.py cannot be made a folder (File exists): name another."),
         (["{ada}/nowhere", "--out", "{out}"], "does not exist: give the folder of a submission or of a class."),
         (["{ada}/sums.py", "--out", "{out}"], "is not a folder: give the folder that the file lies in."),
@@ -347,14 +353,14 @@ def test_a_student_can_be_named_and_a_unit_chosen(small_course: Path, ada: Path,
     ],
 )  # fmt: skip
 def test_bad_input_exits_2_with_a_sentence_and_writes_nothing(
-    small_course: Path, ada: Path, tmp_path: Path, arguments: list[str], sentence: str
+    ada: Path, tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     out = tmp_path / "reports"
-    done = run_grader(small_course, "grade", *(text.format(ada=ada, out=out) for text in arguments))
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["grade", *(text.format(ada=ada, out=out) for text in arguments)])
+    assert done.exit_code == 2
     assert sentence in done.stderr
     assert done.stdout == ""
-    assert has_no_traceback(done)
+    assert "Traceback" not in done.output
     assert not out.exists()
 
 
@@ -429,6 +435,7 @@ def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
     }  # fmt: skip
 
 
+@pytest.mark.proof(part="grading")
 def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
@@ -564,6 +571,7 @@ def skip_unless_mounted(done: Done) -> None:
         pytest.skip("mounting is not allowed here")
 
 
+@pytest.mark.proof(part="grading")
 @only_root
 def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(small_course: Path, tmp_path: Path) -> None:
     students = [f"student{number}" for number in range(9)]
@@ -624,6 +632,7 @@ def test_where_nothing_isolates_nothing_is_graded_and_the_mend_is_told(
     assert list((tmp_path / "reports").iterdir()) == []
 
 
+@pytest.mark.proof(part="grading")
 @only_linux
 def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
     small_course: Path, ada: Path, tmp_path: Path

@@ -135,6 +135,7 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
         assert processes.found_in_memory(pid, {MADE_AT_IMPORT}) == set()
 
 
+@pytest.mark.proof(part="grading")
 def test_a_program_that_is_killed_leaves_no_process_behind(start: Starts, small_course: Path) -> None:
     running = start(small_course, "sums", eve=ANSWERS + FOR_EVER, mel=ANSWERS + FOR_EVER)
     running.student()

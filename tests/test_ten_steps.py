@@ -110,6 +110,7 @@ def test_the_text_shows_every_step_with_its_shape_and_numbers() -> None:
     expect_the_steps(shown(text))
 
 
+@pytest.mark.proof(part="exercises")
 def test_a_run_prints_the_steps_and_draws_the_picture(tmp_path: Path) -> None:
     printed = run(tmp_path, "multi_head_attention.py")
     expect_the_steps(shown(printed))
@@ -117,6 +118,7 @@ def test_a_run_prints_the_steps_and_draws_the_picture(tmp_path: Path) -> None:
     assert (tmp_path / "the_cat_sleeps.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.proof(part="exercises")
 def test_without_matplotlib_a_run_says_what_to_install(tmp_path: Path) -> None:
     script = """
 import runpy, sys

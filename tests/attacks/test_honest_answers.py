@@ -31,6 +31,7 @@ def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
     assert attempts(engine, Submission(name, path, None, {unit: source}, {})) == []
 
 
+@pytest.mark.proof(part="attacks")
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_student_of_the_example_class_attempts_nothing(
     engine: Engine, example_class: Path, name: str

@@ -112,6 +112,7 @@ def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: 
     assert "```diff\n- def add(a, b):\n+ def add(b, a):\n```" in page
 
 
+@pytest.mark.proof(part="audit")
 def test_a_sample_writes_nothing(course: Path) -> None:
     shutil.rmtree(course / "build" / "audit")
     found = courses.run_grader(course, "audit", "--quick")

@@ -45,6 +45,7 @@ def test_every_exercise_has_right_answers_a_stub_and_wrong_answers_of_every_kind
         assert counts["mutant"] >= 8, exercise
 
 
+@pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_what_is_written_by_hand_in_tests_is_graded(unit: str) -> None:
     """A name that fits nothing would be left out without a word."""
@@ -61,6 +62,7 @@ def used_in(path: Path) -> set[str]:
     return {name for name in definitions_in(path) if text.count(name) > 1}
 
 
+@pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_no_case_holds_more_of_our_own_than_an_answer_needs(unit: str) -> None:
     for case in cases(unit):

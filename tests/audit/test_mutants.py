@@ -82,14 +82,17 @@ def annotated(tree: ast.Module) -> Counter[str]:
 every_unit = pytest.mark.parametrize("unit", UNITS)
 
 
+@pytest.mark.proof(part="audit")
 def test_every_operator_applies_somewhere_in_the_course() -> None:
     assert {mutant.operator for unit in UNITS for mutant in mutants(unit)} == set(OPERATORS)
 
 
+@pytest.mark.proof(part="audit")
 def test_the_course_has_between_1500_and_about_3000_mutants() -> None:
     assert 1500 <= sum(len(mutants(unit)) for unit in UNITS) <= 3050
 
 
+@pytest.mark.proof(part="audit")
 @every_unit
 def test_every_class_has_at_least_a_dozen_mutants_and_every_exercise_ten(unit: str) -> None:
     counts = Counter(mutant.exercise for mutant in mutants(unit))
@@ -97,12 +100,14 @@ def test_every_class_has_at_least_a_dozen_mutants_and_every_exercise_ten(unit: s
         assert counts[exercise] >= (12 if exercise[0].isupper() else 10), exercise
 
 
+@pytest.mark.proof(part="audit")
 @every_unit
 def test_every_mutant_is_python(unit: str) -> None:
     for mutant in mutants(unit):
         compile(mutant.source, mutant.id, "exec")
 
 
+@pytest.mark.proof(part="audit")
 @every_unit
 def test_exactly_the_exercise_is_changed_and_no_two_mutants_are_the_same_code(unit: str) -> None:
     seen = {ast.unparse(node) for node in plain(solution(unit)).body}
@@ -114,6 +119,7 @@ def test_exactly_the_exercise_is_changed_and_no_two_mutants_are_the_same_code(un
         seen.add(code)
 
 
+@pytest.mark.proof(part="audit")
 @every_unit
 def test_ids_are_unique_and_the_same_in_the_next_run(unit: str) -> None:
     ids = [mutant.id for mutant in mutants(unit)]
@@ -121,6 +127,7 @@ def test_ids_are_unique_and_the_same_in_the_next_run(unit: str) -> None:
     assert mutants_of(unit, solution(unit), list(UNITS[unit].exercises)) == mutants(unit)
 
 
+@pytest.mark.proof(part="audit")
 @every_unit
 def test_annotations_and_what_errors_say_stay_as_they_are(unit: str) -> None:
     solved = {

@@ -230,6 +230,7 @@ def another_name(path: Path) -> None:
     path.with_name("small-Copy1.ipynb").write_text('{"cells": []}', encoding="utf-8")
 
 
+@pytest.mark.proof(part="nbgrader")
 @pytest.mark.parametrize(
     ("make", "why"),
     [
@@ -271,6 +272,7 @@ def test_a_notebook_beside_the_right_one_is_passed_over(answered: Notebook, cour
     assert [path.name for path in (course.folder / "autograded" / "two" / UNIT).iterdir()] == [f"{UNIT}.ipynb"]
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_an_unreadable_notebook_stops_nobody_and_everyone_is_in_the_gradebook(
     answered: Notebook, course: SmallCourse
 ) -> None:
@@ -286,6 +288,7 @@ def test_an_unreadable_notebook_stops_nobody_and_everyone_is_in_the_gradebook(
 # -- what belongs to the course ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_a_release_that_is_gone_is_said_with_what_to_do(
     answered: Notebook, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -316,6 +316,7 @@ def test_a_second_release_takes_the_place_of_the_first(tmp_path: Path, rubric: R
     assert json.loads(notebooks[0].read_text(encoding="utf-8"))["nbformat"] == 4
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_path: Path) -> None:
     configuration = tmp_path / "nbgrader_config.py"
     configuration.write_text(WITHOUT, encoding="utf-8")

@@ -86,6 +86,7 @@ def without_marks(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
 # -- what is there -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_an_undamaged_notebook_stays_as_it_is(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     assert repair(cells, release) == cells
 
@@ -427,6 +428,7 @@ def require_whole(
         )
 
 
+@pytest.mark.proof(part="nbgrader")
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_no_damage_is_too_much(first: int, cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     for seed in range(first, first + 100):
@@ -438,6 +440,7 @@ def test_no_damage_is_too_much(first: int, cells: list[NotebookNode], release: l
         assert (submitted, release) == before
 
 
+@pytest.mark.proof(part="nbgrader")
 def test_nbgrader_finds_nothing_to_mend_in_what_was_repaired(
     course: SmallCourse, cells: list[NotebookNode], release: list[NotebookNode], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -438,6 +438,7 @@ def damaged(text: str, generator: random.Random) -> str:
     return generator.choice(["\n", "\n", "\r\n"]).join(lines)
 
 
+@pytest.mark.proof(part="quizzes")
 def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
     generator = random.Random(2)
     told: set[str] = set()
@@ -453,6 +454,7 @@ def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
     assert len(told) > 30  # the damage was of many sorts
 
 
+@pytest.mark.proof(part="quizzes")
 def test_most_damage_to_one_item_leaves_the_others_as_they_were(quiz: Quiz, filled: str) -> None:
     generator = random.Random(3)
     head, *items = filled.split("\n## ")
@@ -542,6 +544,7 @@ def test_nothing_is_filled_in_where_no_one_place_asks_the_question(
         fill_in(filled.replace(old, new), quiz.questions, "mean_of_two", "2")
 
 
+@pytest.mark.proof(part="quizzes")
 def test_whatever_became_of_a_sheet_an_answer_changes_nothing_but_its_own_item(quiz: Quiz) -> None:
     generator = random.Random(4)
     done = 0

@@ -146,6 +146,7 @@ def test_a_question_must_not_read_like_a_part_of_the_sheet(path: Path, question:
     assert any("its Markdown cannot be told from the sheet's own" in problem for problem in problems(path, text))
 
 
+@pytest.mark.proof(part="quizzes")
 def test_no_damage_to_a_source_is_more_than_sentences_with_their_places(path: Path) -> None:
     generator = random.Random(5)
     lines = GOOD.split("\n")

@@ -289,6 +289,7 @@ My own words below.
 """
 
 
+@pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_an_answer_changes_its_own_lines_and_no_other(
     take: Take, repository: Path, path: Path, quiz: Quiz, end: str
@@ -420,6 +421,7 @@ def test_damaged_questions_are_told(take: Take, path: Path) -> None:
     assert done.stderr == "exercises/quizzes.json is damaged: take it anew from the course's repository.\n"
 
 
+@pytest.mark.proof(part="quizzes")
 def test_a_terminal_that_does_not_know_every_letter_will_do(
     put: Callable[..., str], repository: Path, sheet: Callable[[], Sheet]
 ) -> None:
@@ -444,6 +446,7 @@ def test_torch_is_not_imported(put: Callable[..., str], repository: Path) -> Non
     assert not {"torch", "numpy", "grader.quiz.source"} & imported
 
 
+@pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("unit", [name for name, unit in load_course().units.items() if unit.quiz])
 def test_every_question_of_the_course_is_shown_in_full(take: Take, tmp_path: Path, unit: str) -> None:
     questions = load_quiz(ROOT / "solutions" / f"{unit}_quiz.yml").questions

@@ -192,6 +192,7 @@ def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -
     assert scan(released) == []
 
 
+@pytest.mark.proof(part="releases")
 def test_what_a_report_tells_may_be_in_a_report_but_no_code(tmp_path: Path) -> None:
     (tmp_path / "told.json").write_text(json.dumps({"sentence": TOLD}), encoding="utf-8")
     (tmp_path / "code.json").write_text(json.dumps({"reason": TEST}), encoding="utf-8")

@@ -154,6 +154,7 @@ def test_the_record_tells_what_was_written(first_release: Path) -> None:
     assert record == {path: hashlib.sha256((first_release / path).read_bytes()).hexdigest() for path in tracked}
 
 
+@pytest.mark.proof(part="releases")
 def test_no_setting_of_the_instructor_but_the_name_has_a_say_in_it(first_course: Path, tmp_path: Path) -> None:
     hooks = tmp_path / "template" / "hooks"
     hooks.mkdir(parents=True)
@@ -242,6 +243,7 @@ def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_cour
 # -- how it is graded ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("mode", [GradingMode.key, GradingMode.reusable])
 def test_the_workflow_of_the_other_modes_names_the_instructors_repository(
     mode: GradingMode, first_course: Path, tmp_path: Path
@@ -327,6 +329,7 @@ def test_what_a_student_did_stays_as_it_is_and_is_not_committed(next_course: Pat
     assert not set(mine) & set(changed)
 
 
+@pytest.mark.proof(part="releases")
 def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
     first_course: Path, next_course: Path, repository: Path
 ) -> None:
@@ -353,6 +356,7 @@ def test_the_command_says_what_became_of_each_file(next_course: Path, repository
     assert said[-1] == "Nothing has changed since the last release: there is no new commit."
 
 
+@pytest.mark.proof(part="releases")
 def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Path, repository: Path) -> None:
     stub = (repository / STUB).read_bytes()
     edit(repository / STUB, "raise NotImplementedError()", "return a + b")
@@ -363,6 +367,7 @@ def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Pat
     assert (repository / STUB).read_bytes() == stub
 
 
+@pytest.mark.proof(part="releases")
 def test_a_stub_that_was_deleted_does_not_come_back(next_course: Path, repository: Path) -> None:
     (repository / STUB).unlink()
     assert release_github(repository, root=next_course).kept == [STUB]
@@ -385,6 +390,7 @@ def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, reposito
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("how", ["staged", "staged alone", "not staged"])
 def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
     how: str, next_course: Path, repository: Path
@@ -404,6 +410,7 @@ def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
     assert release_github(repository, root=next_course).is_committed
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("is_committed", [True, False])
 def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_not_lost(
     is_committed: bool, new_file_course: Path, repository: Path
@@ -421,6 +428,7 @@ def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_n
     assert git(repository, "status", "--porcelain") == "?? mine.py"
 
 
+@pytest.mark.proof(part="releases")
 def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
     new_file_course: Path, repository: Path
 ) -> None:
@@ -429,6 +437,7 @@ def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
     assert git(repository, "status", "--porcelain") == ""
 
 
+@pytest.mark.proof(part="releases")
 def test_a_file_of_the_students_own_keeps_its_place_where_a_new_stub_would_go(
     first_course: Path, repository: Path, tmp_path: Path
 ) -> None:
@@ -473,6 +482,7 @@ def test_a_link_in_the_students_repository_leads_nowhere(next_course: Path, repo
     ) == before
 
 
+@pytest.mark.proof(part="releases")
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
     next_course: Path, repository: Path, tmp_path: Path
 ) -> None:
@@ -485,6 +495,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
     assert (tmp_path / "outside.py").read_text(encoding="utf-8") == "outside = 1\n"
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize(
     "path", ["../outside.txt", "/outside.txt", "a/../../outside.txt", ".git/config", ".GIT/config"]
 )
@@ -503,6 +514,7 @@ def test_a_record_that_names_other_files_removes_none_of_them(
     assert target.read_bytes() == content
 
 
+@pytest.mark.proof(part="releases")
 def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, repository: Path) -> None:
     git(repository, "checkout", "-b", "other")
     edit(repository / STUB, "raise NotImplementedError()", "return b + a")
@@ -518,6 +530,7 @@ def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, r
     assert state(repository) == before
 
 
+@pytest.mark.proof(part="releases")
 def test_a_broken_repository_is_not_taken_for_the_one_around_it(
     next_course: Path, repository: Path, tmp_path: Path
 ) -> None:
@@ -546,6 +559,7 @@ def test_the_instructors_repository_is_known_by_its_remote(address: str, name: s
     assert origin(tmp_path) == name
 
 
+@pytest.mark.proof(part="releases")
 def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: Path, tmp_path: Path) -> None:
     for name in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
         hook = repository / ".git" / "hooks" / name
@@ -564,6 +578,7 @@ def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Pa
 # -- all of it or nothing --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("lock", ["index.lock", "refs/heads/main.lock"])
 def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
     lock: str, next_course: Path, repository: Path
@@ -579,6 +594,7 @@ def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
     assert release_github(repository, root=next_course).is_committed
 
 
+@pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("is_staged", [False, True])
 def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
     is_staged: bool, next_course: Path, repository: Path, first_release: Path, tmp_path: Path
