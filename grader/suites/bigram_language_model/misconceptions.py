@@ -853,22 +853,22 @@ ROWS = [
     row("BigramLanguageModel", "loss_never_worked_out", replace(LOSS, "None"),
         "The targets are not used: the loss is None in any case. Where there are targets, it is the mean "
         "cross-entropy."),
-    row("BigramLanguageModel", "losses_added_up_in_model", replace(LOSS, f"{LOSS} * targets.numel()"),
+    row("BigramLanguageModel", "losses_added_up_in_model", replace(LOSS, f"nn.functional.{LOSS} * targets.numel()"),
         "The losses of all predictions are added up. Then a larger batch has a larger loss for no reason: take the "
         "mean."),
-    row("BigramLanguageModel", "mean_over_texts_alone", replace(LOSS, f"{LOSS} * targets.shape[1]"),
+    row("BigramLanguageModel", "mean_over_texts_alone", replace(LOSS, f"nn.functional.{LOSS} * targets.shape[1]"),
         "The losses of a text's tokens are added up, and the mean runs over the texts. There are B · T predictions, 32 "
         "in a batch of 4 texts of 8 tokens, and the mean runs over all of them."),
     row("BigramLanguageModel", "loss_of_the_last_tokens",
-        replace("*flatten_for_cross_entropy(logits, targets)", "logits[:, -1], targets[:, -1]"),
+        replace(LOSS, "nn.functional.cross_entropy(logits[:, -1], targets[:, -1])"),
         "Only the last token of each text counts in the loss: 4 predictions where there are 32. Every token predicts "
         "the one after it."),
     row("BigramLanguageModel", "targets_moved_on_once_more",
-        replace("(logits, targets)", "(logits[:, :-1], targets[:, 1:])"),
+        replace(LOSS, f"nn.functional.{LOSS}").replace("(logits, targets)", "(logits[:, :-1], targets[:, 1:])"),
         "Each text's targets are moved on once more, and one prediction is dropped. The targets already are what "
         "follows."),
     row("BigramLanguageModel", "targets_of_other_tokens",
-        replace("*flatten_for_cross_entropy(logits, targets)", "logits.flatten(0, 1), targets.T.flatten()"),
+        replace(LOSS, "nn.functional.cross_entropy(logits.flatten(0, 1), targets.T.flatten())"),
         "Logits and targets are flattened in different orders, so that predictions meet the targets of other tokens. "
         "Whatever the order, it has to be the same for both."),
     row("BigramLanguageModel", "predictions_torn_by_view",
