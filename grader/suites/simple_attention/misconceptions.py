@@ -5,16 +5,7 @@ A name says what was done.
 
 from __future__ import annotations
 
-import functools
-import operator
-from typing import Any
-
-import torch
-from torch import Tensor
-
-from grader.misconceptions import misconception, replace, row
-
-Pair = tuple[Tensor, Tensor]
+from grader.misconceptions import replace, row
 
 SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # what both softmaxes return
 
@@ -83,6 +74,16 @@ CUT_OFF = (
     "Gradients stop at the result, which was computed under `torch.no_grad()` or detached. The scores behind it are "
     "what is to learn."
 )
+SCALED_BY_THE_TOKENS = (
+    "The scores were divided by the number of tokens, or its root. They are the plain dot products here, and a dot "
+    "product sums over the features anyway."
+)
+FEATURES_COMPARED = (
+    "Features were compared with features: the scores are (d, d). The first of the two stays as it is, `inputs @ "
+    "inputs.T`, so that tokens meet tokens."
+)
+
+CALLS = {"simple_self_attention": ["softmax_stable"]}
 
 # fmt: off
 ROWS = [
@@ -117,6 +118,11 @@ ROWS = [
         "lengths is an error."),
     row("dot_product", "sum_begins_with_the_first_product",
         replace("total = 0", "total = a[0] * b[0]").replace("zip(a, b,", "zip(a[1:], b[1:],"),
+        NO_BEGINNING),
+    row("dot_product", "products_reduced_without_a_beginning",
+        replace("total = 0", "from functools import reduce")
+        .replace("for x, y in zip(a, b, strict=True):\n        total = total + x * y\n    return total",
+                 "return reduce(lambda total, x: total + x, [x * y for x, y in zip(a, b, strict=True)])"),
         NO_BEGINNING),
     row("dot_product", "none_for_empty_sequences", replace("return total", "return total if len(a) else None"),
         "For empty sequences None comes back. A sum of nothing is 0, and whoever computes on needs a number."),
@@ -533,278 +539,95 @@ ROWS = [
         replace("softmax_stable(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),
         "The scores are divided by their sum. With scores of both signs those are no shares: softmax takes "
         "exponentials first."),
+    row("simple_self_attention", "scaled_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1] ** 0.5"),
+        "The scores were divided by the root of the width. Unit 2 has a reason to; here they are the plain dot "
+        "products."),
+    row("simple_self_attention", "scaled_by_the_tokens", replace("inputs.T", "inputs.T / len(inputs) ** 0.5"),
+        SCALED_BY_THE_TOKENS),
+    row("simple_self_attention", "divided_by_the_tokens", replace("inputs.T", "inputs.T / len(inputs)"),
+        SCALED_BY_THE_TOKENS),
+    row("simple_self_attention", "tokens_of_length_one_compared",
+        replace("scores = inputs @ inputs.T",
+                "directions = inputs / inputs.norm(dim=-1, keepdim=True)\n    scores = directions @ directions.T"),
+        "The tokens were brought to length one before they were compared. That looks at directions alone; in a dot "
+        "product a longer vector counts for more."),
+    row("simple_self_attention", "reshaped_instead_of_transposed",
+        replace("inputs.T", "inputs.reshape(inputs.shape[1], inputs.shape[0])"),
+        "The inputs were reshaped to (d, T). That cuts the same row of numbers at other places and mixes the tokens; "
+        "to turn rows into columns, transpose: `inputs.T`."),
+    row("simple_self_attention", "transpose_forgotten", replace("inputs.T", "inputs"),
+        "The inputs were multiplied with themselves as they are, and (T, d) @ (T, d) does not fit. To meet the "
+        "tokens, which are rows, the second has to be transposed: `inputs @ inputs.T`."),
+    row("simple_self_attention", "features_compared",
+        replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "weights @ inputs.T"),
+        FEATURES_COMPARED),
+    row("simple_self_attention", "features_compared_and_mixed",
+        replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "inputs @ weights"),
+        FEATURES_COMPARED),
+    row("simple_self_attention", "features_compared_and_tokens_mixed",
+        replace("inputs @ inputs.T", "inputs.T @ inputs"),
+        FEATURES_COMPARED),
+    row("simple_self_attention", "later_tokens_hidden",
+        replace("(scores,", "(scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf),"),
+        "The tokens after each token's own place are hidden. That is causal attention, unit 3; here every token sees "
+        "every token."),
+    row("simple_self_attention", "own_token_hidden",
+        replace("(scores,", "(scores.masked_fill(torch.eye(len(scores)).bool(), -torch.inf),"),
+        "No token looks at itself. In self-attention it does, as at any other: what it says is part of its own "
+        "context."),
+    row("simple_self_attention", "softmax_along_the_columns", replace("dim=-1", "dim=0"),
+        "Softmax runs along the columns: they sum to one, and the rows do not. The scores are symmetric, but row i "
+        "is what token i gives, and the tokens it gives to lie along the last dim."),
+    row("simple_self_attention", "softmax_of_everything",
+        replace("(scores, dim=-1)", "(scores.flatten(), dim=0).reshape(scores.shape)"),
+        "Softmax runs over all scores at once, so that all tokens share one attention between them. Each token has a "
+        "whole one to give: softmax over the last dim."),
+    row("simple_self_attention", "softmax_twice",
+        replace("(scores, dim=-1)", "(softmax_stable(scores, dim=-1), dim=-1)"),
+        "Softmax is taken twice. The second one sees only numbers between zero and one, and makes all weights nearly "
+        "equal."),
+    row("simple_self_attention", "tokens_averaged", replace("inputs @ inputs.T", "0 * inputs @ inputs.T"),
+        "Every token gets the same weight, whatever the tokens are. How much one hears of another is for their dot "
+        "product to say."),
+    row("simple_self_attention", "mixed_by_the_columns", replace("weights @", "weights.T @"),
+        "The contexts were made with the columns of the weights. Token i's own weights are row i: `weights @ "
+        "inputs`, without a transpose."),
+    row("simple_self_attention", "mixed_by_the_scores", replace("weights @", "scores @"),
+        "The contexts are made with the scores, and softmax is only given back beside them. It is the weights that "
+        "mix the inputs."),
+    row("simple_self_attention", "inputs_as_contexts", replace("weights @ inputs", "inputs.clone()"),
+        "The inputs themselves came back as contexts. A context is the sum of all inputs, each times its weight."),
+    row("simple_self_attention", "scores_in_place_of_weights",
+        replace("return contexts, weights", "return contexts, scores"),
+        "The second result are the scores. The contexts are right; what is asked for beside them are the weights, "
+        "after softmax."),
+    row("simple_self_attention", "weights_first", replace("return contexts, weights", "return weights, contexts"),
+        "Weights and contexts came the other way round. The order agreed on is contexts first, then weights."),
+    row("simple_self_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
+        "The contexts came alone. The weights are asked for as well: `return contexts, weights`."),
+    row("simple_self_attention", "one_query_only", replace("inputs.T", "inputs[1]"),
+        "Only one token is the query, the second one as in the worked example. In self-attention every token is, and "
+        "there is a context for each."),
+    row("simple_self_attention", "six_tokens_attend",
+        replace("inputs @ inputs.T", "torch.stack([inputs @ inputs[place] for place in range(6)])"),
+        "There are always six tokens for this code, as in the worked example. Take as many rows as there are."),
+    row("simple_self_attention", "lone_token_squeezed",
+        replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
+        "`squeeze()` drops the tokens' dimension where there is a single one. T = 1 is a sequence too: it gives "
+        "weights (1, 1) and contexts (1, d)."),
+    row("simple_self_attention", "attention_in_float32_only", replace("weights @", "weights.float() @"),
+        "The result is filled into tensors of float32, which then do not fit float64 inputs. Let the inputs decide "
+        "about the dtype."),
+    row("simple_self_attention", "weights_detached", replace("dim=-1)", "dim=-1).detach()"),
+        "The weights are cut off from the gradients, by `.detach()` or `.item()`. The scores are where attention "
+        "learns what to look at."),
+    row("simple_self_attention", "attention_cut_off",
+        replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
+        "Gradients stop at the results, which were computed under `torch.no_grad()` or detached. The embeddings "
+        "behind them are still to learn."),
+    row("simple_self_attention", "contexts_over_the_inputs",
+        replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),
+        "The contexts were written over the caller's inputs. Every token is mixed of the inputs as they were, and "
+        "whoever called may want them again: make a new tensor."),
 ]
 # fmt: on
-
-
-@misconception("dot_product", NO_BEGINNING)
-def products_reduced_without_a_beginning(a: Any, b: Any) -> Any:
-    if len(a) != len(b):
-        raise ValueError("the lengths differ")
-    return functools.reduce(operator.add, [x * y for x, y in zip(a, b, strict=True)])
-
-
-# -- simple_self_attention ---------------------------------------------------------------------------------------
-# A row would call a right softmax of its own, and not the stand-in that takes the place of softmax_stable here.
-
-SCALED_BY_THE_TOKENS = (
-    "The scores were divided by the number of tokens, or its root. They are the plain dot products here, and a dot "
-    "product sums over the features anyway."
-)
-FEATURES_COMPARED = (
-    "Features were compared with features: the scores are (d, d). The first of the two stays as it is, `inputs @ "
-    "inputs.T`, so that tokens meet tokens."
-)
-
-
-def softmax_stable(x: Tensor, dim: int = -1) -> Tensor:
-    """By the name under which an answer calls it: where that was given a stand-in, so is this."""
-    return torch.softmax(x, dim)
-
-
-def weighted(scores: Tensor, inputs: Tensor) -> Pair:
-    weights = softmax_stable(scores, dim=-1)
-    return weights @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "The scores were divided by the root of the width. Unit 2 has a reason to; here they are the plain dot products.",
-)
-def scaled_by_the_width(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs.T / inputs.shape[-1] ** 0.5, inputs)
-
-
-@misconception("simple_self_attention", SCALED_BY_THE_TOKENS)
-def scaled_by_the_tokens(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs.T / len(inputs) ** 0.5, inputs)
-
-
-@misconception("simple_self_attention", SCALED_BY_THE_TOKENS)
-def divided_by_the_tokens(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs.T / len(inputs), inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "The tokens were brought to length one before they were compared. That looks at directions alone; in a dot product "
-    "a longer vector counts for more.",
-)
-def tokens_of_length_one_compared(inputs: Tensor) -> Pair:
-    directions = inputs / inputs.norm(dim=-1, keepdim=True)
-    return weighted(directions @ directions.T, inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "The inputs were reshaped to (d, T). That cuts the same row of numbers at other places and mixes the tokens; to "
-    "turn rows into columns, transpose: `inputs.T`.",
-)
-def reshaped_instead_of_transposed(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs.reshape(inputs.shape[1], inputs.shape[0]), inputs)  # no transpose of (T, d)
-
-
-@misconception(
-    "simple_self_attention",
-    "The inputs were multiplied with themselves as they are, and (T, d) @ (T, d) does not fit. To meet the tokens, "
-    "which are rows, the second has to be transposed: `inputs @ inputs.T`.",
-)
-def transpose_forgotten(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs, inputs)
-
-
-@misconception("simple_self_attention", FEATURES_COMPARED)
-def features_compared(inputs: Tensor) -> Pair:
-    return weighted(inputs.T @ inputs, inputs.T)
-
-
-@misconception("simple_self_attention", FEATURES_COMPARED)
-def features_compared_and_mixed(inputs: Tensor) -> Pair:
-    weights = softmax_stable(inputs.T @ inputs, dim=-1)
-    return inputs @ weights, weights
-
-
-@misconception("simple_self_attention", FEATURES_COMPARED)
-def features_compared_and_tokens_mixed(inputs: Tensor) -> Pair:
-    return weighted(inputs.T @ inputs, inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "The tokens after each token's own place are hidden. That is causal attention, unit 3; here every token sees every "
-    "token.",
-)
-def later_tokens_hidden(inputs: Tensor) -> Pair:
-    future = torch.ones(len(inputs), len(inputs), dtype=torch.bool).triu(1)
-    return weighted((inputs @ inputs.T).masked_fill(future, -torch.inf), inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "No token looks at itself. In self-attention it does, as at any other: what it says is part of its own context.",
-)
-def own_token_hidden(inputs: Tensor) -> Pair:
-    own = torch.eye(len(inputs), dtype=torch.bool)
-    return weighted((inputs @ inputs.T).masked_fill(own, -torch.inf), inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "Softmax runs along the columns: they sum to one, and the rows do not. The scores are symmetric, but row i is what "
-    "token i gives, and the tokens it gives to lie along the last dim.",
-)
-def softmax_along_the_columns(inputs: Tensor) -> Pair:
-    weights = softmax_stable(inputs @ inputs.T, dim=0)
-    return weights @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "Softmax runs over all scores at once, so that all tokens share one attention between them. Each token has a whole "
-    "one to give: softmax over the last dim.",
-)
-def softmax_of_everything(inputs: Tensor) -> Pair:
-    scores = inputs @ inputs.T
-    weights = softmax_stable(scores.flatten(), dim=0).reshape(scores.shape)  # (T · T,) -> (T, T)
-    return weights @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "Softmax is taken twice. The second one sees only numbers between zero and one, and makes all weights nearly "
-    "equal.",
-)
-def softmax_twice(inputs: Tensor) -> Pair:
-    return weighted(softmax_stable(inputs @ inputs.T, dim=-1), inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "Every token gets the same weight, whatever the tokens are. How much one hears of another is for their dot product "
-    "to say.",
-)
-def tokens_averaged(inputs: Tensor) -> Pair:
-    return weighted(0 * inputs @ inputs.T, inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "The contexts were made with the columns of the weights. Token i's own weights are row i: `weights @ inputs`, "
-    "without a transpose.",
-)
-def mixed_by_the_columns(inputs: Tensor) -> Pair:
-    weights = softmax_stable(inputs @ inputs.T, dim=-1)
-    return weights.T @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "The contexts are made with the scores, and softmax is only given back beside them. It is the weights that mix the "
-    "inputs.",
-)
-def mixed_by_the_scores(inputs: Tensor) -> Pair:
-    scores = inputs @ inputs.T
-    return scores @ inputs, softmax_stable(scores, dim=-1)
-
-
-@misconception(
-    "simple_self_attention",
-    "The inputs themselves came back as contexts. A context is the sum of all inputs, each times its weight.",
-)
-def inputs_as_contexts(inputs: Tensor) -> Pair:
-    return inputs.clone(), softmax_stable(inputs @ inputs.T, dim=-1)
-
-
-@misconception(
-    "simple_self_attention",
-    "The second result are the scores. The contexts are right; what is asked for beside them are the weights, after "
-    "softmax.",
-)
-def scores_in_place_of_weights(inputs: Tensor) -> Pair:
-    scores = inputs @ inputs.T
-    return weighted(scores, inputs)[0], scores
-
-
-@misconception(
-    "simple_self_attention",
-    "Weights and contexts came the other way round. The order agreed on is contexts first, then weights.",
-)
-def weights_first(inputs: Tensor) -> Pair:
-    contexts, weights = weighted(inputs @ inputs.T, inputs)
-    return weights, contexts
-
-
-@misconception(
-    "simple_self_attention",
-    "The contexts came alone. The weights are asked for as well: `return contexts, weights`.",
-)
-def contexts_alone(inputs: Tensor) -> Tensor:
-    return weighted(inputs @ inputs.T, inputs)[0]
-
-
-@misconception(
-    "simple_self_attention",
-    "Only one token is the query, the second one as in the worked example. In self-attention every token is, and there "
-    "is a context for each.",
-)
-def one_query_only(inputs: Tensor) -> Pair:
-    return weighted(inputs @ inputs[1], inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "There are always six tokens for this code, as in the worked example. Take as many rows as there are.",
-)
-def six_tokens_attend(inputs: Tensor) -> Pair:
-    return weighted(torch.stack([inputs @ inputs[place] for place in range(6)]), inputs)
-
-
-@misconception(
-    "simple_self_attention",
-    "`squeeze()` drops the tokens' dimension where there is a single one. T = 1 is a sequence too: it gives weights "
-    "(1, 1) and contexts (1, d).",
-)
-def lone_token_squeezed(inputs: Tensor) -> Pair:
-    contexts, weights = weighted(inputs @ inputs.T, inputs)
-    return contexts.squeeze(), weights.squeeze()
-
-
-@misconception(
-    "simple_self_attention",
-    "The result is filled into tensors of float32, which then do not fit float64 inputs. Let the inputs decide about "
-    "the dtype.",
-)
-def attention_in_float32_only(inputs: Tensor) -> Pair:
-    weights = softmax_stable(inputs @ inputs.T, dim=-1)
-    return weights.float() @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "The weights are cut off from the gradients, by `.detach()` or `.item()`. The scores are where attention learns "
-    "what to look at.",
-)
-def weights_detached(inputs: Tensor) -> Pair:
-    weights = softmax_stable(inputs @ inputs.T, dim=-1).detach()
-    return weights @ inputs, weights
-
-
-@misconception(
-    "simple_self_attention",
-    "Gradients stop at the results, which were computed under `torch.no_grad()` or detached. The embeddings behind "
-    "them are still to learn.",
-)
-def attention_cut_off(inputs: Tensor) -> Pair:
-    contexts, weights = weighted(inputs @ inputs.T, inputs)
-    return contexts.detach(), weights.detach()
-
-
-@misconception(
-    "simple_self_attention",
-    "The contexts were written over the caller's inputs. Every token is mixed of the inputs as they were, and "
-    "whoever called may want them again: make a new tensor.",
-)
-def contexts_over_the_inputs(inputs: Tensor) -> Pair:
-    contexts, weights = weighted(inputs @ inputs.T, inputs)
-    inputs.copy_(contexts)
-    return inputs, weights
