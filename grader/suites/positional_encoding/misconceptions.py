@@ -6,10 +6,7 @@ words.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
-from grader.misconceptions import misconception, replace, row
+from grader.misconceptions import replace, row
 
 EXPONENT_DOUBLED = (
     "The hands slow down twice as fast as they should. In the formula i counts pairs; where your i goes 0, 2, 4, … it "
@@ -38,6 +35,11 @@ OTHER_NUMBER_REFUSED = (
     "The wrong number was looked at: an odd number of positions is refused. Those may be as many as they like; it is "
     "the width that sines and cosines share in pairs."
 )
+
+# What add_positions adds.
+ENCODED = "sinusoidal_encoding(num_tokens, d).to(x.dtype)"
+
+CALLS = {"add_positions": ["sinusoidal_encoding"]}
 
 # fmt: off
 ROWS = [
@@ -195,198 +197,67 @@ ROWS = [
         OTHER_NUMBER_REFUSED),
 
     # add_positions
-    row("add_positions", "exponent_doubled_in_what_is_added",
-        replace("return x + sinusoidal_encoding(num_tokens, d)",
-                "angles = torch.arange(num_tokens)[:, None] / 10000 ** (2 * torch.arange(0, d, 2) / d)\n"
-                "    return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)"),
+    row("add_positions", "exponent_doubled_in_what_is_added", replace("sinusoidal_encoding", "exponent_doubled"),
         EXPONENT_DOUBLED),
     row("add_positions", "different_frequencies_in_what_is_added",
-        replace("return x + sinusoidal_encoding(num_tokens, d)",
-                "angles = torch.arange(num_tokens)[:, None] / 10000 ** (torch.arange(d) / d)\n"
-                "    return x + torch.stack([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=-1).flatten(-2)"),
-        EVERY_COLUMN_ITS_OWN),
-    row("add_positions", "halves_side_by_side_in_what_is_added",
-        replace("(num_tokens, d)", "(num_tokens, d).unflatten(1, (-1, 2)).mT.flatten(1)"),
+        replace("sinusoidal_encoding", "different_frequencies"), EVERY_COLUMN_ITS_OWN),
+    row("add_positions", "halves_side_by_side_in_what_is_added", replace("sinusoidal_encoding", "halves_side_by_side"),
         SIDE_BY_SIDE),
-    row("add_positions", "positions_from_one_in_what_is_added", replace("(num_tokens, d)", "(num_tokens + 1, d)[1:]"),
+    row("add_positions", "positions_from_one_in_what_is_added", replace("sinusoidal_encoding", "positions_from_one"),
         FROM_ONE),
     row("add_positions", "sines_and_cosines_exchanged_in_what_is_added",
-        replace("(num_tokens, d)", "(num_tokens, d).unflatten(1, (-1, 2)).flip(2).flatten(1)"),
-        EXCHANGED),
-    row("add_positions", "odd_width_accepted_where_added", replace("(num_tokens, d)", "(num_tokens, d + d % 2)[:, :d]"),
+        replace("sinusoidal_encoding", "sines_and_cosines_exchanged"), EXCHANGED),
+    row("add_positions", "odd_width_accepted_where_added", replace("sinusoidal_encoding", "odd_width_accepted"),
         ODD_ACCEPTED),
     row("add_positions", "odd_number_of_tokens_refused",
-        replace("    return", "    if num_tokens % 2:\n        raise ValueError\n    return")
-        .replace("(num_tokens, d)", "(num_tokens, d + d % 2)[:, :d]"),
-        OTHER_NUMBER_REFUSED),
+        replace("sinusoidal_encoding", "odd_number_of_positions_refused"), OTHER_NUMBER_REFUSED),
+    row("add_positions", "multiplied", replace("return x +", "return x *"),
+        "The embeddings were multiplied by the encoding. At position 0 every sine is 0 and would wipe out half of "
+        "the token; add the encoding."),
+    row("add_positions", "put_behind", replace(f"x + {ENCODED}", f"torch.cat([x, {ENCODED}.expand_as(x)], dim=-1)"),
+        "The encoding stands behind the embedding, which makes twice the width. Token and position share the same "
+        "features: add them."),
+    row("add_positions", "encoding_alone", replace(f"x + {ENCODED}", f"{ENCODED}.expand_as(x)"),
+        "The encoding came back without the embeddings. It says where a token stands, and no longer which token it "
+        "is."),
+    row("add_positions", "embeddings_scaled", replace("return x", "return x * d**0.5"),
+        "The embeddings were multiplied by √d first. The paper does so before this step; here x is taken as it is."),
+    row("add_positions", "first_position_for_all", replace(".to(x.dtype)", ".to(x.dtype)[0]"),
+        "Every token got the encoding of position 0, so they still look the same at every place. Token t gets row t."),
+    row("add_positions", "sequences_counted",
+        replace("(num_tokens, d)", "(len(x), d)").replace(".to(x.dtype)", ".to(x.dtype)[:, None]"),
+        "Each sequence got the encoding of its place in the batch. What is counted are the tokens of a sequence, dim "
+        "1; that sequences share a batch means nothing."),
+    row("add_positions", "rows_for_sequences", replace("(num_tokens, d)", "(len(x), d)"),
+        "The encoding has as many rows as there are sequences. It needs one for each token: T is `x.shape[1]`, for "
+        "the batch comes first."),
+    row("add_positions", "counted_on_through_the_batch",
+        replace("(num_tokens, d)", "(len(x) * num_tokens, d).reshape(x.shape)"),
+        "The positions run on from one sequence into the next. Each sequence is a text of its own and begins at "
+        "position 0."),
+    row("add_positions", "features_counted", replace("(num_tokens, d)", "(d, num_tokens).T"),
+        "The features were counted instead of the tokens. In (B, T, d) the tokens are dim 1 and the features dim 2."),
+    row("add_positions", "first_sequence_alone", replace(f"x + {ENCODED}", f"torch.cat([x[:1] + {ENCODED}, x[1:]])"),
+        "Only the first sequence got positions. (B, T, d) + (T, d) adds the encoding to every sequence of the batch."),
+    row("add_positions", "tokens_of_the_worked_example", replace("(num_tokens, d)", "(3, d)"),
+        "There are always three tokens for this code, as in the worked example. Take as many as x has, `x.shape[1]`."),
+    row("add_positions", "single_one_squeezed", replace(f"x + {ENCODED}", f"(x + {ENCODED}).squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so a single sequence, or a single token, loses its "
+        "place in the shape."),
+    row("add_positions", "made_float32", replace("return x", "return x.float()").replace(".to(x.dtype)", ".float()"),
+        "The result is always float32. What x came as, it should leave as: make the encoding like x, `.to(x.dtype)`, "
+        "and leave x alone."),
+    row("add_positions", "made_float64", replace(".to(x.dtype)", ".double()"),
+        "The result is always float64: the encoding was made in float64, and in a sum the wider dtype wins. Bring it "
+        "to that of x, `.to(x.dtype)`."),
+    row("add_positions", "flattened_by_view", replace("return x", "return x.view(-1, d).view(x.shape)"),
+        "`view` needs numbers that lie in memory in the right order, and after a transpose they do not. `reshape` "
+        "copies where it has to; but torch adds (T, d) to (B, T, d) without either."),
+    row("add_positions", "x_detached", replace("return x", "return x.detach()"),
+        "Gradients stop here: x, or the sum, was taken out of the graph, by `.detach()`, `.data` or "
+        "`torch.no_grad()`. Through x the embeddings are to learn; it is the encoding that needs no gradient."),
+    row("add_positions", "added_in_place", replace(f"return x + {ENCODED}", f"x += {ENCODED}\n    return x"),
+        "The caller's x was changed: `+=`, and `add_`, write into the tensor itself, which the caller still holds. "
+        "`x + …` makes a new one."),
 ]
 # fmt: on
-
-
-# -- add_positions -----------------------------------------------------------------------------------------------
-# Rows would call a right encoding of their own, and not the stand-in that takes the place of sinusoidal_encoding here.
-
-
-def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
-    """The right answer, by the name under which add_positions calls it: where that was given a stand-in, so is this."""
-    if d_model % 2:
-        raise ValueError("sines and cosines come in pairs")
-    angles = torch.arange(num_positions)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # two (T, d_model / 2) to (T, d_model)
-
-
-def encoded(x: Tensor) -> Tensor:
-    """(B, T, d) to (T, d)."""
-    return sinusoidal_encoding(x.shape[1], x.shape[2]).to(x.dtype)
-
-
-@misconception(
-    "add_positions",
-    "The embeddings were multiplied by the encoding. At position 0 every sine is 0 and would wipe out half of the "
-    "token; add the encoding.",
-)
-def multiplied(x: Tensor) -> Tensor:
-    return x * encoded(x)
-
-
-@misconception(
-    "add_positions",
-    "The encoding stands behind the embedding, which makes twice the width. Token and position share the same "
-    "features: add them.",
-)
-def put_behind(x: Tensor) -> Tensor:
-    return torch.cat([x, encoded(x).expand_as(x)], dim=-1)
-
-
-@misconception(
-    "add_positions",
-    "The encoding came back without the embeddings. It says where a token stands, and no longer which token it is.",
-)
-def encoding_alone(x: Tensor) -> Tensor:
-    return encoded(x).expand_as(x)
-
-
-@misconception(
-    "add_positions",
-    "The embeddings were multiplied by √d first. The paper does so before this step; here x is taken as it is.",
-)
-def embeddings_scaled(x: Tensor) -> Tensor:
-    return x * x.shape[-1] ** 0.5 + encoded(x)
-
-
-@misconception(
-    "add_positions",
-    "Every token got the encoding of position 0, so they still look the same at every place. Token t gets row t.",
-)
-def first_position_for_all(x: Tensor) -> Tensor:
-    return x + encoded(x)[0]
-
-
-@misconception(
-    "add_positions",
-    "Each sequence got the encoding of its place in the batch. What is counted are the tokens of a sequence, dim 1; "
-    "that sequences share a batch means nothing.",
-)
-def sequences_counted(x: Tensor) -> Tensor:
-    return x + sinusoidal_encoding(x.shape[0], x.shape[2]).to(x.dtype)[:, None]  # (B, T, d) + (B, 1, d)
-
-
-@misconception(
-    "add_positions",
-    "The encoding has as many rows as there are sequences. It needs one for each token: T is `x.shape[1]`, for the "
-    "batch comes first.",
-)
-def rows_for_sequences(x: Tensor) -> Tensor:
-    return x + sinusoidal_encoding(x.shape[0], x.shape[2]).to(x.dtype)  # (B, T, d) + (B, d)
-
-
-@misconception(
-    "add_positions",
-    "The positions run on from one sequence into the next. Each sequence is a text of its own and begins at position "
-    "0.",
-)
-def counted_on_through_the_batch(x: Tensor) -> Tensor:
-    num_sequences, num_tokens, d = x.shape
-    encoding = sinusoidal_encoding(num_sequences * num_tokens, d)
-    return x + encoding.to(x.dtype).reshape(x.shape)  # (B · T, d) -> (B, T, d)
-
-
-@misconception(
-    "add_positions",
-    "The features were counted instead of the tokens. In (B, T, d) the tokens are dim 1 and the features dim 2.",
-)
-def features_counted(x: Tensor) -> Tensor:
-    return x + sinusoidal_encoding(x.shape[2], x.shape[1]).to(x.dtype).T  # (d, T) -> (T, d)
-
-
-@misconception(
-    "add_positions",
-    "Only the first sequence got positions. (B, T, d) + (T, d) adds the encoding to every sequence of the batch.",
-)
-def first_sequence_alone(x: Tensor) -> Tensor:
-    return torch.cat([x[:1] + encoded(x), x[1:]])
-
-
-@misconception(
-    "add_positions",
-    "There are always three tokens for this code, as in the worked example. Take as many as x has, `x.shape[1]`.",
-)
-def tokens_of_the_worked_example(x: Tensor) -> Tensor:
-    return x + sinusoidal_encoding(3, x.shape[2]).to(x.dtype)
-
-
-@misconception(
-    "add_positions",
-    "`squeeze()` drops every dimension of length one, and so a single sequence, or a single token, loses its place in "
-    "the shape.",
-)
-def single_one_squeezed(x: Tensor) -> Tensor:
-    return (x + encoded(x)).squeeze()
-
-
-@misconception(
-    "add_positions",
-    "The result is always float32. What x came as, it should leave as: make the encoding like x, `.to(x.dtype)`, and "
-    "leave x alone.",
-)
-def made_float32(x: Tensor) -> Tensor:
-    return x.float() + encoded(x.float())
-
-
-@misconception(
-    "add_positions",
-    "The result is always float64: the encoding was made in float64, and in a sum the wider dtype wins. Bring it to "
-    "that of x, `.to(x.dtype)`.",
-)
-def made_float64(x: Tensor) -> Tensor:
-    return x + sinusoidal_encoding(x.shape[1], x.shape[2]).double()
-
-
-@misconception(
-    "add_positions",
-    "`view` needs numbers that lie in memory in the right order, and after a transpose they do not. `reshape` copies "
-    "where it has to; but torch adds (T, d) to (B, T, d) without either.",
-)
-def flattened_by_view(x: Tensor) -> Tensor:
-    num_sequences, num_tokens, d = x.shape
-    rows = x.view(num_sequences * num_tokens, d)  # (B, T, d) -> (B · T, d)
-    return (rows + encoded(x).repeat(num_sequences, 1)).view(x.shape)  # (B · T, d) -> (B, T, d)
-
-
-@misconception(
-    "add_positions",
-    "Gradients stop here: x, or the sum, was taken out of the graph, by `.detach()`, `.data` or `torch.no_grad()`. "
-    "Through x the embeddings are to learn; it is the encoding that needs no gradient.",
-)
-def x_detached(x: Tensor) -> Tensor:
-    return x.detach() + encoded(x)
-
-
-@misconception(
-    "add_positions",
-    "The caller's x was changed: `+=`, and `add_`, write into the tensor itself, which the caller still holds. "
-    "`x + …` makes a new one.",
-)
-def added_in_place(x: Tensor) -> Tensor:
-    x += encoded(x)
-    return x
