@@ -5,11 +5,7 @@ A name says what was done. Where the same slip is made in several exercises, the
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from grader.misconceptions import Change, misconception, replace, row
 
@@ -33,6 +29,17 @@ THROWN_AWAY = (
     "make_block is called once more than needed, and that block thrown away. To make a block takes time and memory: "
     "call it num_blocks times in all."
 )
+
+# The two steps of a TransformerBlock.
+ATTEND = "self.dropout(self.attention(self.norm1(x)))"
+THINK = "self.dropout(self.feed_forward(self.norm2(x)))"
+
+CALLS = {"TransformerBlock": ["LayerNorm"]}
+
+
+def dropping(dropped: str) -> Change:
+    """A TransformerBlock whose dropout makes this of what is given."""
+    return replace("nn.Dropout(dropout)", f"lambda given: {dropped}")
 
 
 def stack_that(*forward: str) -> Change:
@@ -363,6 +370,161 @@ ROWS = [
     row("TransformerBlock", "root_mean_square_norms",
         replace("LayerNorm(emb_dim)", "nn.RMSNorm(emb_dim, 1e-5)", times=2),
         "norm1 and norm2 are RMSNorms, which take no mean away and have no shift. The block asks for layer norms."),
+    row("TransformerBlock", "post_norm",
+        replace(f"x + {ATTEND}", "self.norm1(x + self.dropout(self.attention(x)))")
+        .replace(f"x + {THINK}", "self.norm2(x + self.dropout(self.feed_forward(x)))"),
+        "This is post-norm, as in the Transformer of 2017: each sum goes through a norm. In pre-norm the norm stands "
+        "in front of the module, and the sum is left free."),
+    row("TransformerBlock", "norm_on_what_is_given",
+        replace("self.attention(self.norm1(x))", "self.norm1(self.attention(x))")
+        .replace("self.feed_forward(self.norm2(x))", "self.norm2(self.feed_forward(x))"),
+        "The norm acts on what a module gives, before it is added. In pre-norm it prepares what the module gets: "
+        "attention(norm1(x))."),
+    row("TransformerBlock", "norms_unused", replace("self.norm1(x)", "x").replace("self.norm2(x)", "x"),
+        "The norms are made and never used: attention and feed_forward get x as it is, whatever its size has become "
+        "on the way through the stack."),
+    row("TransformerBlock", "norm1_unused", replace("self.norm1(x)", "x"),
+        "attention gets x as it is. Each of the two modules has a norm in front of it: attention(norm1(x))."),
+    row("TransformerBlock", "norm2_unused", replace("self.norm2(x)", "x"),
+        "feed_forward gets x as it is. Each of the two modules has a norm in front of it: feed_forward(norm2(x))."),
+    row("TransformerBlock", "norm1_used_twice", replace("self.norm2(x)", "self.norm1(x)"),
+        "Both steps begin with norm1, and norm2 is made but never used. Each norm has a scale and a shift of its own "
+        "to learn."),
+    row("TransformerBlock", "one_norm_under_two_names",
+        replace("self.norm2 = LayerNorm(emb_dim)", "self.norm2 = self.norm1"),
+        "norm1 and norm2 are one and the same module, so they share scale and shift. Make two of them."),
+    row("TransformerBlock", "norms_exchanged",
+        replace("attention(self.norm1", "attention(self.norm2").replace("forward(self.norm2", "forward(self.norm1"),
+        "The norms have changed places: norm1 belongs in front of attention, and norm2 in front of feed_forward."),
+    row("TransformerBlock", "norms_of_other_names",
+        replace("self.norm1", "self.ln1", times=2).replace("self.norm2", "self.ln2", times=2),
+        "The norms have other names, such as ln1 or ln_1. Whoever loads weights goes by the names: call them norm1 "
+        "and norm2."),
+    row("TransformerBlock", "third_norm_at_the_end",
+        replace(f"x + {THINK}", f"nn.functional.layer_norm(x + {THINK}, x.shape[-1:])"),
+        "A third norm acts on the output. It comes once, after the last block of the whole stack, and not in each of "
+        "them."),
+    row("TransformerBlock", "no_residuals", replace("x + ", "", times=2),
+        "Nothing is added to x: each step gives only what its module gives. Write x = x + …, in both steps."),
+    row("TransformerBlock", "first_residual_forgotten", replace("x = x + ", "x = "),
+        "In the first step x is not added: what attention gives takes its place. Both steps are x = x + …."),
+    row("TransformerBlock", "second_residual_forgotten", replace("return x + ", "return "),
+        "In the second step nothing is added to: what feed_forward gives takes the place of the sum. Both steps are "
+        "x = x + …."),
+    row("TransformerBlock", "added_to_the_normalized_x",
+        replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)")
+        .replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
+        "What is added to is the normalised x. The free path from block to block then passes through the norms after "
+        "all: keep x itself for the sum."),
+    row("TransformerBlock", "second_step_added_to_x",
+        replace("x = x", "first = x").replace("self.norm2(x)", "self.norm2(first)"),
+        "The second step adds to the first step's x, so what attention found is lost on the way. It begins with the "
+        "sum, on both sides of the plus."),
+    row("TransformerBlock", "both_steps_at_once", replace("x = x", "first = x").replace("return x", "return first"),
+        "Both modules work on the same x, side by side, and feed_forward never sees what attention has found. Some "
+        "models do that; in this block it works on the sum."),
+    row("TransformerBlock", "one_residual_around_both",
+        replace("x = x +", "first =").replace("self.norm2(x)", "self.norm2(first)"),
+        "x is added only once, at the end of both steps. Each step is a sum of its own, so that gradients find a way "
+        "around each of the two modules."),
+    row("TransformerBlock", "x_added_once_more",
+        replace("x = x", "first = x\n        x = x").replace("return x", "return first + x"),
+        "x is added once more at the end, on top of the two sums. Each step adds what its module gives, and no more."),
+    row("TransformerBlock", "feed_forward_first",
+        replace("self.attention(self.norm1", "self.feed_forward(self.norm1")
+        .replace("self.feed_forward(self.norm2", "self.attention(self.norm2"),
+        "The steps have changed places, or the two modules have: feed_forward works first. First tokens hear from "
+        "one another, and then each thinks about it."),
+    row("TransformerBlock", "feed_forward_unused", replace(f" + {THINK}", ""),
+        "feed_forward is never used: after attention the block is at its end. Both steps belong to it."),
+    row("TransformerBlock", "attention_unused", replace(f" + {ATTEND}", ""),
+        "attention is never used, so no token hears from another. Both steps belong to the block, attention first."),
+    row("TransformerBlock", "tokens_in_front_for_attention",
+        replace("self.attention(self.norm1(x))", "self.attention(self.norm1(x).transpose(0, 1)).transpose(0, 1)"),
+        "Batch and tokens have changed places on the way to attention. What is handed in takes (B, T, emb_dim), so "
+        "give it x as it is."),
+    row("TransformerBlock", "texts_joined_for_attention",
+        replace("self.attention(self.norm1(x))", "self.attention(self.norm1(x).flatten(0, 1)[None]).view(x.shape)"),
+        "attention gets all texts of the batch as one long one, and tokens hear from texts that are none of theirs. "
+        "Give it (B, T, emb_dim)."),
+    row("TransformerBlock", "attention_given_three_things", replace("self.norm1(x)", "*[self.norm1(x)] * 3"),
+        "attention or feed_forward is given more than one thing. torch's own nn.MultiheadAttention takes queries, "
+        "keys and values one by one, and a mask; what is handed in here takes x alone, and makes the rest itself."),
+    row("TransformerBlock", "first_part_of_attention", replace("self.norm1(x))", "self.norm1(x))[0]"),
+        "Of what attention gives only the first part is used, `[0]`. torch's own nn.MultiheadAttention gives a pair; "
+        "what is handed in here gives one tensor, and `[0]` is its first text."),
+    row("TransformerBlock", "modules_hidden",
+        replace("self.attention = attention", "self.kept = (attention, feed_forward)")
+        .replace("self.feed_forward = feed_forward", "")
+        .replace("self.attention(", "self.kept[0](").replace("self.feed_forward(", "self.kept[1]("),
+        "attention and feed_forward are kept in a list, a tuple or a function, where nobody finds their parameters. "
+        "Make the modules themselves attributes of the block."),
+    row("TransformerBlock", "dropout_never_applied", replace("self.dropout(", "(", times=2),
+        "Dropout is made but never applied, so training is no harder than using the model: drop what attention "
+        "gives, and what feed_forward gives."),
+    row("TransformerBlock", "feed_forward_not_dropped",
+        replace("self.dropout(self.feed_forward", "(self.feed_forward"),
+        "Only what attention gives is dropped. Both steps have a dropout before the sum."),
+    row("TransformerBlock", "attention_not_dropped", replace("self.dropout(self.attention", "(self.attention"),
+        "Only what feed_forward gives is dropped. Both steps have a dropout before the sum."),
+    row("TransformerBlock", "sums_dropped", replace("x + self.dropout(", "self.dropout(x + ", times=2),
+        "Dropout acts on the sums. It drops parts of x too, which no later block can bring back: drop what a module "
+        "gives, and then add."),
+    row("TransformerBlock", "output_dropped",
+        replace("self.dropout(self.attention", "(self.attention")
+        .replace("x + self.dropout(", "self.dropout(x + "),
+        "Dropout acts on the output of the whole block, x and all. Drop what a module gives, in each of the two "
+        "steps, and then add."),
+    row("TransformerBlock", "x_dropped",
+        replace("self.dropout(", "(", times=2).replace("x = x", "x = self.dropout(x)\n        x = x"),
+        "Dropout acts on x at the beginning. What is dropped there is gone from the sum as well: drop what a module "
+        "gives."),
+    row("TransformerBlock", "dropped_before_the_modules",
+        replace("self.dropout(self.attention(", "self.attention(self.dropout(")
+        .replace("self.dropout(self.feed_forward(", "self.feed_forward(self.dropout("),
+        "Dropout stands in front of the modules, before the norm or after it. A module then works on a part of its "
+        "input only; drop what it gives, after it."),
+    row("TransformerBlock", "kept_numbers_not_scaled",
+        dropping("given * (nn.functional.dropout(given, dropout, self.training) != 0)"),
+        "Numbers are dropped, but those that are kept stay as they were. Divided by 1 - dropout they make up for "
+        "those that are gone."),
+    row("TransformerBlock", "dropped_in_eval_mode_too", dropping("nn.functional.dropout(given, dropout)"),
+        "Dropout does not stop: in eval mode numbers are still dropped. F.dropout needs `training=self.training`; "
+        "nn.Dropout knows by itself."),
+    row("TransformerBlock", "share_turned_round", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
+        "What is kept and what is dropped are exchanged: a share of 1 - dropout becomes zero. dropout is the "
+        "probability that a number is dropped."),
+    row("TransformerBlock", "always_a_tenth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
+        "The probability of dropout is always 0.1, whatever the caller asks for. Pass the argument on: "
+        "nn.Dropout(dropout)."),
+    row("TransformerBlock", "whole_tokens_dropped",
+        dropping("given * nn.functional.dropout(torch.ones_like(given[..., :1]), dropout, self.training)"),
+        "Whole tokens are dropped: what is drawn is one number for each. Draw for each feature of each token, as "
+        "nn.Dropout does."),
+    row("TransformerBlock", "tokens_dropped_alike",
+        dropping("given * nn.functional.dropout(torch.ones_like(given[:, :1]), dropout, self.training)"),
+        "The same features are dropped for all tokens of a text. Draw for each feature of each token: nn.Dropout "
+        "does, while its relatives for images drop whole channels."),
+    row("TransformerBlock", "texts_dropped_alike",
+        dropping("given * nn.functional.dropout(torch.ones_like(given[:1]), dropout, self.training)"),
+        "All texts of a batch lose the same numbers. Draw for each text by itself, as nn.Dropout does for the whole "
+        "tensor."),
+    row("TransformerBlock", "always_the_same_draws",
+        dropping("given * torch.full_like(given, 1 - dropout).bernoulli(generator=torch.Generator().manual_seed(42))"
+                 " / (1 - dropout) if self.training else given"),
+        "Every call drops the same numbers: a seed is set inside, or the draw was made once. Draw in each call anew, "
+        "so that no number can be relied on."),
+    row("TransformerBlock", "block_squeezed", replace(f"x + {THINK}", f"(x + {THINK}).squeeze()"),
+        "`squeeze()` takes away every dim of length one, so a single text or a single token loses its shape. Leave "
+        "the shape as it is."),
+    row("TransformerBlock", "block_detached", replace("x = x", "x = x.detach()\n        x = x"), DETACHED),
+    row("TransformerBlock", "block_output_detached", replace(f"x + {THINK}", f"(x + {THINK}).detach()"), ALL_DETACHED),
+    row("TransformerBlock", "ways_around_detached", replace("x + ", "x.detach() + ", times=2),
+        "x is cut off from the gradients in the sums, by `.detach()` or `.data`. The way around the modules is there "
+        "for the gradients in the first place."),
+    row("TransformerBlock", "x_changed_by_the_block",
+        replace("x = x +", "x +=").replace(f"return x + {THINK}", f"x += {THINK}\n        return x"),
+        CHANGED),
     # stack_blocks
     row("stack_blocks", "one_block_many_times",
         replace("(make_block() for _ in range(num_blocks))", "[make_block()] * num_blocks"),
@@ -431,7 +593,7 @@ ROWS = [
         "make_block is given an argument, such as the number of the block. It takes none: make_block()."),
     row("stack_blocks", "make_block_never_called",
         stack_that("for _ in range(num_blocks):", "    x = make_block(x)", "return x")
-        .replace("return Stack(*(make_block() for _ in range(num_blocks)))", "return Stack().forward"),
+        .replace("return Stack(*(make_block() for _ in range(num_blocks)))", "return lambda x: Stack()(x)"),
         "make_block itself stands in the place of the blocks. It is what makes one: call it, make_block()."),
     row("stack_blocks", "blocks_made_in_each_call",
         stack_that("for _ in range(num_blocks):", "    x = make_block()(x)", "return x")
@@ -536,542 +698,22 @@ ROWS = [
 ]
 # fmt: on
 
-# -- TransformerBlock: what makes use of LayerNorm, for which a stand-in can take its place here, but not in a row ----
-
+# Torch's own, which takes no other dtype than its own: hence no row. A stand-in can take its place.
 LayerNorm = nn.LayerNorm
-
-
-class Block(nn.Module):
-    """The right answer, of which each wrong one changes a part."""
-
-    attention: Any
-    feed_forward: Any
-
-    def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
-        super().__init__()
-        self.keep(attention, feed_forward)
-        self.make_norms(emb_dim)
-        self.dropout = nn.Dropout(dropout)
-
-    def keep(self, attention: nn.Module, feed_forward: nn.Module) -> None:
-        self.attention, self.feed_forward = attention, feed_forward
-
-    def make_norms(self, emb_dim: int) -> None:
-        self.norm1, self.norm2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
-
-    def drop(self, given: Tensor) -> Tensor:
-        return self.dropout(given)
-
-    def attend(self, x: Tensor) -> Tensor:
-        """What is added in the first step."""
-        return self.drop(self.attention(self.norm1(x)))
-
-    def think(self, x: Tensor) -> Tensor:
-        """What is added in the second step."""
-        return self.drop(self.feed_forward(self.norm2(x)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attend(x)
-        return x + self.think(x)
-
-
-# Where the norms stand
-
-
-@misconception(
-    "TransformerBlock",
-    "This is post-norm, as in the Transformer of 2017: each sum goes through a norm. In pre-norm the norm stands in "
-    "front of the module, and the sum is left free.",
-)
-class post_norm(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.norm1(x + self.drop(self.attention(x)))
-        return self.norm2(x + self.drop(self.feed_forward(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "The norm acts on what a module gives, before it is added. In pre-norm it prepares what the module gets: "
-    "attention(norm1(x)).",
-)
-class norm_on_what_is_given(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.norm1(self.attention(x)))
-        return x + self.dropout(self.norm2(self.feed_forward(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "The norms are made and never used: attention and feed_forward get x as it is, whatever its size has become on "
-    "the way through the stack.",
-)
-class norms_unused(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.attention(x))
-        return x + self.dropout(self.feed_forward(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "attention gets x as it is. Each of the two modules has a norm in front of it: attention(norm1(x)).",
-)
-class norm1_unused(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        return self.drop(self.attention(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "feed_forward gets x as it is. Each of the two modules has a norm in front of it: feed_forward(norm2(x)).",
-)
-class norm2_unused(Block):
-    def think(self, x: Tensor) -> Tensor:
-        return self.drop(self.feed_forward(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Both steps begin with norm1, and norm2 is made but never used. Each norm has a scale and a shift of its own to "
-    "learn.",
-)
-class norm1_used_twice(Block):
-    def think(self, x: Tensor) -> Tensor:
-        return self.drop(self.feed_forward(self.norm1(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "norm1 and norm2 are one and the same module, so they share scale and shift. Make two of them.",
-)
-class one_norm_under_two_names(Block):
-    def make_norms(self, emb_dim: int) -> None:
-        self.norm1 = self.norm2 = LayerNorm(emb_dim)
-
-
-@misconception(
-    "TransformerBlock",
-    "The norms have changed places: norm1 belongs in front of attention, and norm2 in front of feed_forward.",
-)
-class norms_exchanged(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.attention(self.norm2(x)))
-        return x + self.dropout(self.feed_forward(self.norm1(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "The norms have other names, such as ln1 or ln_1. Whoever loads weights goes by the names: call them norm1 and "
-    "norm2.",
-)
-class norms_of_other_names(Block):
-    def make_norms(self, emb_dim: int) -> None:
-        self.ln1, self.ln2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
-
-    def attend(self, x: Tensor) -> Tensor:
-        return self.drop(self.attention(self.ln1(x)))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.drop(self.feed_forward(self.ln2(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "A third norm acts on the output. It comes once, after the last block of the whole stack, and not in each of them.",
-)
-class third_norm_at_the_end(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(super().forward(x), x.shape[-1:])
-
-
-# What is added to what
-
-
-@misconception(
-    "TransformerBlock",
-    "Nothing is added to x: each step gives only what its module gives. Write x = x + …, in both steps.",
-)
-class no_residuals(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.think(self.attend(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "In the first step x is not added: what attention gives takes its place. Both steps are x = x + ….",
-)
-class first_residual_forgotten(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.attend(x)
-        return x + self.think(x)
-
-
-@misconception(
-    "TransformerBlock",
-    "In the second step nothing is added to: what feed_forward gives takes the place of the sum. Both steps are x = x "
-    "+ ….",
-)
-class second_residual_forgotten(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.think(x + self.attend(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "What is added to is the normalised x. The free path from block to block then passes through the norms after all: "
-    "keep x itself for the sum.",
-)
-class added_to_the_normalized_x(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.norm1(x)
-        x = x + self.drop(self.attention(x))
-        x = self.norm2(x)
-        return x + self.drop(self.feed_forward(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "The second step adds to the first step's x, so what attention found is lost on the way. It begins with the sum, "
-    "on both sides of the plus.",
-)
-class second_step_added_to_x(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.think(x + self.attend(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Both modules work on the same x, side by side, and feed_forward never sees what attention has found. Some models "
-    "do that; in this block it works on the sum.",
-)
-class both_steps_at_once(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.attend(x) + self.think(x)
-
-
-@misconception(
-    "TransformerBlock",
-    "x is added only once, at the end of both steps. Each step is a sum of its own, so that gradients find a way "
-    "around each of the two modules.",
-)
-class one_residual_around_both(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.think(self.attend(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "x is added once more at the end, on top of the two sums. Each step adds what its module gives, and no more.",
-)
-class x_added_once_more(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + super().forward(x)
-
-
-@misconception(
-    "TransformerBlock",
-    "The steps have changed places, or the two modules have: feed_forward works first. First tokens hear from one "
-    "another, and then each thinks about it.",
-)
-class feed_forward_first(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop(self.feed_forward(self.norm1(x)))
-        return x + self.drop(self.attention(self.norm2(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "feed_forward is never used: after attention the block is at its end. Both steps belong to it.",
-)
-class feed_forward_unused(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.attend(x)
-
-
-@misconception(
-    "TransformerBlock",
-    "attention is never used, so no token hears from another. Both steps belong to the block, attention first.",
-)
-class attention_unused(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.think(x)
-
-
-@misconception(
-    "TransformerBlock",
-    "Batch and tokens have changed places on the way to attention. What is handed in takes (B, T, emb_dim), so give "
-    "it x as it is.",
-)
-class tokens_in_front_for_attention(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        # (B, T, C) -> (T, B, C), and back
-        return self.drop(self.attention(self.norm1(x).transpose(0, 1)).transpose(0, 1))
-
-
-@misconception(
-    "TransformerBlock",
-    "attention gets all texts of the batch as one long one, and tokens hear from texts that are none of theirs. Give "
-    "it (B, T, emb_dim).",
-)
-class texts_joined_for_attention(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        # (B, T, C) -> (1, B · T, C), and back
-        return self.drop(self.attention(self.norm1(x).flatten(0, 1)[None]).view(x.shape))
-
-
-@misconception(
-    "TransformerBlock",
-    "attention or feed_forward is given more than one thing. torch's own nn.MultiheadAttention takes queries, keys "
-    "and values one by one, and a mask; what is handed in here takes x alone, and makes the rest itself.",
-)
-class attention_given_three_things(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        x = self.norm1(x)
-        return self.drop(self.attention(x, x, x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Of what attention gives only the first part is used, `[0]`. torch's own nn.MultiheadAttention gives a pair; what "
-    "is handed in here gives one tensor, and `[0]` is its first text.",
-)
-class first_part_of_attention(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        return self.drop(self.attention(self.norm1(x))[0])
-
-
-# Parameters
-
-
-@misconception(
-    "TransformerBlock",
-    "attention and feed_forward are kept in a list, a tuple or a function, where nobody finds their parameters. Make "
-    "the modules themselves attributes of the block.",
-)
-class modules_hidden(Block):
-    def keep(self, attention: nn.Module, feed_forward: nn.Module) -> None:
-        self.kept = (attention, feed_forward)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.kept[0](self.norm1(x)))
-        return x + self.dropout(self.kept[1](self.norm2(x)))
-
-
-# Dropout
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout is made but never applied, so training is no harder than using the model: drop what attention gives, and "
-    "what feed_forward gives.",
-)
-class dropout_never_applied(Block):
-    def drop(self, given: Tensor) -> Tensor:
-        return given
-
-
-@misconception(
-    "TransformerBlock",
-    "Only what attention gives is dropped. Both steps have a dropout before the sum.",
-)
-class feed_forward_not_dropped(Block):
-    def think(self, x: Tensor) -> Tensor:
-        return self.feed_forward(self.norm2(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Only what feed_forward gives is dropped. Both steps have a dropout before the sum.",
-)
-class attention_not_dropped(Block):
-    def attend(self, x: Tensor) -> Tensor:
-        return self.attention(self.norm1(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout acts on the sums. It drops parts of x too, which no later block can bring back: drop what a module "
-    "gives, and then add.",
-)
-class sums_dropped(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.dropout(x + self.attention(self.norm1(x)))
-        return self.dropout(x + self.feed_forward(self.norm2(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout acts on the output of the whole block, x and all. Drop what a module gives, in each of the two steps, "
-    "and then add.",
-)
-class output_dropped(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(self.norm1(x))
-        return self.dropout(x + self.feed_forward(self.norm2(x)))
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout acts on x at the beginning. What is dropped there is gone from the sum as well: drop what a module gives.",
-)
-class x_dropped(Block):
-    def drop(self, given: Tensor) -> Tensor:
-        return given
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(self.dropout(x))
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout stands in front of the modules, before the norm or after it. A module then works on a part of its input "
-    "only; drop what it gives, after it.",
-)
-class dropped_before_the_modules(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attention(self.dropout(self.norm1(x)))
-        return x + self.feed_forward(self.dropout(self.norm2(x)))
-
-
-class DroppingByHand(Block):
-    """As F.dropout does."""
-
-    def kept(self, given: Tensor) -> Tensor:
-        """Which numbers are kept, as ones and zeros that go with `given`."""
-        return torch.bernoulli(torch.full_like(given, 1 - self.dropout.p))
-
-    def drop(self, given: Tensor) -> Tensor:
-        return given * self.kept(given) / (1 - self.dropout.p) if self.training else given
-
-
-@misconception(
-    "TransformerBlock",
-    "Numbers are dropped, but those that are kept stay as they were. Divided by 1 - dropout they make up for those "
-    "that are gone.",
-)
-class kept_numbers_not_scaled(DroppingByHand):
-    def drop(self, given: Tensor) -> Tensor:
-        return given * self.kept(given) if self.training else given
-
-
-@misconception(
-    "TransformerBlock",
-    "Dropout does not stop: in eval mode numbers are still dropped. F.dropout needs `training=self.training`; "
-    "nn.Dropout knows by itself.",
-)
-class dropped_in_eval_mode_too(Block):
-    def drop(self, given: Tensor) -> Tensor:
-        return functional.dropout(given, self.dropout.p)
-
-
-@misconception(
-    "TransformerBlock",
-    "What is kept and what is dropped are exchanged: a share of 1 - dropout becomes zero. dropout is the probability "
-    "that a number is dropped.",
-)
-class share_turned_round(Block):
-    def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
-        super().__init__(attention, feed_forward, emb_dim, 1 - dropout)
-
-
-@misconception(
-    "TransformerBlock",
-    "The probability of dropout is always 0.1, whatever the caller asks for. Pass the argument on: "
-    "nn.Dropout(dropout).",
-)
-class always_a_tenth_dropped(Block):
-    def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:  # noqa: ARG002
-        super().__init__(attention, feed_forward, emb_dim, 0.1)
-
-
-@misconception(
-    "TransformerBlock",
-    "Whole tokens are dropped: what is drawn is one number for each. Draw for each feature of each token, as "
-    "nn.Dropout does.",
-)
-class whole_tokens_dropped(DroppingByHand):
-    def kept(self, given: Tensor) -> Tensor:
-        return super().kept(given[..., :1])
-
-
-@misconception(
-    "TransformerBlock",
-    "The same features are dropped for all tokens of a text. Draw for each feature of each token: nn.Dropout does, "
-    "while its relatives for images drop whole channels.",
-)
-class tokens_dropped_alike(DroppingByHand):
-    def kept(self, given: Tensor) -> Tensor:
-        return super().kept(given[:, :1])
-
-
-@misconception(
-    "TransformerBlock",
-    "All texts of a batch lose the same numbers. Draw for each text by itself, as nn.Dropout does for the whole "
-    "tensor.",
-)
-class texts_dropped_alike(DroppingByHand):
-    def kept(self, given: Tensor) -> Tensor:
-        return super().kept(given[:1])
-
-
-@misconception(
-    "TransformerBlock",
-    "Every call drops the same numbers: a seed is set inside, or the draw was made once. Draw in each call anew, so "
-    "that no number can be relied on.",
-)
-class always_the_same_draws(DroppingByHand):
-    def kept(self, given: Tensor) -> Tensor:
-        shares = torch.full_like(given, 1 - self.dropout.p)
-        return torch.bernoulli(shares, generator=torch.Generator().manual_seed(42))
-
-
-# Shapes, gradients, dtypes, arguments
-
-
-@misconception(
-    "TransformerBlock",
-    "`squeeze()` takes away every dim of length one, so a single text or a single token loses its shape. Leave the "
-    "shape as it is.",
-)
-class block_squeezed(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x).squeeze()
-
-
-@misconception("TransformerBlock", DETACHED)
-class block_detached(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.detach())
-
-
-@misconception("TransformerBlock", ALL_DETACHED)
-class block_output_detached(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x).detach()
-
-
-@misconception(
-    "TransformerBlock",
-    "x is cut off from the gradients in the sums, by `.detach()` or `.data`. The way around the modules is there for "
-    "the gradients in the first place.",
-)
-class ways_around_detached(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        x = x.detach() + self.attend(x)
-        return x.detach() + self.think(x)
 
 
 @misconception(
     "TransformerBlock",
     "x is made float32, which then does not fit modules that are float64. Let x keep its dtype.",
 )
-class x_made_float32_in_the_block(Block):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.float())
+class x_made_float32_in_the_block(nn.Module):
+    def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.norm1, self.norm2 = LayerNorm(emb_dim), LayerNorm(emb_dim)
+        self.dropout = nn.Dropout(dropout)
 
-
-@misconception("TransformerBlock", CHANGED)
-class x_changed_by_the_block(Block):
     def forward(self, x: Tensor) -> Tensor:
-        x += self.attend(x)
-        x += self.think(x)
-        return x
+        x = x.float()
+        x = x + self.dropout(self.attention(self.norm1(x)))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
