@@ -10,8 +10,6 @@ import torch
 from torch import nn
 from units import ROOT, SUITES, defined_in
 
-from grader.suites.multi_head_attention import misconceptions as mistakes
-
 SUITE = SUITES["multi_head_attention"]
 
 
@@ -56,7 +54,9 @@ def test_junk_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
 
 
 def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
-    class MultiHeadAttentionWrapper(mistakes.Wrapper):
+    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", "multi_head_attention")
+
+    class MultiHeadAttentionWrapper(right["MultiHeadAttentionWrapper"]):  # type: ignore[misc, valid-type]
         def forward(self, inputs: torch.Tensor) -> torch.Tensor:
             return 0 * super().forward(inputs)
 

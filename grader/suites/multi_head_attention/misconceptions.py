@@ -6,15 +6,7 @@ row of the later exercise calls the earlier row by its name.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
-
-from grader.misconceptions import Change, misconception, replace, row
-
-LAYERS = ("W_query", "W_key", "W_value")
+from grader.misconceptions import Change, replace, row
 
 # -- sentences that several misconceptions share -----------------------------------------------------------------
 
@@ -140,8 +132,23 @@ BY_HEADS = (
 INPUTS_CHANGED = (
     "The caller's inputs were changed. What comes in may be needed elsewhere: write `x = x + …` rather than `x += …`."
 )
+STACKED = (
+    "The heads have a dimension of their own in the output. torch.cat joins along a dimension that is there, "
+    "torch.stack makes a new one."
+)
 
 # -- rows --------------------------------------------------------------------------------------------------------
+
+# What MultiHeadAttentionWrapper makes num_heads of, and what it gives.
+HEAD = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
+SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
+PROJECTED = "head.W_query(inputs), head.W_key(inputs), head.W_value(inputs), None, head.dropout.p * head.training"
+
+CALLS = {
+    "MultiHeadAttentionWrapper": ["CausalAttention"],
+    "two_dimensional_output": ["MultiHeadAttentionWrapper"],
+    "gpt2_small_attention": ["MultiHeadAttention", "MultiHeadAttentionWrapper"],
+}
 
 # stack_heads without its errors about widths, and with new numbers that take the place of those that were there.
 ANY_WIDTH = replace("raise ValueError(f", "_ = (f", 2).replace(".copy_(", ".data = (", 2)
@@ -377,6 +384,125 @@ ROWS = [
         "mostly do not. Use `reshape`, or `contiguous()` first."),
     row("merge_heads", "merged_without_gradients", replace("x.transpose", "x.detach().transpose"), DETACHED),
     row("merge_heads", "merged_in_place", replace("transpose(", "transpose_("), CHANGED),
+    # MultiHeadAttentionWrapper
+    row("MultiHeadAttentionWrapper", "heads_in_a_plain_list", replace("nn.ModuleList(", "list("),
+        "The heads stand in a plain list, where a module does not look for its parts: no optimiser finds their "
+        "weights. That is what nn.ModuleList is for."),
+    row("MultiHeadAttentionWrapper", "heads_in_a_sequence",
+        replace("nn.ModuleList(", "nn.Sequential(*(").replace("range(num_heads)", "range(num_heads))")
+        .replace(SIDE_BY_SIDE, "self.heads(inputs)"),
+        "nn.Sequential passes the inputs through one head after the other. The heads stand side by side, each with "
+        "the same inputs: nn.ModuleList."),
+    row("MultiHeadAttentionWrapper", "one_head_many_times",
+        replace(f"{HEAD} for _ in range(num_heads)", f"num_heads * [{HEAD}]"),
+        "All heads are one and the same module, or share their layers, so they can only learn the same. Make a new "
+        "one for each head."),
+    row("MultiHeadAttentionWrapper", "always_two_heads", replace("range(num_heads)", "range(2)"),
+        "There is always the same number of heads, that of the worked example. How many there are is the caller's "
+        "choice: num_heads."),
+    row("MultiHeadAttentionWrapper", "d_out_shared_out_among_heads",
+        replace("d_out, context", "max(1, d_out // num_heads), context"),
+        "Each head has only d_out / num_heads features. In this wrapper every head is d_out wide, and the output is "
+        "num_heads times as wide; sharing out d_out is the next class."),
+    row("MultiHeadAttentionWrapper", "width_of_the_notebook", replace("d_out, context", "2, context"),
+        "The heads are as wide as a variable of the notebook says, and not as the argument d_out. It works for one "
+        "size only."),
+    row("MultiHeadAttentionWrapper", "outputs_added_up",
+        replace("torch.cat", "torch.stack").replace("dim=-1)", "dim=0).sum(dim=0)"),
+        "The heads' outputs are added up. Side by side, each head keeps room of its own: torch.cat along the last "
+        "dim."),
+    row("MultiHeadAttentionWrapper", "outputs_averaged",
+        replace("torch.cat", "torch.stack").replace("dim=-1)", "dim=0).mean(dim=0)"),
+        "The heads' outputs are averaged. Side by side, each head keeps room of its own: torch.cat along the last "
+        "dim."),
+    row("MultiHeadAttentionWrapper", "outputs_stacked",
+        replace("torch.cat", "torch.stack").replace("dim=-1", "dim=-2"), STACKED),
+    row("MultiHeadAttentionWrapper", "outputs_stacked_at_the_end", replace("torch.cat", "torch.stack"), STACKED),
+    row("MultiHeadAttentionWrapper", "outputs_stacked_in_front",
+        replace("torch.cat", "torch.stack").replace("dim=-1", "dim=0"), STACKED),
+    row("MultiHeadAttentionWrapper", "joined_along_the_tokens", replace("dim=-1", "dim=1"),
+        "The heads' outputs are joined along the tokens, so the sequence seems to be longer. It is the features that "
+        "stand side by side: dim=-1."),
+    row("MultiHeadAttentionWrapper", "joined_along_the_batch", replace("dim=-1", "dim=0"),
+        "The heads' outputs are joined along the batch, so there seem to be more sequences. It is the features that "
+        "stand side by side: dim=-1."),
+    row("MultiHeadAttentionWrapper", "last_head_first_in_the_wrapper",
+        replace("in self.heads]", "in reversed(self.heads)]"),
+        "The last head comes first. The order agreed on is that of the list: head 0 on the left."),
+    row("MultiHeadAttentionWrapper", "first_head_asked_each_time",
+        replace("[head(inputs) for head", "[self.heads[0](inputs) for _"),
+        "The first head's output stands there for all heads. Every head is to be asked: head(inputs) for each head "
+        "in self.heads."),
+    row("MultiHeadAttentionWrapper", "heads_that_see_the_future",
+        replace("head(inputs)", f"nn.functional.scaled_dot_product_attention({PROJECTED})"),
+        "The heads see the future: they are self-attention without a mask. Take the causal attention of the unit "
+        "before."),
+    row("MultiHeadAttentionWrapper", "bias_not_handed_on", replace(", qkv_bias)", ")"),
+        "qkv_bias is taken but not handed on, so no head has a bias even where the caller wants one. Pass it to "
+        "every head."),
+    row("MultiHeadAttentionWrapper", "bias_in_every_head", replace("qkv_bias: bool = False", "qkv_bias: bool = True"),
+        "The heads have a bias even where the caller wants none. Hand qkv_bias on to every head, and let it be False "
+        "by default."),
+    row("MultiHeadAttentionWrapper", "context_of_the_worked_example", replace("context_length, dropout", "6, dropout"),
+        "The heads take fewer tokens than context_length. Hand the argument on to every head as it is, and not the "
+        "worked example's number."),
+    row("MultiHeadAttentionWrapper", "dropout_not_handed_on", replace("dropout, qkv_bias", "0.0, qkv_bias"),
+        "dropout is taken but not handed on, so nothing is ever dropped. Pass it to every head."),
+    row("MultiHeadAttentionWrapper", "outputs_dropped_once_more",
+        replace(SIDE_BY_SIDE, f"self.heads[0].dropout({SIDE_BY_SIDE})"),
+        "The outputs are dropped once more, after the heads have dropped weights already. Hand dropout on to the "
+        "heads, and leave it to them."),
+    row("MultiHeadAttentionWrapper", "outputs_dropped_after_eval",
+        replace(SIDE_BY_SIDE, f"nn.functional.dropout({SIDE_BY_SIDE}, self.heads[0].dropout.p)"),
+        "Outputs are dropped after `.eval()`, too. `functional.dropout` drops unless it is told "
+        "`training=self.training`; in the wrapper it has no place, for the heads drop their weights."),
+    row("MultiHeadAttentionWrapper", "outputs_without_gradients", replace("dim=-1)", "dim=-1).detach()"), DETACHED),
+    row("MultiHeadAttentionWrapper", "inputs_detached", replace("head(inputs)", "head(inputs.detach())"),
+        "The inputs are cut off from the gradients, so the layers below, the embeddings among them, cannot learn."),
+    row("MultiHeadAttentionWrapper", "inputs_made_float32", replace("head(inputs)", "head(inputs.float())"),
+        "The inputs are made float32, which then do not fit heads that are float64. Let the inputs keep their dtype."),
+    row("MultiHeadAttentionWrapper", "lonely_token_squeezed", replace("dim=-1)", "dim=-1).squeeze()"),
+        "`squeeze()` drops every dimension of length one, and so a token that is alone loses its row."),
+    row("MultiHeadAttentionWrapper", "inputs_changed_in_place",
+        replace("return torch", "output = torch")
+        .replace("dim=-1)", "dim=-1)\n        inputs -= inputs.mean(dim=-1, keepdim=True)\n        return output"),
+        INPUTS_CHANGED),
+    # two_dimensional_output
+    row("two_dimensional_output", "two_features_for_each_head", replace("d_in, 1", "d_in, 2"),
+        "Each head has two features, so two heads side by side give four. It is d_out that changes: how wide must a "
+        "head be, if two of them are to give two features together? That width is its d_out."),
+    row("two_dimensional_output", "one_head_of_two_features",
+        replace("d_in, 1", "d_in, 2").replace("heads=2", "heads=1"),
+        "The outputs are two-dimensional, but come from a single head. There are to be two, side by side: one "
+        "argument changes, and not this one."),
+    row("two_dimensional_output", "one_head_of_one_feature", replace("heads=2", "heads=1"),
+        "There is one head with one feature. Two heads with one feature each stand side by side and give two."),
+    row("two_dimensional_output", "dropout_left_in", replace("dropout=0.0", "dropout=0.1"),
+        "The wrapper drops weights in training. It was asked for without dropout: 0.0."),
+    row("two_dimensional_output", "bias_left_in", replace("heads=2", "heads=2, qkv_bias=True"),
+        "The heads have biases. The wrapper was asked for without: leave qkv_bias at False."),
+    row("two_dimensional_output", "six_tokens_always", replace("1, context_length", "1, 6"),
+        "The wrapper takes fewer tokens than context_length. Hand the argument on as it is, and not the worked "
+        "example's number."),
+    row("two_dimensional_output", "three_features_always", replace("d_in, 1", "3, 1"),
+        "The wrapper takes inputs as wide as the worked example's. Hand on the argument d_in."),
+    row("two_dimensional_output", "arguments_exchanged", replace("d_in, 1, context_length", "context_length, 1, d_in"),
+        "d_in and context_length have changed places: the wrapper takes (d_in, d_out, context_length, dropout, "
+        "num_heads)."),
+    row("two_dimensional_output", "layer_behind_the_wrapper",
+        replace("Multi", "nn.Sequential(Multi").replace("d_in, 1", "d_in, 2")
+        .replace("heads=2)", "heads=2), nn.Linear(4, 2, bias=False))"),
+        "What it gives is not the wrapper itself. It takes no other class, and no layer behind the wrapper: one "
+        "argument changes."),
+    row("two_dimensional_output", "outputs_cut_off",
+        replace("return MultiHeadAttentionWrapper", "wrapper = bias_not_handed_on").replace("d_in, 1", "d_in, 2")
+        .replace("heads=2)", "heads=2)\n    wrapper.register_forward_hook(lambda *given: given[-1][..., :2])\n    "
+                             "return wrapper"),
+        "The outputs are cut down to two features, and a whole head is lost. Make the heads narrower instead, so "
+        "that all that they give fits."),
+    row("two_dimensional_output", "class_instead_of_module",
+        replace("(d_in, 1, context_length, dropout=0.0, num_heads=2)", ""),
+        "The class came back, and not a wrapper made by it. Call it with its arguments."),
     # MultiHeadAttention
     row("MultiHeadAttention", "scaled_by_d_out", replace("self.head_dim)", "self.out_proj.in_features)"), BY_WIDTH),
     row("MultiHeadAttention", "scaled_by_d_in", replace("self.head_dim)", "inputs.shape[-1])"),
@@ -661,511 +787,32 @@ ROWS = [
     row("stack_heads", "every_bias_refused",
         replace("(part.bias is None) != (whole.bias is None)", "part.bias is not None or whole.bias is not None"),
         "Biases are refused on whichever side. Where both have them, there is room for them: stack them, too."),
+    # gpt2_small_attention
+    row("gpt2_small_attention", "context_of_the_toy_batch", replace("1024", "6"),
+        "The context length of the toy batch was kept. GPT-2 was trained on texts of up to 1,024 tokens."),
+    row("gpt2_small_attention", "biases_as_in_gpt2_itself", replace("heads=12", "heads=12, qkv_bias=True"),
+        "Queries, keys and values have biases. GPT-2 itself has them; the rule here, as the book's, leaves them out: "
+        "2,360,064 parameters and not 2,362,368."),
+    row("gpt2_small_attention", "width_of_one_head", replace("768, 768", "768, 64"),
+        "d_out is the width of one head, 64. The class shares d_out out among the heads by itself, so d_out is the "
+        "width of all of them: 768."),
+    row("gpt2_small_attention", "narrow_input", replace("768, 768", "3, 768"),
+        "The features going in and coming out are not the same number. A block's output becomes the next one's "
+        "input, so both are 768."),
+    row("gpt2_small_attention", "heads_of_a_larger_gpt2", replace("heads=12", "heads=16"),
+        "There is another number of heads. The smallest GPT-2 has 12, of 64 features each; only the larger ones have "
+        "more."),
+    row("gpt2_small_attention", "heads_of_the_worked_example", replace("heads=12", "heads=2"),
+        "The two heads of the worked example were kept. The smallest GPT-2 has 12."),
+    row("gpt2_small_attention", "width_of_a_larger_gpt2",
+        replace("768, 768", "1024, 1024").replace("heads=12", "heads=16"),
+        "The width is that of the next larger GPT-2, 1,024. The smallest has 768 features."),
+    row("gpt2_small_attention", "width_and_context_exchanged",
+        replace("768, 768, context_length=1024", "1024, 1024, context_length=768"),
+        "Width and context length have changed places: the class takes (d_in, d_out, context_length, dropout, "
+        "num_heads)."),
+    row("gpt2_small_attention", "wrapper_instead", replace("Attention(768, 768", "AttentionWrapper(768, 64"),
+        "That is another module than the MultiHeadAttention of this unit: the wrapper, perhaps, which puts whole "
+        "heads side by side. MultiHeadAttention shares 768 features out among the heads."),
 ]
 # fmt: on
-
-# -- MultiHeadAttentionWrapper -----------------------------------------------------------------------------------
-# What follows builds on other exercises, or on stand-ins for them, by their names: hence functions and classes.
-
-
-class CausalAttention(nn.Module):
-    """The right one."""
-
-    is_causal = True
-
-    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
-        super().__init__()
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in LAYERS)
-        self.context_length, self.p = context_length, dropout
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        if inputs.shape[1] > self.context_length:
-            raise ValueError("more tokens than context_length")
-        projected = self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)
-        p = self.p if self.training else 0.0
-        return functional.scaled_dot_product_attention(*projected, dropout_p=p, is_causal=self.is_causal)
-
-
-class SelfAttention(CausalAttention):
-    """Attention of the second unit, on a batch."""
-
-    is_causal = False
-
-
-class MultiHeadAttentionWrapper(nn.Module):
-    """The right one, of which each wrong one changes a part."""
-
-    def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
-    ) -> None:
-        super().__init__()
-        self.p = dropout
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
-        )
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.cat([head(inputs) for head in self.heads], dim=-1)
-
-
-# What the misconceptions that follow build on, under another name: stand-ins may cover the exercise's own.
-Wrapper = MultiHeadAttentionWrapper
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads stand in a plain list, where a module does not look for its parts: no optimiser finds their weights. "
-    "That is what nn.ModuleList is for.",
-)
-class heads_in_a_plain_list(Wrapper):
-    def __init__(self, *sizes: Any, **bias: bool) -> None:
-        super().__init__(*sizes, **bias)
-        heads = list(self.heads)
-        del self.heads
-        self.heads = heads  # type: ignore[assignment]
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "nn.Sequential passes the inputs through one head after the other. The heads stand side by side, each with the "
-    "same inputs: nn.ModuleList.",
-)
-class heads_in_a_sequence(Wrapper):
-    def __init__(self, *sizes: Any, **bias: bool) -> None:
-        super().__init__(*sizes, **bias)
-        self.heads = nn.Sequential(*self.heads)  # type: ignore[assignment]
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return self.heads(inputs)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "All heads are one and the same module, or share their layers, so they can only learn the same. Make a new one "
-    "for each head.",
-)
-class one_head_many_times(Wrapper):
-    def __init__(self, *sizes: Any, **bias: bool) -> None:
-        super().__init__(*sizes, **bias)
-        self.heads = nn.ModuleList([self.heads[0]] * len(self.heads))
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "There is always the same number of heads, that of the worked example. How many there are is the caller's choice: "
-    "num_heads.",
-)
-def always_two_heads(d_in: int, d_out: int, context_length: int, dropout: float, _: int, **bias: bool) -> nn.Module:
-    return Wrapper(d_in, d_out, context_length, dropout, 2, **bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "Each head has only d_out / num_heads features. In this wrapper every head is d_out wide, and the output is "
-    "num_heads times as wide; sharing out d_out is the next class.",
-)
-def d_out_shared_out_among_heads(
-    d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, **bias: bool
-) -> nn.Module:
-    return Wrapper(d_in, max(1, d_out // num_heads), context_length, dropout, num_heads, **bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads are as wide as a variable of the notebook says, and not as the argument d_out. It works for one size "
-    "only.",
-)
-def width_of_the_notebook(d_in: int, _: int, *others: Any, **bias: bool) -> nn.Module:
-    return Wrapper(d_in, 2, *others, **bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads' outputs are added up. Side by side, each head keeps room of its own: torch.cat along the last dim.",
-)
-class outputs_added_up(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.stack([head(inputs) for head in self.heads]).sum(dim=0)  # (H, B, T, d_out) -> (B, T, d_out)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads' outputs are averaged. Side by side, each head keeps room of its own: torch.cat along the last dim.",
-)
-class outputs_averaged(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.stack([head(inputs) for head in self.heads]).mean(dim=0)  # (H, B, T, d_out) -> (B, T, d_out)
-
-
-STACKED = (
-    "The heads have a dimension of their own in the output. torch.cat joins along a dimension that is there, "
-    "torch.stack makes a new one."
-)
-
-
-@misconception("MultiHeadAttentionWrapper", STACKED)
-class outputs_stacked(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.stack([head(inputs) for head in self.heads], dim=-2)  # (B, T, H, d_out)
-
-
-@misconception("MultiHeadAttentionWrapper", STACKED)
-class outputs_stacked_at_the_end(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.stack([head(inputs) for head in self.heads], dim=-1)  # (B, T, d_out, H)
-
-
-@misconception("MultiHeadAttentionWrapper", STACKED)
-class outputs_stacked_in_front(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.stack([head(inputs) for head in self.heads])  # (H, B, T, d_out)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads' outputs are joined along the tokens, so the sequence seems to be longer. It is the features that "
-    "stand side by side: dim=-1.",
-)
-class joined_along_the_tokens(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.cat([head(inputs) for head in self.heads], dim=1)  # (B, H · T, d_out)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads' outputs are joined along the batch, so there seem to be more sequences. It is the features that stand "
-    "side by side: dim=-1.",
-)
-class joined_along_the_batch(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.cat([head(inputs) for head in self.heads], dim=0)  # (H · B, T, d_out)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The last head comes first. The order agreed on is that of the list: head 0 on the left.",
-)
-class last_head_first_in_the_wrapper(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.cat([head(inputs) for head in reversed(self.heads)], dim=-1)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The first head's output stands there for all heads. Every head is to be asked: head(inputs) for each head in "
-    "self.heads.",
-)
-class first_head_asked_each_time(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return torch.cat([self.heads[0](inputs) for _ in self.heads], dim=-1)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads see the future: they are self-attention without a mask. Take the causal attention of the unit before.",
-)
-class heads_that_see_the_future(Wrapper):
-    def __init__(self, *sizes: Any, **bias: bool) -> None:
-        super().__init__(*sizes, **bias)
-        self.heads = nn.ModuleList(SelfAttention(*sizes[:4], **bias) for _ in self.heads)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "qkv_bias is taken but not handed on, so no head has a bias even where the caller wants one. Pass it to every "
-    "head.",
-)
-def bias_not_handed_on(*sizes: Any, **_: bool) -> nn.Module:
-    return Wrapper(*sizes)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads have a bias even where the caller wants none. Hand qkv_bias on to every head, and let it be False by "
-    "default.",
-)
-def bias_in_every_head(*sizes: Any, qkv_bias: bool = True) -> nn.Module:
-    return Wrapper(*sizes, qkv_bias=qkv_bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The heads take fewer tokens than context_length. Hand the argument on to every head as it is, and not the worked "
-    "example's number.",
-)
-def context_of_the_worked_example(d_in: int, d_out: int, _: int, *others: Any, **bias: bool) -> nn.Module:
-    return Wrapper(d_in, d_out, 6, *others, **bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "dropout is taken but not handed on, so nothing is ever dropped. Pass it to every head.",
-)
-def dropout_not_handed_on(
-    d_in: int, d_out: int, context_length: int, _: float, num_heads: int, **bias: bool
-) -> nn.Module:
-    return Wrapper(d_in, d_out, context_length, 0.0, num_heads, **bias)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The outputs are dropped once more, after the heads have dropped weights already. Hand dropout on to the heads, "
-    "and leave it to them.",
-)
-class outputs_dropped_once_more(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return functional.dropout(super().forward(inputs), self.p, self.training)
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "Outputs are dropped after `.eval()`, too. `functional.dropout` drops unless it is told `training=self.training`; "
-    "in the wrapper it has no place, for the heads drop their weights.",
-)
-class outputs_dropped_after_eval(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return functional.dropout(super().forward(inputs), self.p)
-
-
-@misconception("MultiHeadAttentionWrapper", DETACHED)
-class outputs_without_gradients(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs).detach()
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The inputs are cut off from the gradients, so the layers below, the embeddings among them, cannot learn.",
-)
-class inputs_detached(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs.detach())
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "The inputs are made float32, which then do not fit heads that are float64. Let the inputs keep their dtype.",
-)
-class inputs_made_float32(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs.float())
-
-
-@misconception(
-    "MultiHeadAttentionWrapper",
-    "`squeeze()` drops every dimension of length one, and so a token that is alone loses its row.",
-)
-class lonely_token_squeezed(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs).squeeze()
-
-
-@misconception("MultiHeadAttentionWrapper", INPUTS_CHANGED)
-class inputs_changed_in_place(Wrapper):
-    def forward(self, inputs: Tensor) -> Tensor:
-        output = super().forward(inputs)
-        inputs -= inputs.mean(dim=-1, keepdim=True)
-        return output
-
-
-# -- two_dimensional_output --------------------------------------------------------------------------------------
-
-
-@misconception(
-    "two_dimensional_output",
-    "Each head has two features, so two heads side by side give four. It is d_out that changes: how wide must a head "
-    "be, if two of them are to give two features together? That width is its d_out.",
-)
-def two_features_for_each_head(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 2, context_length, 0.0, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The outputs are two-dimensional, but come from a single head. There are to be two, side by side: one argument "
-    "changes, and not this one.",
-)
-def one_head_of_two_features(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 2, context_length, 0.0, 1)
-
-
-@misconception(
-    "two_dimensional_output",
-    "There is one head with one feature. Two heads with one feature each stand side by side and give two.",
-)
-def one_head_of_one_feature(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 1, context_length, 0.0, 1)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The wrapper drops weights in training. It was asked for without dropout: 0.0.",
-)
-def dropout_left_in(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 1, context_length, 0.1, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The heads have biases. The wrapper was asked for without: leave qkv_bias at False.",
-)
-def bias_left_in(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 1, context_length, 0.0, 2, qkv_bias=True)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The wrapper takes fewer tokens than context_length. Hand the argument on as it is, and not the worked example's "
-    "number.",
-)
-def six_tokens_always(d_in: int, _: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(d_in, 1, 6, 0.0, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The wrapper takes inputs as wide as the worked example's. Hand on the argument d_in.",
-)
-def three_features_always(_: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(3, 1, context_length, 0.0, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "d_in and context_length have changed places: the wrapper takes (d_in, d_out, context_length, dropout, num_heads).",
-)
-def arguments_exchanged(d_in: int, context_length: int) -> nn.Module:
-    return MultiHeadAttentionWrapper(context_length, 1, d_in, 0.0, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "What it gives is not the wrapper itself. It takes no other class, and no layer behind the wrapper: one argument "
-    "changes.",
-)
-def layer_behind_the_wrapper(d_in: int, context_length: int) -> nn.Module:
-    return nn.Sequential(MultiHeadAttentionWrapper(d_in, 2, context_length, 0.0, 2), nn.Linear(4, 2, bias=False))
-
-
-class FirstTwo(Wrapper):
-    """Throws away all features but two."""
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return super().forward(inputs)[..., :2]
-
-
-@misconception(
-    "two_dimensional_output",
-    "The outputs are cut down to two features, and a whole head is lost. Make the heads narrower instead, so that all "
-    "that they give fits.",
-)
-def outputs_cut_off(d_in: int, context_length: int) -> nn.Module:
-    return FirstTwo(d_in, 2, context_length, 0.0, 2)
-
-
-@misconception(
-    "two_dimensional_output",
-    "The class came back, and not a wrapper made by it. Call it with its arguments.",
-)
-def class_instead_of_module(*_: int) -> type[nn.Module]:
-    return MultiHeadAttentionWrapper
-
-
-# -- gpt2_small_attention ----------------------------------------------------------------------------------------
-
-
-class MultiHeadAttention(nn.Module):
-    """The right one, but for dropout."""
-
-    def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
-    ) -> None:
-        super().__init__()
-        if d_out % num_heads:
-            raise ValueError(f"{num_heads} heads do not divide {d_out} features")
-        self.context_length, self.p, self.num_heads = context_length, dropout, num_heads
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in LAYERS)
-        self.out_proj = nn.Linear(d_out, d_out)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        projected = self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)
-        # (B, T, d_out) -> (B, T, H, head_dim) -> (B, H, T, head_dim)
-        heads = (x.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for x in projected)
-        contexts = functional.scaled_dot_product_attention(*heads, is_causal=True)
-        return self.out_proj(contexts.transpose(1, 2).flatten(2))  # (B, H, T, head_dim) -> (B, T, d_out)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "The context length of the toy batch was kept. GPT-2 was trained on texts of up to 1,024 tokens.",
-)
-def context_of_the_toy_batch() -> nn.Module:
-    return MultiHeadAttention(768, 768, 6, 0.0, 12)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "Queries, keys and values have biases. GPT-2 itself has them; the rule here, as the book's, leaves them out: "
-    "2,360,064 parameters and not 2,362,368.",
-)
-def biases_as_in_gpt2_itself() -> nn.Module:
-    return MultiHeadAttention(768, 768, 1024, 0.0, 12, qkv_bias=True)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "d_out is the width of one head, 64. The class shares d_out out among the heads by itself, so d_out is the width "
-    "of all of them: 768.",
-)
-def width_of_one_head() -> nn.Module:
-    return MultiHeadAttention(768, 64, 1024, 0.0, 12)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "The features going in and coming out are not the same number. A block's output becomes the next one's input, so "
-    "both are 768.",
-)
-def narrow_input() -> nn.Module:
-    return MultiHeadAttention(3, 768, 1024, 0.0, 12)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "There is another number of heads. The smallest GPT-2 has 12, of 64 features each; only the larger ones have more.",
-)
-def heads_of_a_larger_gpt2() -> nn.Module:
-    return MultiHeadAttention(768, 768, 1024, 0.0, 16)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "The two heads of the worked example were kept. The smallest GPT-2 has 12.",
-)
-def heads_of_the_worked_example() -> nn.Module:
-    return MultiHeadAttention(768, 768, 1024, 0.0, 2)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "The width is that of the next larger GPT-2, 1,024. The smallest has 768 features.",
-)
-def width_of_a_larger_gpt2() -> nn.Module:
-    return MultiHeadAttention(1024, 1024, 1024, 0.0, 16)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "Width and context length have changed places: the class takes (d_in, d_out, context_length, dropout, num_heads).",
-)
-def width_and_context_exchanged() -> nn.Module:
-    return MultiHeadAttention(1024, 1024, 768, 0.0, 12)
-
-
-@misconception(
-    "gpt2_small_attention",
-    "That is another module than the MultiHeadAttention of this unit: the wrapper, perhaps, which puts whole heads "
-    "side by side. MultiHeadAttention shares 768 features out among the heads.",
-)
-def wrapper_instead() -> nn.Module:
-    return MultiHeadAttentionWrapper(768, 64, 1024, 0.0, 12)
