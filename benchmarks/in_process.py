@@ -10,7 +10,7 @@ import pytest
 
 from grader.course import load_course
 from grader.sandbox.student import Beside, Student
-from grader.suites.criteria import Fresh, criterion_of
+from grader.suites.criteria import Fresh, criterion_of_item
 
 COURSE = load_course()
 BESIDE = pytest.StashKey[Beside]()
@@ -37,4 +37,4 @@ def student(request: pytest.FixtureRequest) -> Student:
 
 @pytest.fixture
 def fresh(request: pytest.FixtureRequest) -> Fresh:
-    return criterion_of(request.function, request.path.parent.name, COURSE.version).fresh()
+    return criterion_of_item(request.node, request.path.parent.name, COURSE.version).fresh()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
@@ -17,7 +16,7 @@ from grader.sandbox.processes import ForkServer, OurFault
 from grader.sandbox.student import Student
 from grader.submission import SubmissionError, UnitSource, find_submissions, read_submission
 from grader.suites.checks import begin_test
-from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of, judge
+from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of_item, judge, parameters_of
 
 COURSE = pytest.StashKey[Course]()
 DOOR = pytest.StashKey[Door]()
@@ -69,22 +68,12 @@ def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
     unit = item.path.stem.removeprefix("test_")
     try:
-        name = re.sub(r"\W+", "_", item.name).strip("_").removeprefix("test_")
-        mark = item.get_closest_marker("exercise")
-        if mark and "sentence" in mark.kwargs:
-            name = item.callspec.id  # type: ignore[attr-defined]
-        parameters = _parameters(item)
-        criterion = criterion_of(item.obj, unit, course.version, name, parameters, mark)  # type: ignore[attr-defined]
+        criterion = criterion_of_item(item, unit, course.version)
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error
     if unit not in course.units or criterion.exercise not in course.units[unit].exercises:
         raise pytest.UsageError(f"{where} belongs to {unit}/{criterion.exercise}, which autograder.yml does not have.")
     return criterion
-
-
-def _parameters(item: pytest.Item) -> dict[str, Any]:
-    """What this run of a parametrized test is given."""
-    return dict(item.callspec.params) if hasattr(item, "callspec") else {}
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -241,7 +230,7 @@ def arguments(item: pytest.Item) -> dict[str, Any]:
     """All that a test may take: the submission's unit, on the other side of the door, its own inputs and parameters."""
     criterion = item.stash[CRITERION]
     asked = Student(_door(item.config), criterion.unit)
-    return {"student": asked, "fresh": criterion.fresh(), **_parameters(item)}
+    return {"student": asked, "fresh": criterion.fresh(), **parameters_of(item)}
 
 
 @pytest.fixture

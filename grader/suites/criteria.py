@@ -257,6 +257,21 @@ def criterion_of(
     return Criterion(unit, marker.args[0], name, sentence, marker.kwargs.get("rule", ""), given, version)
 
 
+def criterion_of_item(item: pytest.Item, unit: str, version: str) -> Criterion:
+    """The criterion that a test is which pytest has collected, or one case of it. Raises ValueError."""
+    mark = item.get_closest_marker("exercise")
+    if mark and "sentence" in mark.kwargs:
+        name = item.callspec.id  # type: ignore[attr-defined]
+    else:
+        name = re.sub(r"\W+", "_", item.name).strip("_").removeprefix("test_")
+    return criterion_of(item.obj, unit, version, name, parameters_of(item), mark)  # type: ignore[attr-defined]
+
+
+def parameters_of(item: pytest.Item) -> dict[str, Any]:
+    """What this run of a parametrized test is given."""
+    return dict(item.callspec.params) if hasattr(item, "callspec") else {}
+
+
 def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:
     """The criterion of every test that a suite defines, and of every case of one, in their order, without pytest."""
     found = []
