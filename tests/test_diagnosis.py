@@ -7,13 +7,13 @@ import textwrap
 from typing import Any
 
 import pytest
-from units import SUITES, Suite
+from units import SUITES, Suite, defined_in
 
 from grader import failure_matrix
+from grader.course import ROOT
 from grader.diagnosis import diagnose
 from grader.sandbox.student import Beside
 from grader.suites.criteria import Criterion, Outcome
-from grader.suites.self_attention import misconceptions as mistakes
 
 UNIT = "self_attention"
 KNOWN = SUITES[UNIT].known
@@ -48,7 +48,8 @@ def test_every_misconception_is_told_apart_from_all_others(suite: Suite) -> None
 
 
 def test_a_right_answer_has_no_name() -> None:
-    assert diagnosis("scaled_dot_product_attention", mistakes.attention) == []
+    right = defined_in(ROOT / "solutions" / f"{UNIT}.py", UNIT)
+    assert diagnosis("scaled_dot_product_attention", right["scaled_dot_product_attention"]) == []
 
 
 def test_an_answer_like_no_misconception_has_no_name() -> None:

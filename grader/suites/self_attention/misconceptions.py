@@ -6,9 +6,6 @@ scaled_dot_product_attention, and both modules show the commonest of them too.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
 from grader.misconceptions import Change, replace, row
 
 # -- sentences that several share --------------------------------------------------------------------------------
@@ -601,9 +598,3 @@ ROWS = [
         "alike. Whoever calls decides about the seed; None means torch's global generator as it stands."),
 ]
 # fmt: on
-
-
-def attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """The right scaled_dot_product_attention, of which tests/test_diagnosis.py makes use."""
-    weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, dim=-1)
-    return weights @ values, weights
