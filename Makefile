@@ -16,7 +16,7 @@ HOSTILE := $(CLASS)/mallory
 PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile --durations 20
 
 ifneq ($(shell command -v uv),)
-VENV := uv venv --quiet --clear --seed --python $(PYTHON) .venv
+VENV := test -x .venv/bin/python || uv venv --quiet --seed --python $(PYTHON) .venv
 INSTALL := uv pip install --quiet --python .venv/bin/python
 else
 VENV := $(PYTHON) -m venv .venv

@@ -115,10 +115,13 @@ class Engine:
         """Imports them here, once, so that no grader has to. The visible tests tell what is wrong by themselves."""
         if self.suites != HIDDEN:
             return
+        from grader import failure_matrix
         from grader.misconceptions import misconceptions_of
         from grader.suites.conftest import COURSE
 
         self.known = {unit: misconceptions_of(unit) for unit in session.config.stash[COURSE].units}
+        for unit in self.known:
+            failure_matrix.key_of(unit)  # it is kept, so no grader has to read all those files again
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
         """Runs one test, without pytest's own setup and teardown: what a criterion takes is made right here."""
