@@ -176,6 +176,13 @@ def test_what_is_too_much_to_look_at_is_left_out(answered: Notebook, course: Sma
     assert max(len(cell.source) for cell in notebook.cells) < 10_000
 
 
+def test_cells_that_are_too_much_together_are_left_out_from_there_on(answered: Notebook, course: SmallCourse) -> None:
+    large = [code_cell(f"print({number})  # {'A' * 600_000}") for number in range(2)]
+    notebook = read(course, "much-together", {**answered, "cells": [*answered["cells"], *large]})
+    assert sources(notebook) == {**sources(course.release), "add": ADD}
+    assert [cell.source[:8] for cell in notebook.cells if len(cell.source) > 10_000] == ["print(0)"]
+
+
 # -- what cannot be read -----------------------------------------------------------------------------------------
 
 

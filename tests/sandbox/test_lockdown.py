@@ -181,6 +181,16 @@ def test_without_filter_and_landlock_lock_in_says_so() -> None:
     assert printed(code) == ["True False False"]
 
 
+@needs_landlock
+def test_without_the_filter_lock_in_still_refuses_to_open_a_file() -> None:
+    code = """\
+        attempt(lambda: open("/etc/passwd").close())
+        lockdown.lock_in(lockdown.Limits(7, 2**31), None, lockdown.landlock_version())
+        attempt(lambda: open("/etc/passwd").close())
+        """
+    assert printed(code) == ["None", "PermissionError"]
+
+
 def test_the_address_space_is_all_that_was_taken() -> None:
     taken = "import mmap; before = lockdown.address_space(); kept = mmap.mmap(-1, 2**30)"
     assert printed(f"{taken}; print(lockdown.address_space() - before >= 2**30)") == ["True"]

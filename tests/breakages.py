@@ -1,0 +1,400 @@
+"""Breaks the code on purpose, one line at a time, and says which tests notice: `make breakages`.
+
+Each breakage is a slip that a maintainer could make. It is applied to a copy of the repository, and the tests that
+should notice it run there. Two harmless changes show that those tests do not fail whatever is changed.
+
+Exits with 1 where a breakage no longer applies, where no test notices it, or where a harmless change fails a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHES = ("build/misconceptions", "build/failures")
+WORKERS = 2
+TIMEOUT = 300
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
+NONE_SELECTED = 5  # pytest's exit code
+FILL_CACHES = """\
+from grader import course, failure_matrix, misconceptions
+found = course.load_course()
+misconceptions.build(list(found.units))
+failure_matrix.fill(found)
+"""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to the code.
+
+    Attributes:
+        name: What goes wrong, in a few words.
+        file: The file to change, from the repository's root on.
+        old: The text to replace, which occurs exactly once.
+        new: What replaces it.
+        tests: The tests that run on it, as pytest takes them, with a space between two.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+# By area. The formatter would give every text a line of its own.
+# fmt: off
+BREAKAGES = {
+    "sandbox": [
+        Change(
+            "the seccomp filter is left out of the lockdown", "grader/sandbox/lockdown.py",
+            "        apply_filter(program)\n", "        pass\n",
+            "tests/sandbox/test_server.py::test_the_kernel_itself_says_that_the_process_is_filtered"),
+        Change(
+            "Landlock is left out of the lockdown", "grader/sandbox/lockdown.py",
+            "        apply_landlock(landlock)\n", "        pass\n",
+            "tests/sandbox/test_lockdown.py::test_without_the_filter_lock_in_still_refuses_to_open_a_file"),
+        Change(
+            "clone may create namespaces", "grader/sandbox/lockdown.py",
+            "pyseccomp.MASKED_EQ, CLONE_THREAD | CLONE_NAMESPACES, CLONE_THREAD)",
+            "pyseccomp.MASKED_EQ, CLONE_THREAD, CLONE_THREAD)",
+            "tests/sandbox/test_server.py::test_no_process_or_namespace_is_made_by_clone"),
+        Change(
+            "student code may raise its own limits", "grader/sandbox/lockdown.py",
+            "resource.setrlimit(name, (value, value))",
+            "resource.setrlimit(name, (value, resource.getrlimit(name)[1]))",
+            "tests/sandbox/test_lockdown.py::test_limits_bind_soft_and_hard_alike"),
+        Change(
+            "the tensors of a message may overlap", "grader/sandbox/wire.py",
+            "if begin != last or math.prod(shape)", "if begin > last or math.prod(shape)",
+            "tests/sandbox/test_wire.py::test_tensors_that_are_not_what_their_header_claims_are_refused"),
+    ],
+    "engine": [
+        Change(
+            "a grading process that died is not tried again", "grader/batch.py",
+            'if "fault" in result and may_retry:', 'if "fault" in result and not may_retry:',
+            "tests/test_engine.py::test_a_grading_process_that_dies_is_tried_once_more"),
+        Change(
+            "one submission more than --jobs allows is graded at once", "grader/batch.py",
+            "while len(running) < at_once and", "while len(running) <= at_once and",
+            "tests/test_batch.py::test_nothing_is_graded_ahead_of_being_asked_for"),
+        Change(
+            "a busy machine costs a student time", "grader/sandbox/clock.py",
+            "return max(passed - (self.clock.waited() - self.waited), passed * LEAST_CHARGED)",
+            "return max(passed, passed * LEAST_CHARGED)",
+            "tests/sandbox/test_clock.py::test_waiting_for_a_processor_is_not_charged_but_for_a_share"),
+        Change(
+            "a request that arrives in two parts loses the first", "grader/engine.py",
+            "                pending += received\n", "                pending = bytearray(received)\n",
+            "tests/test_batch.py::test_large_submissions_and_large_results_do_not_wait_for_each_other"),
+        Change(
+            "the criteria are not put in the order of the course", "grader/suites/conftest.py",
+            "    items.sort(key=lambda item: order", "    sorted(items, key=lambda item: order",
+            "tests/test_batch.py::test_the_greeting_tells_every_criterion_of_the_course_in_its_order"),
+    ],
+    "scoring and report": [
+        Change(
+            "a criterion earns one point whatever its weight", "grader/grade.py",
+            'points=weight if outcome["passed"] else 0,', 'points=1 if outcome["passed"] else 0,',
+            "tests/test_grade.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
+        Change(
+            "a criterion without an outcome passes", "grader/grade.py",
+            '{"passed": False, "reason": problem or', '{"passed": True, "reason": problem or',
+            "tests/test_grade.py::test_a_criterion_that_did_not_come_back_is_missed"),
+        Change(
+            "a quiz is marked before its due date", "grader/grade.py",
+            "isinstance(quiz, Quiz) and course.is_over(unit, now) else None", "isinstance(quiz, Quiz) else None",
+            "tests/test_grade.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
+        Change(
+            "the level `points` shows what was expected", "grader/grade.py",
+            'sentence=criterion["sentence"] if level != "points" else None,', 'sentence=criterion["sentence"],',
+            "tests/test_grade.py::test_at_the_level_points_only_points_are_told"),
+        Change(
+            "a report is kept though the grader has changed", "grader/grade.py",
+            "    total.update(_grader_digest(suites))\n", "    total.copy().update(_grader_digest(suites))\n",
+            "tests/test_grade.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
+    ],
+    "reading submissions": [
+        Change(
+            "hard links are read", "grader/plain_files.py",
+            "    if status.st_nlink > 1:", "    if status.st_nlink > 2:",
+            "tests/test_plain_files.py::test_a_hard_link_is_not_read"),
+        Change(
+            "a symbolic link in place of a file is followed", "grader/plain_files.py",
+            '(os.stat(f"{reached}{name}", dir_fd=here, follow_symlinks=False), relative)',
+            '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
+            "tests/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
+        Change(
+            "a student's name may go on with any characters", "grader/submission.py",
+            "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
+            "tests/test_submission.py::test_a_name_that_no_report_could_bear_is_refused"),
+        Change(
+            "the untouched stub is graded, not the answers", "grader/submission.py",
+            "for path, own in lines.items() if own not in untouched]",
+            "for path, own in lines.items() if own in untouched]",
+            "tests/test_submission.py::test_the_untouched_script_yields_to_the_notebook"),
+        Change(
+            "a reference leads out of .git", "grader/submission.py",
+            'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
+            "tests/test_submission.py::test_a_head_that_says_anything_odd_is_no_commit"),
+    ],
+    "suites": [
+        Change(
+            "values that are far off are close (always passes)", "grader/suites/checks.py",
+            "RELATIVE, ABSOLUTE = 1e-4, 1e-5", "RELATIVE, ABSOLUTE = 1e4, 1e-5",
+            "tests/suites/test_checks.py::test_what_is_wrong_about_values_is_said_in_a_sentence"),
+        Change(
+            "any count of draws passes (always passes)", "grader/suites/draws.py",
+            "probability * count) <= 3 * math.sqrt(count), reason)", "probability * count) <= 3 * count, reason)",
+            "tests/suites/test_draws.py::test_a_count_may_be_off_by_three_times_the_root_of_all"),
+        Change(
+            "an error has to be of every allowed type (never passes)", "grader/suites/checks.py",
+            "is_allowed = bool(REFUSALS & set(raised.types))", "is_allowed = REFUSALS <= set(raised.types)",
+            "tests/suites/test_checks.py::test_an_error_of_an_allowed_kind_is_what_was_asked_for"),
+        Change(
+            "the expected encoding has a wrong exponent (never passes)",
+            "grader/suites/positional_encoding/test_positional_encoding.py",
+            "torch.logspace(0, 8 / d_model - 4, d_model // 2", "torch.logspace(0, 8 / d_model - 3, d_model // 2",
+            "tests/suites/test_suites.py::test_the_solution_earns_every_criterion[positional_encoding]"),
+        Change(
+            "a student's contexts are compared with themselves (always passes)",
+            "grader/suites/simple_attention/test_simple_attention.py",
+            'expect_close(contexts, self_attention_of(student)(inputs)[0], "The contexts")',
+            'expect_close(contexts, contexts, "The contexts")',
+            "tests/suites/test_suite_of_simple_attention.py::test_junk_of_the_right_shape_earns_nothing"),
+    ],
+    "release and leak scan": [
+        Change(
+            "the suites of the units are not secret", "grader/release/leaks.py",
+            'in sorted(suites.rglob("*.py")) if', 'in sorted(suites.glob("*.py")) if',
+            "tests/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
+        Change(
+            "an archive in an archive is not opened", "grader/release/leaks.py",
+            '            yield from _unpacked(f"{place}: {PurePosixPath(name)}", archive.read(name))',
+            '            yield f"{place}: {PurePosixPath(name)}", archive.read(name)',
+            "tests/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
+        Change(
+            "the history in .git is not scanned", "grader/release/leaks.py",
+            '"cat-file", "--batch-all-objects", "--batch"', '"cat-file", "--batch"',
+            "tests/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
+        Change(
+            "the students' wheel contains the substitutes", "grader/release/wheel.py",
+            "        text = _REPLACED.get(relative.as_posix()) or source.read_text",
+            "        text = _REPLACED.get(relative.name) or source.read_text",
+            "tests/release/test_wheel.py::test_its_stand_ins_are_empty"),
+        Change(
+            "only the first line of a solution is secret", "grader/release/leaks.py",
+            "is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line",
+            "is_solution = BEGIN_SOLUTION in line and END_SOLUTION not in line",
+            "tests/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
+    ],
+    "nbgrader": [
+        Change(
+            "the score and the delay are swapped", "grader/nbgrader/late.py",
+            "late.penalty(score, total_seconds_late)", "late.penalty(total_seconds_late, score)",
+            "tests/nbgrader/test_late.py"),
+        Change(
+            "HTML in a student's prose stays on the page", "grader/nbgrader/repair.py",
+            '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',
+            "tests/nbgrader/test_repair.py::test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages"),
+        Change(
+            "a cell's grade_id counts more than the name that it defines", "grader/nbgrader/repair.py",
+            "rank = (_lines(theirs) in untouched, not defines, not has_id, -index, number)",
+            "rank = (_lines(theirs) in untouched, not has_id, not defines, -index, number)",
+            "tests/nbgrader/test_repair.py::test_swapped_grade_ids_do_not_swap_the_answers"),
+        Change(
+            "a solution inside another is cleared without an error", "grader/nbgrader/clearing.py",
+            "(?:(?!.*{begin}).*\\n)*?", "(?:.*\\n)*?",
+            "tests/nbgrader/test_clearing.py::test_a_solution_that_is_marked_wrongly_is_an_error"),
+        Change(
+            "many cells may hold more than the limit together", "grader/nbgrader/reading.py",
+            "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",
+            "tests/nbgrader/test_reading.py::test_cells_that_are_too_much_together_are_left_out_from_there_on"),
+    ],
+    "quizzes and exports": [
+        Change(
+            "an item can earn less than zero points", "grader/quiz/marking.py",
+            "floor(max(Fraction(0), share) * item.points", "floor(share * item.points",
+            "tests/quiz/test_marking.py"),
+        Change(
+            "a number that is exactly right, or off by the tolerance, is wrong", "grader/quiz/marking.py",
+            "abs(given - exact(value)) <= item.tolerance", "abs(given - exact(value)) < item.tolerance",
+            "tests/quiz/test_marking.py"),
+        Change(
+            "a comma begins another property of an annotation", "grader/emit/escape.py",
+            '.replace(":", "%3A").replace(",", "%2C")', '.replace(":", "%3A")',
+            "tests/emit/test_escape.py"),
+        Change(
+            "Gradescope shows partial points as passed", "grader/emit/gradescope.py",
+            '"status": "passed" if score == possible else "failed",', '"status": "passed" if score else "failed",',
+            "tests/emit/test_gradescope_results.py"),
+        Change(
+            "Classroom 50 gets local time for UTC", "grader/emit/classroom50.py",
+            "return moment.astimezone(datetime.UTC).strftime(", "return moment.strftime(",
+            "tests/emit/test_classroom50_results.py::test_the_date_is_the_commits_in_utc"),
+    ],
+}
+
+HARMLESS = [
+    Change(
+        "a local variable has another name", "grader/quiz/marking.py",
+        """\
+            given = parse_number(raw)
+            return _judged_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
+""",
+        """\
+            number = parse_number(raw)
+            return _judged_by_slips(item, row, lambda value: abs(number - exact(value)) <= item.tolerance)
+""",
+        "tests/quiz/test_marking.py"),
+    Change(
+        "a comment is reworded", "grader/plain_files.py",
+        "# Each of these is missing on some platform.", "# Some platforms lack one or more of these.",
+        "tests/test_plain_files.py"),
+]
+# fmt: on
+
+Verdict = Literal["failed", "passed", "error"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the tests of a change came to.
+
+    text: the first test that failed, or what is wrong. target: what of make runs that test.
+    """
+
+    verdict: Verdict
+    text: str
+    target: str
+    seconds: float
+
+
+def make_copy(folder: Path) -> None:
+    """Copy the tracked files and the caches, which are keyed by content, to a new folder."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+            shutil.copymode(ROOT / name, folder / name)
+    if (ROOT / ".venv").is_dir():
+        (folder / ".venv").symlink_to(ROOT / ".venv")
+    copy_caches(folder)
+
+
+def copy_caches(folder: Path) -> None:
+    for name in CACHES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+
+
+def run_tests(tests: str, marks: str, folder: Path) -> tuple[int, str]:
+    """Run those of the tests that fit the marks. Returns pytest's exit code and its output."""
+    command = [*PYTEST, "-m", marks, *tests.split()]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"the tests take more than {TIMEOUT} s"
+    return done.returncode, done.stdout + done.stderr
+
+
+def try_change(change: Change, folder: Path) -> Result:
+    """Apply a change in the copy, run its tests, and undo it."""
+    begun = time.monotonic()
+
+    def result(verdict: Verdict, text: str, target: str = "") -> Result:
+        return Result(verdict, text, target, time.monotonic() - begun)
+
+    path = folder / change.file
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if (count := before.count(change.old)) != 1:
+        return result("error", f"{change.file} has the old text {count} times: correct the table")
+    path.write_text(before.replace(change.old, change.new), encoding="utf-8")
+    try:
+        for marks, target in (("not proof", "make test"), ("proof", "make prove")):
+            code, output = run_tests(change.tests, marks, folder)
+            if code == 1 and (failed := FAILED.search(output)):
+                return result("failed", failed[1], target)
+            if code not in (0, NONE_SELECTED):
+                words = " ".join(output.strip().splitlines()[-3:])
+                return result("error", f"pytest ended with code {code}: {words}")
+        return result("passed", change.tests)
+    finally:
+        path.write_text(before, encoding="utf-8")
+        copy_caches(folder)
+
+
+def rendered(area: str, change: Change, result: Result) -> str:
+    is_harmless = area == "harmless"
+    words = {
+        "failed": "FAILS" if is_harmless else "caught by",
+        "passed": "passes" if is_harmless else "NOT CAUGHT by",
+        "error": "ERROR:",
+    }
+    where = f", {result.target}" if result.target else ""
+    return f"{area}: {change.name}: {words[result.verdict]} {result.text} ({result.seconds:.1f} s{where})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Break the code on purpose, and say which tests notice.")
+    parser.add_argument("--only", metavar="WORDS", default="", help="those whose area or name contains this")
+    wanted = parser.parse_args().only.casefold()
+    by_area = {**BREAKAGES, "harmless": HARMLESS}
+    changes = [
+        (area, one) for area, some in by_area.items() for one in some if wanted in f"{area}: {one.name}".casefold()
+    ]
+    if not changes:
+        parser.error(f"no breakage has {wanted!r} in its area or name")
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-c", FILL_CACHES], cwd=ROOT, env=environment(ROOT), check=True)
+    with tempfile.TemporaryDirectory(prefix="breakages-") as temporary:
+        copies: queue.Queue[Path] = queue.Queue()
+        for number in range(WORKERS):
+            make_copy(Path(temporary, str(number)))
+            copies.put(Path(temporary, str(number)))
+
+        def run(change: tuple[str, Change]) -> Result:
+            folder = copies.get()
+            try:
+                return try_change(change[1], folder)
+            finally:
+                copies.put(folder)
+
+        results: list[tuple[str, Result]] = []
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for (area, change), result in zip(changes, pool.map(run, changes), strict=True):
+                print(rendered(area, change, result), flush=True)
+                results.append((area, result))
+    broken = [result for area, result in results if area != "harmless"]
+    caught = [result for result in broken if result.verdict == "failed"]
+    quick = [result for result in caught if result.target == "make test"]
+    print(
+        f"{len(caught)} of {len(broken)} breakages were caught, {len(quick)} of them by `make test`; "
+        f"{time.monotonic() - begun:.0f} s"
+    )
+    return int(any(result.verdict != ("passed" if area == "harmless" else "failed") for area, result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
