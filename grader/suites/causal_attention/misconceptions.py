@@ -361,7 +361,8 @@ ROWS = [
         "The global state is put back after the draw, so the next call drops the same weights again. Each draw should "
         "move it on."),
     row("attention_dropout", "generator_from_the_system",
-        replace("keep =", "if generator is None:\n        (generator := torch.Generator()).seed()\n    keep ="),
+        replace("keep =", "import random\n\n    if generator is None:\n"
+                "        generator = torch.Generator().manual_seed(random.SystemRandom().getrandbits(62))\n    keep ="),
         "Without a generator a new one is made from the clock or the system, so torch.manual_seed cannot make a "
         "training run the same again. None means torch's global generator."),
     row("attention_dropout", "dropout_without_gradients", replace("weights * keep", "weights.detach() * keep"),
