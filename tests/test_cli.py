@@ -320,6 +320,7 @@ def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path
 # -- options and exit codes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="grading")
 def test_strict_exits_0_for_full_marks_and_1_for_less(small_course: Path, ada: Path, tmp_path: Path) -> None:
     assert run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", "--strict").returncode == 0
     bob = hand_in(tmp_path / "bob", WRONG_ADD)

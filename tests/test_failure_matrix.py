@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import courses
+import pytest
 from units import SUITES
 
 from grader import failure_matrix
@@ -26,6 +27,7 @@ def test_what_is_recorded_is_what_a_run_comes_to() -> None:
             assert found.resembles(outcome)
 
 
+@pytest.mark.proof(part="grading")
 def test_only_what_has_changed_is_recorded_anew(own_small_course: Path) -> None:
     def built() -> dict[str, int]:
         """The recorded files, each by a number that changes when it is written anew."""

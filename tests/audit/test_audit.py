@@ -120,6 +120,7 @@ def test_a_sample_writes_nothing(course: Path) -> None:
     assert not (course / "build" / "audit").exists()
 
 
+@pytest.mark.proof(part="audit")
 def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Path) -> None:
     change(course, SUITE, "student.Scale(3.0)(x), 3.0 * x", "student.Scale(1.0)(x), x")
     found = courses.run_grader(course, "audit", "--unit", "sums")
