@@ -16,7 +16,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from grader.course import Course
+from grader.course import Course, load_course
 from grader.grade import Rubric, make_report
 from grader.misconceptions import MisconceptionError
 from grader.misconceptions import build as build_misconceptions
@@ -48,6 +48,15 @@ class Engine:
     def __init__(self, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
         options = [suites] if isolated else [suites, "--practice"]
         pipe = subprocess.PIPE
+        if suites == "hidden":
+            try:
+                build_misconceptions(list(load_course().units))
+            except MisconceptionError as error:
+                raise EngineFault(str(error)) from error
+            except OSError as error:
+                raise EngineFault(
+                    f"The misconceptions cannot be written to {error.filename}: {error.strerror}."
+                ) from error
         try:
             self._process = start_module("grader.engine", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
@@ -221,11 +230,6 @@ class Grading:
     def rubric(self) -> Rubric:
         """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
         if self._engine is None:
-            if self._suites == "hidden":
-                try:
-                    build_misconceptions(list(self._course.units))
-                except MisconceptionError as error:
-                    raise EngineFault(str(error)) from error
             self._engine = Engine(suites=self._suites)
             self._greeting = self._engine.greeting()
         missing = self._greeting["missing"]

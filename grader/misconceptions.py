@@ -12,9 +12,10 @@ have substitutes where a student's own answer to them is wrong, as a student's c
 
     CALLS = {"quadruple": ["double"]}
 
-Where a replacement will not do, it is a function or class marked with
-`@misconception`. `build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads
-what is there.
+A changed answer may also call that of another row of its unit, by the row's name. Where a replacement will not do, a
+misconception is a function or class marked with `@misconception`.
+
+`build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads what is there.
 """
 
 from __future__ import annotations
@@ -178,46 +179,53 @@ def shown(path: Path) -> str:
 
 def _made_text(unit: str, rows: Sequence[Row]) -> str:
     """A module with the changed definitions, under their rows' names, and with all that they need."""
-    text = (SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")
     imports, definitions = _parts_of(unit)
-    exercises = {name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    changed: list[ast.stmt] = []
-    calls: dict[str, Sequence[str]] = getattr(_module_of(unit), "CALLS", {})
-    public: set[str] = set()
+    exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    calls = _calls(unit, exercises)
+    right = {name: f"{RIGHT}{name}" for name in exercises}
+    changed = []
     for one in rows:
         for exercise in one.exercises:
-            try:
-                if exercise not in exercises:
-                    raise ValueError(f"solutions/{unit}.py does not define {exercise}")
-                [node] = ast.parse(one.change.applied(_undocumented(text, exercise))).body
-                assert isinstance(node, ast.FunctionDef | ast.ClassDef)
-            except (ValueError, SyntaxError) as error:
-                problem = (
-                    f"is not Python: {error.msg}" if isinstance(error, SyntaxError) else f"does not apply: {error}"
-                )
-                raise MisconceptionError(
-                    f"{shown(_path(unit))}:{one.line}: the row {one.name} {problem}. "
-                    f"Compare it with {exercise} in solutions/{unit}.py."
-                ) from None
-            called = calls.get(exercise, ())
-            public |= {*called}
-            names = {name: f"{RIGHT}{name}" for name in exercises if name not in called}
-            names[exercise] = _attribute(one, exercise)
-            node.name = names[exercise]
-            changed.append(_renamed(node, names))
-    right = {name: f"{RIGHT}{name}" for name in exercises}
+            # Under its own name, what a changed answer calls would be taken for the student's, and have a substitute.
+            private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
+            changed.append(_renamed(_changed(unit, one, exercise), {**private, exercise: _attribute(one, exercise)}))
     needed = _needed_by(changed, definitions)
-    kept = []
-    for name, node in definitions.items():
-        if name in needed:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                node.name = right[node.name]
-            kept.append(_renamed(node, right))
-    kept += [ast.parse(f"{name} = {RIGHT}{name}").body[0] for name in sorted(public & needed)]
+    kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
+    public = sorted(needed.intersection(name for names in calls.values() for name in names))
     return "\n".join(
         ['"""Made by `grader build` from the rows in misconceptions.py: edit those."""', ""]
-        + [ast.unparse(node) for node in (*imports, *kept, *changed)]
+        + [ast.unparse(node) for node in (*imports, *kept)]
+        + [f"{name} = {RIGHT}{name}" for name in public]
+        + [ast.unparse(node) for node in changed]
         + [""]
+    )
+
+
+def _calls(unit: str, exercises: Sequence[str]) -> dict[str, Sequence[str]]:
+    """What the changed answers to an exercise call under its public name, by exercise. Raises MisconceptionError."""
+    calls: dict[str, Sequence[str]] = getattr(_module_of(unit), "CALLS", {})
+    for name in (*calls, *(name for names in calls.values() for name in names)):
+        if name not in exercises:
+            raise MisconceptionError(
+                f"{shown(_path(unit))}: CALLS names {name}, which solutions/{unit}.py does not define: correct it."
+            )
+    return calls
+
+
+def _changed(unit: str, one: Row, exercise: str) -> ast.stmt:
+    """The definition of an exercise as a row changes it. Raises MisconceptionError."""
+    try:
+        text = one.change.applied(_undocumented(unit, exercise))
+        [definition] = ast.parse(text).body
+    except ValueError as error:
+        problem = f"does not apply: {error}"
+    except SyntaxError as error:
+        problem = f"is not Python: {error.msg}"
+    else:
+        return definition
+    raise MisconceptionError(
+        f"{shown(_path(unit))}:{one.line}: the row {one.name} {problem}. "
+        f"Compare it with {exercise} in solutions/{unit}.py."
     )
 
 
@@ -240,19 +248,25 @@ def _parts_of(unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
     return imports, definitions
 
 
-def _undocumented(text: str, exercise: str) -> str:
-    """The text of a definition without its docstrings, whose words no replacement is meant for."""
+def _undocumented(unit: str, exercise: str) -> str:
+    """The text of a definition without its docstrings, whose words no replacement is meant for. Raises ValueError."""
+    text = (SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
-    [definition] = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
+    found = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
+    if not found:
+        raise ValueError(f"solutions/{unit}.py does not define {exercise}")
     left_out: set[int] = set()
-    for node in ast.walk(definition):
+    for node in ast.walk(found[0]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             left_out.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    kept = range(definition.lineno, (definition.end_lineno or 0) + 1)
+    kept = range(found[0].lineno, (found[0].end_lineno or 0) + 1)
     return "".join(lines[number - 1] for number in kept if number not in left_out)
 
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    """The same definition, and all that it mentions, under other names."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        node.name = names.get(node.name, node.name)
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             inner.id = names.get(inner.id, inner.id)

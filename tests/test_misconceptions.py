@@ -83,3 +83,12 @@ def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: 
     done = run_grader(course, "build")
     assert done.returncode == 2
     assert f"grader/suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
+
+
+def test_calls_that_name_no_exercise_are_refused(course: Path) -> None:
+    write(course, f'{ROWS}CALLS = {{"add": ["plus"]}}\n')
+    done = run_grader(course, "build")
+    assert done.returncode == 2
+    assert "misconceptions.py: CALLS names plus, which solutions/sums.py does not define" in " ".join(
+        done.stderr.split()
+    )
