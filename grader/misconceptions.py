@@ -302,7 +302,10 @@ def _path(unit: str) -> Path:
 
 
 def _module_of(unit: str) -> ModuleType:
-    return importlib.import_module(f"grader.suites.{unit}.misconceptions")
+    try:
+        return importlib.import_module(f"grader.suites.{unit}.misconceptions")
+    except SyntaxError as error:
+        raise MisconceptionError(f"{shown(_path(unit))}:{error.lineno} is not Python: {error.msg}.") from None
 
 
 def _rows(module: ModuleType) -> list[Row]:
