@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The first that fits a path; a star stands for a folder's name.
+# The first that fits a path; a star stands for any text.
 PARTS = {
     "suites: misconceptions": "grader/suites/*/misconceptions.py",
     "suites: right answers": "grader/suites/*/right_answers/*",
@@ -16,7 +17,8 @@ PARTS = {
     "solutions and quizzes": "solutions/*",
     "exercises": "exercises/*",
     "examples": "examples/*",
-    "tests: paraphrases and other mistakes": "tests/*_*/[!t]*.py",
+    "tests: paraphrases": "tests/in_other_words/*",
+    "tests: unlisted mistakes": "tests/unknown_mistakes/*",
     "tests": "tests/*",
     "benchmarks": "benchmarks/*",
     "docs": "docs/*",
@@ -45,8 +47,7 @@ def main() -> None:
 
 
 def part_of(name: str) -> str:
-    path = Path(name)
-    return next(part for part, pattern in PARTS.items() if any(one.match(pattern) for one in (path, *path.parents)))
+    return next(part for part, pattern in PARTS.items() if fnmatch(name, pattern))
 
 
 if __name__ == "__main__":
