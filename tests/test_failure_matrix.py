@@ -44,6 +44,7 @@ def test_only_what_has_changed_is_recorded_anew(own_small_course: Path) -> None:
     assert all(built()[name] != number for name, number in first.items())
 
 
+@pytest.mark.proof(part="grading")
 def test_a_misconception_that_loses_nothing_is_an_error_with_its_place(own_small_course: Path) -> None:
     (own_small_course / "solutions" / "sums.py").write_text(courses.BUILDABLE)
     path = own_small_course / "grader" / "suites" / "sums" / "misconceptions.py"

@@ -101,6 +101,7 @@ def table(course: Path, exercise: str) -> dict[str, Any]:
     return whole["exercises"][exercise]
 
 
+@pytest.mark.proof(part="audit")
 def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: Path) -> None:
     add = table(sound_course, "add")
     fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
@@ -134,6 +135,7 @@ def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Pat
     assert "survived" in {mutant["fate"] for mutant in table(course, "Scale")["mutants"]}
 
 
+@pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("name", ["grader/suites/sums/misconceptions.py", "tests/in_other_words/sums.py"])
 def test_a_file_that_is_missing_is_named(course: Path, name: str) -> None:
     (course / name).unlink()
@@ -142,6 +144,7 @@ def test_a_file_that_is_missing_is_named(course: Path, name: str) -> None:
     assert f"{name} is missing" in " ".join(found.stderr.split())
 
 
+@pytest.mark.proof(part="audit")
 def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
     change(course, "tests/unknown_mistakes/sums.py", "return", "return return")
     found = courses.run_grader(course, "audit")

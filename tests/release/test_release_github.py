@@ -342,6 +342,7 @@ def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
     assert '"""Add two tensors."""' in (repository / STUB).read_text(encoding="utf-8")
 
 
+@pytest.mark.proof(part="releases")
 def test_the_command_says_what_became_of_each_file(next_course: Path, repository: Path) -> None:
     [old_wheel] = wheels(repository)
     work(repository)
