@@ -169,6 +169,7 @@ def undisturbed(tmp_path: Path) -> Callable[[Path], dict[str, dict[str, Any]]]:
     return undisturbed
 
 
+@pytest.mark.proof(part="grading")
 def test_a_batch_that_is_killed_half_way_is_continued_by_the_next_run(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:

@@ -64,11 +64,12 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
 @pytest.mark.parametrize(
     ("right", "wrong", "sentence"),
     [
-        (
+        pytest.param(
             "return queries, keys, values",
             "return queries.T, keys, values",
             "queries should have shape (T, d_out) = (6, 2), yours is (2, 6): "
             "inputs @ W_query has one row for each token.",
+            marks=proof,
         ),
         pytest.param(
             "return queries, keys, values",
@@ -107,10 +108,11 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
             "the bias of W_value is not zero, and attention_v1 has no place for it.",
             marks=proof,
         ),
-        (
+        pytest.param(
             "weight.T)",
             "weight)",
             "It raised a RuntimeError. (self_attention.py, line ",
+            marks=proof,
         ),
         pytest.param(
             "scaled = dot_products / d_k**0.5",
@@ -134,6 +136,7 @@ def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> No
     assert outcomes["failed"] == 1
 
 
+@proof
 def test_the_visible_tests_run_from_the_root_of_the_repository_too(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     folder = shutil.copytree(ROOT / "exercises", tmp_path / "exercises")

@@ -22,7 +22,7 @@ CLASSES = {
     "To look right": "patched_comparisons",
     "To make up a grade": "forges_replies",
     "To find what is hidden": "reads_hidden_files",
-    "To use up the machine": "takes_memory",
+    "To use up the machine": "starts_processes",
     "To reach beyond the process": "system_calls",
     "By what is handed in": "symbolic_link_to_the_solution",
     "By the sheet of a quiz": "sheet_linked_to_the_answers",

@@ -152,7 +152,7 @@ def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
     assert "tests/unknown_mistakes/sums.py:2 is not valid Python" in found.stderr
 
 
-def test_a_unit_that_does_not_exist_is_bad_input(course: Path) -> None:
-    found = courses.run_grader(course, "audit", "--unit", "sum")
+def test_a_unit_that_does_not_exist_is_bad_input(small_course: Path) -> None:
+    found = courses.run_grader(small_course, "audit", "--unit", "sum")
     assert found.returncode == 2
     assert "there is no unit 'sum'" in found.stderr
