@@ -180,7 +180,7 @@ def audit(
         course = load_course()
         units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
         build_misconceptions(units)
-        failure_matrix.fill(course)
+        failure_matrix.fill(course, units)
         cases = [case for name in units for case in cases_of(course, name)]
         cases = sample(cases) if quick else cases
         results = []
@@ -232,9 +232,9 @@ def build() -> None:
             out.print(f"wrote {path}", soft_wrap=True)
         from grader import failure_matrix  # after the rest, for it imports torch
 
-        missing = failure_matrix.outdated(course)
+        missing = failure_matrix.outdated(course, course.units)
         with _progress(len(missing), "recording misconceptions") as advance:
-            failure_matrix.fill(course, lambda exercise: advance(exercise, "recorded", 1))
+            failure_matrix.fill(course, course.units, lambda exercise: advance(exercise, "recorded", 1))
     except (BuildError, CourseError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     except OSError as error:

@@ -14,7 +14,7 @@ import hashlib
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from filelock import FileLock
 
 from grader.course import PACKAGE, ROOT, Course, load_course
 from grader.files import write_atomically
-from grader.misconceptions import Misconception, MisconceptionError, misconceptions_of
+from grader.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
 from grader.sandbox import wire
 from grader.sandbox.student import Beside
 from grader.suites.checks import Sighting
@@ -41,17 +41,18 @@ def recorded(unit: str, exercise: str) -> Rows | None:
     return _read(unit, exercise, key_of(unit))
 
 
-def outdated(course: Course) -> list[tuple[str, str]]:
-    """The units and exercises whose outcomes are not recorded, or are out of date."""
-    exercises = [(unit, exercise) for unit, described in course.units.items() for exercise in described.exercises]
+def outdated(course: Course, units: Iterable[str]) -> list[tuple[str, str]]:
+    """The exercises of these units, each with its unit, whose outcomes are not recorded, or are out of date."""
+    exercises = [(unit, exercise) for unit in units for exercise in course.units[unit].exercises]
     return [(unit, exercise) for unit, exercise in exercises if not _is_current(unit, exercise)]
 
 
-def fill(course: Course, advance: Callable[[str], None] = lambda _exercise: None) -> None:
+def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = lambda _exercise: None) -> None:
     """Record what is missing or out of date, with all processors, and once whoever else asks for it.
 
     Args:
-        course: The course whose units to record.
+        course: The course that the units belong to.
+        units: The names of the units to record, whose misconceptions have been built.
         advance: Called with each exercise that is done.
 
     Raises:
@@ -63,7 +64,7 @@ def fill(course: Course, advance: Callable[[str], None] = lambda _exercise: None
     FOLDER.mkdir(parents=True, exist_ok=True)
     with FileLock(FOLDER / ".lock"):
         # Classes take the longest, so they come first.
-        missing = sorted(outdated(course), key=lambda one: not one[1][0].isupper())
+        missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
         if not missing:
             return
         context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
@@ -91,18 +92,22 @@ def run(criteria: Sequence[Criterion], known: Sequence[Misconception]) -> Rows:
 
 @functools.cache
 def key_of(unit: str) -> bytes:
-    """The digest of all that a unit's outcomes depend on."""
+    """The digest of all that a unit's outcomes depend on. Its misconceptions have been built.
+
+    Of the solutions only what the misconceptions are made of counts, which is in the file that was built of them.
+    """
     total = hashlib.sha256(f"{torch.__version__} {load_course().version}".encode())
     suites = PACKAGE / "suites"
     for path in [
         *sorted(suites.glob("*.py")),
         *sorted((suites / unit).glob("*.py")),
         *sorted((PACKAGE / "sandbox").glob("*.py")),
-        *sorted((ROOT / "solutions").glob("*.py")),
         PACKAGE / "misconceptions.py",
         Path(__file__),
     ]:
         total.update(path.read_bytes())
+    built = made_file(unit).read_bytes() if made_file(unit).exists() else b""
+    total.update(built.partition(b"\n")[2])  # its first line is a digest of all solutions
     return total.digest()
 
 

@@ -33,7 +33,7 @@ FILL_CACHES = """\
 from grader import course, failure_matrix, misconceptions
 found = course.load_course()
 misconceptions.build(list(found.units))
-failure_matrix.fill(found)
+failure_matrix.fill(found, found.units)
 """
 
 

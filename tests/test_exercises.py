@@ -22,9 +22,9 @@ def folder(tmp_path: Path) -> Path:
     return shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
 
 
-def visible_tests(folder: Path, unit: str = "self_attention") -> tuple[dict[str, int], str]:
-    """Run the tests of one unit; give how many passed and failed, and all that pytest printed."""
-    command = [sys.executable, "-m", "pytest", f"test_{unit}.py"]
+def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
+    """Run the tests of some units; give how many passed and failed, and all that pytest printed."""
+    command = [sys.executable, "-m", "pytest", *(f"test_{unit}.py" for unit in units)]
     output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
     summary = output.splitlines()[-1]
     return {outcome: int(count) for count, outcome in re.findall(r"(\d+) ([a-z]+)", summary)}, output
@@ -42,21 +42,19 @@ def answer(folder: Path, *changes: tuple[str, str]) -> None:
 
 
 @proof
-@pytest.mark.parametrize("unit", UNITS)
-def test_the_solution_passes_every_visible_test(folder: Path, unit: str) -> None:
+def test_the_solutions_pass_every_visible_test(folder: Path) -> None:
     answer(folder)
-    outcomes, output = visible_tests(folder, unit)
+    outcomes, output = visible_tests(folder, *UNITS)
     assert outcomes.keys() == {"passed"}, output
 
 
-@pytest.mark.parametrize(
-    "unit", ["self_attention", *(pytest.param(unit, marks=proof) for unit in UNITS if unit != "self_attention")]
-)
-def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Path, unit: str) -> None:
-    outcomes, output = visible_tests(folder, unit)
+@pytest.mark.parametrize("units", [["self_attention"], pytest.param(UNITS, marks=proof)], ids=["one unit", "all units"])
+def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Path, units: list[str]) -> None:
+    outcomes, output = visible_tests(folder, *units)
     assert outcomes.keys() == {"failed"}, output
-    sentences = re.findall(rf"^It is not written yet\. \({unit}\.py, line \d+\)$", output, re.MULTILINE)
+    sentences = re.findall(r"^It is not written yet\. \((\w+)\.py, line \d+\)$", output, re.MULTILINE)
     assert len(sentences) == outcomes["failed"]
+    assert sorted(set(sentences)) == sorted(units)
     assert "Traceback" not in output
     assert "checking.py" not in output
 
@@ -124,7 +122,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
 )
 def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str, sentence: str) -> None:
     answer(folder, (right, wrong))
-    outcomes, output = visible_tests(folder)
+    outcomes, output = visible_tests(folder, "self_attention")
     assert outcomes["failed"] >= 1
     assert sentence in output
 
@@ -132,7 +130,7 @@ def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str,
 @proof
 def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> None:
     answer(folder, ("scaled = dot_products / d_k**0.5", "scaled = dot_products / d_k"))
-    outcomes, _ = visible_tests(folder)
+    outcomes, _ = visible_tests(folder, "self_attention")
     assert outcomes["failed"] == 1
 
 

@@ -20,7 +20,7 @@ torch.set_num_threads(1)  # as in the engine; threads only wait for each other o
 
 COURSE = load_course()
 build(list(COURSE.units))
-failure_matrix.fill(COURSE)
+failure_matrix.fill(COURSE, COURSE.units)
 
 
 class Suite:

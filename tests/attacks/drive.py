@@ -1,7 +1,7 @@
-"""Run as a program, by whichever user is to grade: every attack alone, and all of them between honest students.
+"""Run as a program, by whichever user is to grade: every attack between honest students, and alone.
 
-`drive.py BASE`: BASE holds a course, a class of submissions, the units that each is graded in, and an empty folder for
-the reports. Everything is graded as after its due date, so that the quizzes are told.
+`drive.py BASE [alone] batch`: BASE holds a course, a class of submissions, the units that each is graded in, and an
+empty folder for the reports. Everything is graded as after its due date, so that the quizzes are told.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.batch import Engine
@@ -31,7 +31,7 @@ SECONDS_TO_END = 10
 LARGEST_READ = 100 * 2**20
 
 
-def drive(base: Path) -> None:
+def drive(base: Path, ways: Sequence[str]) -> None:
     """Writes BASE/reports/<how>/…, and in BASE/reports/drive.json what this program saw of the world."""
     assert base / "course" == ROOT, "this is about another copy of the grader"
     # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
@@ -65,7 +65,7 @@ def drive(base: Path) -> None:
         for name in HONEST:
             grade("alone", [submission(name, name)], 1)
         before = contents(base)
-        for name in attacks:
+        for name in attacks if "alone" in ways else ():
             grade("alone", [submission(name, name)], 1)
         queue = [one for name in attacks for one in (submission("honest", NEIGHBOUR + name), submission(name, name))]
         grade("batch", [*queue, submission("honest", f"{NEIGHBOUR}the_end")], 2)
@@ -124,4 +124,4 @@ def _give_up(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    drive(Path(sys.argv[1]))
+    drive(Path(sys.argv[1]), sys.argv[2:])

@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import copy_course
+from courses import copy_course, environment
 from drive import HONEST, NEIGHBOUR
 from folders import (
     FOLDERS,
     HERE,
     HONEST_PARTS,
     HONEST_SHEET,
-    QUIZ_SOURCE,
     RIGHT_SHEET,
     SHEET,
     UNIT,
@@ -43,6 +42,13 @@ from grader.report import Report, Unit
 pytestmark = pytest.mark.proof(part="attacks")
 
 USERS = ("root", "ordinary user")
+RECORD = """\
+from grader import course, failure_matrix, misconceptions
+whole = course.load_course()
+misconceptions.build(list(whole.units))
+failure_matrix.fill(whole, whole.units)
+"""
+# Whoever is first of the two grades each attack alone too: what is shared in a batch does not depend on the user.
 WAYS = ("alone", "batch")
 # Some ninety attacks twice, several of which are only stopped by their time limit, while other tests run beside them.
 PATIENCE_SECONDS = 1200
@@ -125,6 +131,7 @@ class Drive:
     planted: list[str]
     commits: dict[str, str | None]
     seen: dict[str, Any]
+    ways: tuple[str, ...] = WAYS
 
     def text(self, how: str, student: str) -> str:
         return (self.base / "reports" / how / f"{student}.json").read_text(encoding="utf-8")
@@ -133,8 +140,8 @@ class Drive:
         return Report.model_validate_json(self.text(how, student))
 
 
-def make_base(base: Path, course: Path) -> Drive:
-    """Fills a folder with a course, a class of attackers and a folder for reports, and hides texts in it."""
+def make_base(base: Path, course: Path, planted: list[str]) -> Drive:
+    """Fills a folder with a course that holds these hidden texts, a class of attackers and a folder for reports."""
     shutil.copytree(course, base / "course", ignore=shutil.ignore_patterns("__pycache__"))
     (base / "reports").mkdir()
     (base / "gradebook.db").write_text("Everybody's points\n", encoding="utf-8")
@@ -153,47 +160,58 @@ def make_base(base: Path, course: Path) -> Drive:
     units = {name: [attack.unit] for name, attack in ATTACKS.items()}
     units |= dict(zip(HONEST, ([UNIT], list(HONEST_PARTS)), strict=True))
     (base / "units.json").write_text(json.dumps(units), encoding="utf-8")
-    planted = []
-    for name in (
-        f"course/solutions/{UNIT}.py",
-        f"course/grader/suites/{UNIT}/test_{UNIT}.py",
-        f"course/grader/suites/{UNIT}/misconceptions.py",
-        "course/grader/suites/conftest.py",
-        "course/grader/grade.py",
-        "course/grader/diagnosis.py",
-        "class/honest/self_attention.py",
-        f"class/honest/{SHEET}",
-    ):
-        planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
-        with (base / name).open("a", encoding="utf-8") as file:
-            file.write(f"\n\nPLANTED = {planted[-1]!r}\n")
-    for name in ("course/autograder.yml", QUIZ_SOURCE):
-        planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
-        with (base / name).open("a", encoding="utf-8") as file:
-            file.write(f"# {planted[-1]}\n")
+    planted = planted + plant(base / "class" / "honest", f"{UNIT}.py", SHEET)
     return Drive(base, planted, commits, {})
+
+
+def plant(folder: Path, *files: str) -> list[str]:
+    """Hides a text of its own in each of these files, and gives the texts."""
+    texts = [f"{HIDDEN}-{secrets.token_hex(8)}" for _ in files]
+    for name, text in zip(files, texts, strict=True):
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.write(f"# {text}\n" if name.endswith(".yml") else f"\n\nPLANTED = {text!r}\n")
+    return texts
+
+
+def make_course(folder: Path) -> tuple[Path, list[str]]:
+    """A course that was built, with hidden texts in it, and these texts."""
+    course = copy_course(folder, **LIMITS)
+    planted = plant(
+        course,
+        f"solutions/{UNIT}.py",
+        f"grader/suites/{UNIT}/test_{UNIT}.py",
+        f"grader/suites/{UNIT}/misconceptions.py",
+        "grader/suites/conftest.py",
+        "grader/grade.py",
+        "grader/diagnosis.py",
+        "autograder.yml",
+        f"solutions/{UNIT}_quiz.yml",
+    )
+    subprocess.run([sys.executable, "-c", RECORD], env=environment(course), cwd=course, check=True)
+    return course, planted
 
 
 @pytest.fixture(scope="session")
 def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Drive]]:
     """Everything graded by both users at once; the tests only read what came of it."""
-    course = copy_course(tmp_path_factory.mktemp("attacked"), **LIMITS)
+    course, planted = make_course(tmp_path_factory.mktemp("attacked"))
     running: dict[str, tuple[Drive, subprocess.Popen[bytes], Path]] = {}
     for user in possible_users():
         # Not in pytest's own folder, which is closed to all but who runs it.
         base = Path(tempfile.mkdtemp(prefix="attacked-")).resolve()
-        drive = make_base(base, course)
+        drive = make_base(base, course, planted)
         drive.planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
         # A home that nobody else may enter, as root's is; and each user may write to all that lies in it.
         base.chmod(0o700)
-        command: list[Any] = [sys.executable, "-P", HERE / "drive.py", base]
+        drive.ways = WAYS if user == possible_users()[0] else WAYS[1:]
+        command: list[Any] = [sys.executable, "-P", HERE / "drive.py", base, *drive.ways]
         if user == "ordinary user" and os.geteuid() == 0:
             give_away(base)
             command = as_ordinary_user(command, [base, HERE])
         said = tmp_path_factory.mktemp("said") / "output.txt"
-        environment = {**os.environ, "PYTHONPATH": str(base / "course"), "SECRET": drive.planted[-1]}
+        known = {**os.environ, "PYTHONPATH": str(base / "course"), "SECRET": drive.planted[-1]}
         with said.open("wb") as file:
-            process = subprocess.Popen(command, env=environment, cwd="/", stdout=file, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(command, env=known, cwd="/", stdout=file, stderr=subprocess.STDOUT)
         running[user] = (drive, process, said)
     try:
         for drive, process, said in running.values():
@@ -234,7 +252,7 @@ def test_it_earns_what_its_honest_part_earns(drive: Drive, attack: str) -> None:
     unit = drive.report("alone", "honest_part").units[ATTACKS[attack].unit]
     criteria = met(unit) if ATTACKS[attack].earns else {name: [] for name in unit.exercises}
     items = earned(unit) if ATTACKS[attack].ticks_earn else dict.fromkeys(earned(unit), 0)
-    for how in WAYS:
+    for how in drive.ways:
         [(_, found)] = drive.report(how, attack).units.items()
         assert (met(found), earned(found)) == (criteria, items)
 
@@ -246,7 +264,7 @@ def test_its_neighbour_s_report_is_that_of_a_class_without_it(drive: Drive, atta
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_worked_that_should_not(drive: Drive, attack: str) -> None:
-    for how in WAYS:
+    for how in drive.ways:
         printed = "\n".join(message.text for message in drive.report(how, attack).messages)
         assert "SUCCEEDED" not in printed
         assert ("TRIED" in printed) == ATTACKS[attack].tries
@@ -255,7 +273,7 @@ def test_nothing_worked_that_should_not(drive: Drive, attack: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
     told = ATTACKS[attack].told
-    for how in WAYS:
+    for how in drive.ways:
         report = drive.report(how, attack)
         if told:
             assert [said for said in everything_said(report) if told in said]
@@ -273,7 +291,7 @@ def as_graded(unit: Unit) -> Unit:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_its_report_names_the_commit_that_was_handed_in(drive: Drive, attack: str) -> None:
-    assert [drive.report(how, attack).commit for how in WAYS] == [drive.commits[attack]] * 2
+    assert {drive.report(how, attack).commit for how in drive.ways} == {drive.commits[attack]}
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -283,7 +301,7 @@ def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
     stub = (course / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     lines = {line.strip() for source in sources for line in source.read_text(encoding="utf-8").splitlines()}
     secret_lines = {line for line in lines if len(line) > 40 and '"""' not in line and line not in stub}
-    for how in WAYS:
+    for how in drive.ways:
         report = drive.text(how, attack)
         said = "\n".join(message.text for message in drive.report(how, attack).messages)
         for_the_instructor = drive.base / "reports" / how / "instructor" / f"{attack}.pytest.json"
@@ -294,19 +312,20 @@ def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_in_its_report_steers_a_terminal(drive: Drive, attack: str) -> None:
-    for how in WAYS:
+    for how in drive.ways:
         assert [text for text in texts(json.loads(drive.text(how, attack))) if CONTROL.search(text)] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_it_was_locked_in_all_the_while(drive: Drive, attack: str) -> None:
-    for how in WAYS:
+    for how in drive.ways:
         assert drive.report(how, attack).isolation.enough
 
 
 def test_there_is_a_report_on_everyone_and_nothing_else(drive: Drive) -> None:
     neighbours = {NEIGHBOUR + attack for attack in ATTACKS} | {f"{NEIGHBOUR}the_end"}
-    expected = {"alone": {*ATTACKS, *HONEST}, "batch": {*ATTACKS, *neighbours}}
+    alone = {*ATTACKS, *HONEST} if "alone" in drive.ways else {*HONEST}
+    expected = {"alone": alone, "batch": {*ATTACKS, *neighbours}}
     for how, students in expected.items():
         reports = drive.base / "reports" / how
         files = {path.relative_to(reports).as_posix() for path in reports.rglob("*") if path.is_file()}

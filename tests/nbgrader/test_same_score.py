@@ -1,7 +1,7 @@
 """The same answers earn the same as a script, as a notebook, and in nbgrader's gradebook: point by point.
 
-Every answer is handed in three ways: as a script with its sheet (or as the class has it) and as nbgrader's notebook,
-both through `grader grade`, and that notebook once more through `nbgrader autograde`.
+Every answer is handed in two ways: as a script with its sheet (or as the class has it) through `grader grade`, and as
+nbgrader's notebook through `nbgrader autograde`.
 """
 
 from __future__ import annotations
@@ -145,10 +145,9 @@ def unreadable_answer(item: Item) -> str:
 
 @dataclass(frozen=True)
 class Graded:
-    """What came out: of the scripts, of the notebooks, of the gradebook; and nbgrader's course."""
+    """What came out: of the scripts, of the notebooks in the gradebook; and nbgrader's course."""
 
     scripts: dict[str, Earned]
-    notebooks: dict[str, Earned]
     gradebook: dict[str, Earned]
     course: Path
 
@@ -229,7 +228,7 @@ def in_gradebook(course: Path, units: list[str]) -> dict[str, Earned]:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Graded:
-    """Everything, graded all three ways in a course whose due dates have passed, so that the quizzes count."""
+    """Everything, graded both ways in a course whose due dates have passed, so that the quizzes count."""
     base = tmp_path_factory.mktemp("same")
     root = courses.copy_course(base / "course")
     courses.set_due(root, courses.LONG_PAST)
@@ -239,7 +238,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Gra
     run_nbgrader(root, course, "autograde", UNITS)
     return Graded(
         reported(root, handed_in, base / "scripts"),
-        reported(root, course / "submitted", base / "notebooks"),
         in_gradebook(course, UNITS),
         course,
     )
@@ -256,13 +254,8 @@ def cells_with_points(course: Path) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("student", STUDENTS)
-def test_a_notebook_earns_what_the_script_earns(graded: Graded, student: str) -> None:
-    assert graded.notebooks[student] == graded.scripts[student]
-
-
-@pytest.mark.parametrize("student", STUDENTS)
-def test_the_gradebook_holds_what_the_report_says(graded: Graded, student: str) -> None:
-    report, gradebook = graded.notebooks[student], graded.gradebook[student]
+def test_a_notebook_earns_in_the_gradebook_what_the_script_earns(graded: Graded, student: str) -> None:
+    report, gradebook = graded.scripts[student], graded.gradebook[student]
     assert gradebook == {name: report[name] for name in gradebook}
     # Of a unit that was not handed in the gradebook knows nothing.
     assert not any(points for name, points in report.items() if name not in gradebook)
