@@ -164,21 +164,27 @@ def audit(
 
     Of all units, it writes docs/accuracy.md as well.
     """
+    from grader.course import ROOT, CourseError, load_course
+    from grader.files import write_atomically
+
+    try:
+        course = load_course()
+        units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+    except CourseError as error:
+        raise stop(BAD_INPUT, str(error)) from None
+
+    # Only now, for they import torch.
     from grader import failure_matrix
     from grader.audit.cases import AuditError, cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
     from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
-    from grader.course import ROOT, CourseError, load_course
-    from grader.files import write_atomically
     from grader.misconceptions import MisconceptionError
     from grader.misconceptions import build as build_misconceptions
     from grader.sandbox.processes import OurFault
 
     folder = into or ROOT / "build" / "audit"
     try:
-        course = load_course()
-        units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
         build_misconceptions(units)
         failure_matrix.fill(course, units)
         cases = [case for name in units for case in cases_of(course, name)]
@@ -203,7 +209,7 @@ def audit(
             written.append(ROOT / "docs" / "accuracy.md")
             written[-1].parent.mkdir(exist_ok=True)
             write_atomically(written[-1], accuracy_page(tables, course))
-    except (AuditError, CourseError, MisconceptionError) as error:
+    except (AuditError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     except OurFault as error:
         raise stop(OUR_FAULT, f"The audit could not go on: {error}.") from None

@@ -55,6 +55,7 @@ def test_the_peer_runs_every_test_of_a_unit_and_a_right_answer_passes_them_all(s
     assert took.wall > 0
 
 
+@pytest.mark.proof(part="grading")
 def test_an_answer_that_is_still_to_write_passes_no_test_of_the_peer(submissions: Path) -> None:
     _, passed = benchmark.run_peer(submissions / "unfinished-00", next(iter(COURSE.units)))
     assert passed == 0

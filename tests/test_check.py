@@ -111,6 +111,7 @@ def test_what_befell_a_whole_file_is_told_before_its_exercises(folder: Path, tmp
     assert "Not begun: causal_attention," in said
 
 
+@pytest.mark.proof(part="students")
 def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_path: Path) -> None:
     forged = shutil.copytree(folder, tmp_path / "forged")
     (forged / "exercises" / "simple_attention.py").write_text(FORGED, encoding="utf-8")

@@ -392,6 +392,7 @@ def test_a_mistake_in_a_quiz_exits_2_with_its_line_and_writes_nothing(
     assert not (own_small_course / "exercises" / "sums_quiz.md").exists()
 
 
+@pytest.mark.proof(part="quizzes")
 def test_after_the_due_date_the_quiz_counts(own_small_course: Path, ada: Path, tmp_path: Path) -> None:
     quiz = load_quiz(own_small_course / "solutions" / "sums_quiz.yml")
     (ada / "sums_quiz.md").write_text(write_sheet(quiz.questions, 1, {"mean_of_two": "2.75", "is_larger": "a"}))

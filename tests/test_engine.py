@@ -228,6 +228,7 @@ def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
     processes.until_ended(left)
 
 
+@pytest.mark.proof(part="grading")
 def test_a_grading_process_that_dies_is_tried_once_more(
     start: Starts, patient_course: Path, tmp_path: Path, undisturbed: Callable[[Path], dict[str, dict[str, Any]]]
 ) -> None:

@@ -36,11 +36,16 @@ WITHOUT = 'c = get_config()\nc.CourseDirectory.course_id = "plain"\n'
 LONG = 25
 """A line of so many characters is told from what everybody writes."""
 
-by_unit = pytest.mark.parametrize("unit", COURSE.units)
+AN_EXAMPLE = "multi_head_attention"
+
+proof = pytest.mark.proof(part="nbgrader")
+by_unit = pytest.mark.parametrize(
+    "unit", [unit if unit == AN_EXAMPLE else pytest.param(unit, marks=proof) for unit in COURSE.units]
+)
 
 
-def notebook_of(directory: Path, unit: str) -> Any:
-    return nbformat.read(directory / unit / f"{unit}.ipynb", as_version=4)
+def notebook_in(folder: Path) -> Any:
+    return nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,12 +80,10 @@ def rubric(started_engine: tuple[Engine, dict[str, Any]]) -> Rubric:
 
 @pytest.fixture(scope="module")
 def course(rubric: Rubric, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An nbgrader course whose assignments have been generated, one of them by the real command."""
+    """An nbgrader course with one assignment that has been generated, by the real command."""
     directory = tmp_path_factory.mktemp("course")
     release_nbgrader(directory, COURSE, rubric)
-    nbgrader(directory, "generate_assignment", "multi_head_attention")
-    for unit in COURSE.units:
-        generate(directory, unit)
+    nbgrader(directory, "generate_assignment", AN_EXAMPLE)
     return directory
 
 
@@ -90,9 +93,15 @@ def plain_course(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     directory = tmp_path_factory.mktemp("plain")
     shutil.copytree(course / "source", directory / "source")
     (directory / "nbgrader_config.py").write_text(WITHOUT, encoding="utf-8")
-    for unit in COURSE.units:
-        generate(directory, unit, database=False)
     return directory
+
+
+def released(directory: Path, unit: str) -> Path:
+    """The folder that students receive of a unit, generated now where it is not there yet."""
+    folder = directory / "release" / unit
+    if not folder.is_dir():
+        generate(directory, unit, database=is_configured(directory))
+    return folder
 
 
 def normalised(text: str) -> str:
@@ -138,7 +147,7 @@ def secrets_of(unit: str) -> set[str]:
 
 
 def assert_nothing_leaks(directory: Path, unit: str) -> None:
-    text = released_text(directory / "release" / unit)
+    text = released_text(released(directory, unit))
     secrets = secrets_of(unit)
     assert len(secrets) > 100
     assert [line for line in secrets if line in text] == []
@@ -152,25 +161,25 @@ def test_a_release_is_a_notebook_for_each_unit_and_a_configuration(tmp_path: Pat
     assert is_configured(tmp_path)
 
 
-@pytest.mark.proof(part="nbgrader")
+@proof
 def test_two_releases_are_the_same_to_the_byte(course: Path, tmp_path: Path, rubric: Rubric) -> None:
     for path in release_nbgrader(tmp_path, COURSE, rubric):
         assert path.read_bytes() == (course / path.relative_to(tmp_path)).read_bytes()
 
 
 @by_unit
-@pytest.mark.parametrize("step", ["source", "release"])
-def test_notebooks_are_valid_by_nbformat_and_by_the_schema_of_nbgrader(course: Path, step: str, unit: str) -> None:
+def test_notebooks_are_valid_by_nbformat_and_by_the_schema_of_nbgrader(course: Path, unit: str) -> None:
     from nbgrader.nbgraderformat import MetadataValidator
 
-    notebook = notebook_of(course / step, unit)
-    nbformat.validate(notebook)
-    MetadataValidator().validate_nb(notebook)
+    for folder in (course / "source" / unit, released(course, unit)):
+        notebook = notebook_in(folder)
+        nbformat.validate(notebook)
+        MetadataValidator().validate_nb(notebook)
 
 
 @by_unit
 def test_below_each_answer_stands_a_locked_test_cell_with_its_points(course: Path, rubric: Rubric, unit: str) -> None:
-    marks = [cell.metadata.get("nbgrader", {}) for cell in notebook_of(course / "source", unit).cells]
+    marks = [cell.metadata.get("nbgrader", {}) for cell in notebook_in(course / "source" / unit).cells]
     pairs = [
         (answer["grade_id"], test["grade_id"], test["grade"], test["locked"], test["points"])
         for answer, test in itertools.pairwise(marks)
@@ -181,12 +190,12 @@ def test_below_each_answer_stands_a_locked_test_cell_with_its_points(course: Pat
     assert pairs == [(name, f"test_{name}", True, True, possible) for name, possible in points.items()]
 
 
-@pytest.mark.proof(part="nbgrader")
+@proof
 @by_unit
 def test_a_source_runs_from_top_to_bottom_on_its_own(course: Path, tmp_path: Path, unit: str) -> None:
     from nbclient import NotebookClient
 
-    notebook = notebook_of(course / "source", unit)
+    notebook = notebook_in(course / "source" / unit)
     NotebookClient(
         notebook, timeout=120, shutdown_kernel="immediate", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
@@ -197,7 +206,7 @@ def test_a_source_runs_from_top_to_bottom_on_its_own(course: Path, tmp_path: Pat
 def test_the_quizzes_answers_in_the_source_earn_all_points(course: Path, unit: str) -> None:
     from grader.quiz.cells import read_cells
 
-    cells = notebook_of(course / "source", unit).cells
+    cells = notebook_in(course / "source" / unit).cells
     answers = [
         (cell.metadata.nbgrader.grade_id, cell.source) for cell in cells if cell.get("id", "").startswith("quiz_")
     ]
@@ -223,7 +232,7 @@ def test_checksums_in_the_release_are_those_of_what_it_shows(course: Path, unit:
     """That of a source would tell a short answer to whoever tries them all."""
     from nbgrader.utils import compute_checksum
 
-    cells = [cell for cell in notebook_of(course / "release", unit).cells if "nbgrader" in cell.metadata]
+    cells = [cell for cell in notebook_in(released(course, unit)).cells if "nbgrader" in cell.metadata]
     assert [cell.metadata.nbgrader.checksum for cell in cells] == [compute_checksum(cell) for cell in cells]
 
 
@@ -231,13 +240,13 @@ def test_checksums_in_the_release_are_those_of_what_it_shows(course: Path, unit:
 def test_the_stubs_in_the_notebook_are_those_in_the_exercises(course: Path, unit: str) -> None:
     script = (ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     names = COURSE.units[unit].exercises
-    stubs = [cell.source for cell in notebook_of(course / "release", unit).cells if cell.get("id") in names]
+    stubs = [cell.source for cell in notebook_in(released(course, unit)).cells if cell.get("id") in names]
     assert len(stubs) == len(names)
     assert all(stub in script for stub in stubs)
 
 
 def test_the_released_test_cells_hold_one_sentence_and_no_test(course: Path) -> None:
-    cells = notebook_of(course / "release", "positional_encoding").cells
+    cells = notebook_in(released(course, "positional_encoding")).cells
     tests = [cell.source.strip() for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert len(tests) == 3 + len(QUIZZES["positional_encoding"].items)
     sentence = "# {} is graded by `grader` once you have handed in: there is nothing to do in this cell."
@@ -245,21 +254,24 @@ def test_the_released_test_cells_hold_one_sentence_and_no_test(course: Path) -> 
 
 
 def test_a_released_quiz_cell_shows_what_to_write_and_where(course: Path) -> None:
-    cells = {cell.id: cell.source for cell in notebook_of(course / "release", "multi_head_attention").cells}
+    cells = {cell.id: cell.source for cell in notebook_in(released(course, "multi_head_attention")).cells}
     assert cells["quiz_what_a_head_reads"] == '# One letter in quotes, such as "b".\nanswer_1 = ...'
 
 
 def test_what_comes_from_another_unit_is_imported_in_the_release(course: Path) -> None:
-    cells = {cell.id: cell.source for cell in notebook_of(course / "release", "multi_head_attention").cells}
+    cells = {cell.id: cell.source for cell in notebook_in(released(course, "multi_head_attention")).cells}
     assert cells["from_causal_attention"] == "from causal_attention import CausalAttention"
 
 
+@proof
 def test_the_gradebook_has_the_points_of_the_rubric(course: Path, rubric: Rubric) -> None:
     expected = {
         unit: {f"test_{name}": points for name, points in possible.items()}
         | {f"test_quiz_{name}": item.points for name, item in QUIZZES[unit].items.items()}
         for unit, possible in rubric.possible(COURSE).items()
     }
+    for unit in COURSE.units:
+        released(course, unit)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         found = {
             unit: {cell.name: cell.max_score for cell in gradebook.find_notebook(unit, unit).grade_cells}
@@ -272,9 +284,9 @@ def test_the_gradebook_has_the_due_dates_of_autograder_yml(course: Path) -> None
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
         found = {assignment.name: assignment.duedate for assignment in gradebook.assignments}
     # As nbgrader keeps them: in UTC, without saying so.
-    assert found == {
-        name: unit.due.astimezone(datetime.UTC).replace(tzinfo=None) for name, unit in COURSE.units.items()
-    }
+    due = {name: unit.due.astimezone(datetime.UTC).replace(tzinfo=None) for name, unit in COURSE.units.items()}
+    assert found == {name: due[name] for name in found}
+    assert AN_EXAMPLE in found
 
 
 def test_without_a_database_none_is_made(course: Path, tmp_path: Path) -> None:
@@ -285,7 +297,7 @@ def test_without_a_database_none_is_made(course: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "gradebook.db").exists()
 
 
-@pytest.mark.proof(part="nbgrader")
+@proof
 def test_graded_by_nbgrader_alone_a_submission_earns_nothing(plain_course: Path, tmp_path: Path) -> None:
     unit = "positional_encoding"
     directory = shutil.copytree(plain_course, tmp_path / "course", ignore=shutil.ignore_patterns("release"))
@@ -304,7 +316,7 @@ def test_a_quiz_has_the_points_of_its_items_times_its_weight(tmp_path: Path, rub
     name = "positional_encoding"
     unit = COURSE.units[name].model_copy(update={"quiz": 3})
     release_nbgrader(tmp_path, COURSE.model_copy(update={"units": {name: unit}}), rubric)
-    marks = [cell.metadata.get("nbgrader", {}) for cell in notebook_of(tmp_path / "source", name).cells]
+    marks = [cell.metadata.get("nbgrader", {}) for cell in notebook_in(tmp_path / "source" / name).cells]
     points = [one["points"] for one in marks if one.get("grade_id", "").startswith("test_quiz_")]
     assert points == [3 * item.points for item in QUIZZES[name].items.values()]
 
@@ -316,7 +328,7 @@ def test_a_second_release_takes_the_place_of_the_first(tmp_path: Path, rubric: R
     assert json.loads(notebooks[0].read_text(encoding="utf-8"))["nbformat"] == 4
 
 
-@pytest.mark.proof(part="nbgrader")
+@proof
 def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_path: Path) -> None:
     configuration = tmp_path / "nbgrader_config.py"
     configuration.write_text(WITHOUT, encoding="utf-8")

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import courses
 import pytest
+from typer.testing import CliRunner, Result
 
 from grader.course import ROOT, load_course
 from grader.quiz.marking import mark
 from grader.quiz.questions import Questions, to_json
 from grader.quiz.sheet import Sheet, read_sheet, write_sheet
 from grader.quiz.source import Quiz, load_quiz
+from grader.student import app
 
-Done = subprocess.CompletedProcess[str]
-Take = Callable[..., Done]
+Take = Callable[..., Result]
 
 COMMAND = courses.grader_command("quiz", "sums")
 TYPED = ("b", "c a", "false", "-1", "6", "2,3", "b c a d", "d")
@@ -63,16 +64,14 @@ def put(path: Path, quiz: Quiz) -> Callable[..., str]:
 
 
 @pytest.fixture
-def take(repository: Path) -> Take:
+def take(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Take:
     """Takes the quiz, and types these lines."""
 
-    def take(*lines: str, folder: Path = repository, unit: str = "sums") -> Done:
-        command = courses.grader_command("quiz", unit)
+    def take(*lines: str, folder: Path = repository, unit: str = "sums") -> Result:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "160")
         typed = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
-        done = subprocess.run(
-            command, cwd=folder, env=courses.environment(ROOT), input=typed, capture_output=True, check=False
-        )
-        return Done(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+        return CliRunner().invoke(app, ["quiz", unit], input=typed)
 
     return take
 
@@ -87,7 +86,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def asked(done: Done) -> list[int]:
+def asked(done: Result) -> list[int]:
     """The numbers of the questions, in the order in which they were asked."""
     return [int(number) for number in re.findall(r"^(\d+) of 8 ·", done.stdout, re.MULTILINE)]
 
@@ -101,7 +100,7 @@ def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(
     variants = set()
     for _ in range(5):
         path.write_text(write_sheet(quiz.questions, None, {}).replace("\n", "\r\n"), encoding="utf-8", newline="")
-        assert take().returncode == 0
+        assert take().exit_code == 0
         variants.add(sheet().variant)
         assert path.read_text(encoding="utf-8") == write_sheet(quiz.questions, sheet().variant, {})
     assert variants <= set(range(100))
@@ -115,7 +114,7 @@ def test_a_sheet_that_is_missing_or_empty_is_written(
     path.unlink()
     if content is not None:
         path.write_bytes(content)
-    assert take("b").returncode == 0
+    assert take("b").exit_code == 0
     assert sheet().answers == {"order_of_terms": "b"}
 
 
@@ -134,7 +133,7 @@ def test_a_sheet_with_answers_and_no_variant_stays_without(
 
 
 def test_the_quiz_is_found_in_the_current_folder_as_well(take: Take, path: Path, sheet: Callable[[], Sheet]) -> None:
-    assert take("b", folder=path.parent).returncode == 0
+    assert take("b", folder=path.parent).exit_code == 0
     assert sheet().answers == {"order_of_terms": "b"}
 
 
@@ -143,7 +142,7 @@ def test_a_sheet_beside_exercises_is_taken_where_it_lies(
 ) -> None:
     put()
     path.rename(repository / path.name)
-    assert take("b").returncode == 0
+    assert take("b").exit_code == 0
     assert not path.exists()
     text = (repository / path.name).read_text(encoding="utf-8")
     assert read_sheet(text, quiz.questions).answers == {"order_of_terms": "b"}
@@ -155,7 +154,7 @@ def test_a_sheet_beside_exercises_is_taken_where_it_lies(
 def test_an_answer_of_every_kind_is_written_into_the_sheet(take: Take, put: Callable[..., str], path: Path) -> None:
     put()
     done = take(*TYPED)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert path.read_text(encoding="utf-8") == put(**WRITTEN)
     assert done.stdout.endswith("8 of 8 answered. To change an answer: grader quiz sums\n")
@@ -232,8 +231,8 @@ def test_an_answer_that_cannot_be_read_gets_its_sentence_and_the_question_again(
 ) -> None:
     put()
     done = take(*[""] * place, typed, TYPED[place], "stop")
-    assert done.returncode == 0
-    assert sentence in done.stdout
+    assert done.exit_code == 0
+    assert sentence in words(done.stdout)
     assert "\x1b" not in done.stdout
     assert asked(done)[place:] == [place + 1, place + 2]
     assert list(sheet().answers.values()) == [list(WRITTEN.values())[place]]
@@ -245,7 +244,7 @@ def test_stopping_and_the_end_of_the_input_keep_what_was_answered(
     for lines in (("b", "a", "stop", "b"), ("b", "a")):
         put()
         done = take(*lines)
-        assert done.returncode == 0
+        assert done.exit_code == 0
         assert done.stdout.endswith("2 of 8 answered. To go on: grader quiz sums\n")
         assert sheet().answers == {"order_of_terms": "b", "even_sums": "a"}
 
@@ -304,7 +303,7 @@ def test_an_answer_changes_its_own_lines_and_no_other(
         .replace("* [X] b)", "* [ ] b)")
         .replace("* [ ] c)", "* [x] c)")
     )
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "sums_quiz.md:10: '(3 - 4) / 2 I took half of the sum.' is no number" in words(done.stdout)
     assert path.read_bytes().decode() == expected.replace("\n", end)
 
@@ -340,7 +339,7 @@ def test_what_is_damaged_or_of_another_release_is_told_and_left_alone(
     damaged = text.replace(old, new)
     path.write_text(damaged, encoding="utf-8")
     done = take("b", "a", "", "", "7", "stop")
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert asked(done) == [1, 2, 2, 3, 4, 5]
     assert words(done.stdout).count(sentence) >= 3
     assert "sums_quiz.md" in done.stdout
@@ -362,7 +361,7 @@ def test_a_file_that_is_no_sheet_is_told_and_left_alone(take: Take, path: Path, 
     written = content.encode("utf-8", "surrogateescape")
     path.write_bytes(written)
     done = take("b")
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(sentence)
     assert path.read_bytes() == written
 
@@ -371,7 +370,7 @@ def test_a_sheet_that_cannot_be_read_is_told(take: Take, path: Path) -> None:
     path.unlink()
     path.mkdir()
     done = take("b")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stderr == "exercises/sums_quiz.md cannot be read (Is a directory): put a readable file there.\n"
 
 
@@ -402,7 +401,7 @@ def test_where_the_room_ends_the_sheet_stays_as_it_was(put: Callable[..., str], 
 def test_an_unknown_unit_is_told_with_the_nearest(take: Take, path: Path) -> None:
     before = path.read_bytes()
     done = take("b", unit="sum")
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "There is no quiz 'sum'; exercises/quizzes.json has sums. Did you mean 'sums'?\n"
     assert path.read_bytes() == before
 
@@ -410,14 +409,14 @@ def test_an_unknown_unit_is_told_with_the_nearest(take: Take, path: Path) -> Non
 def test_without_the_questions_it_says_where_to_go(take: Take, path: Path) -> None:
     (path.parent / "quizzes.json").unlink()
     done = take("b")
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("There is no quizzes.json here or in exercises/: go to the folder of your course's")
 
 
 def test_damaged_questions_are_told(take: Take, path: Path) -> None:
     (path.parent / "quizzes.json").write_text("{", encoding="utf-8")
     done = take("b")
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "exercises/quizzes.json is damaged: take it anew from the course's repository.\n"
 
 
