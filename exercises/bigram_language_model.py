@@ -12,8 +12,9 @@
 # **head** of attention.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `bigram_language_model.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check bigram_language_model`, or `pytest test_bigram_language_model.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: the path of this unit, from a bigram model by way of running means to a head, follows Andrej Karpathy,
 # *Let's build GPT: from scratch, in code, spelled out* (2023). That a model should predict the next token from a
@@ -35,7 +36,7 @@ from torch import nn
 # | characters | small: 65 kinds are enough for Shakespeare | 8 tokens |
 # | subwords | large: 50,257 kinds in GPT-2 | about 2 tokens |
 #
-# A small vocabulary means a small model and long sequences, a large one the other way round. Large models use
+# A small vocabulary means small tables and long sequences, a large one the other way round. Large models use
 # subwords, because attention compares all tokens of a sequence with each other, and so short sequences are cheap.
 # Here we take characters: then two functions of a few lines are the whole tokenizer.
 #
@@ -179,7 +180,7 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
 # %% [markdown]
 # ## The loss
 #
-# How good is a prediction? Softmax turns its logits $z$ into probabilities. The one that the target $y$ got should be
+# How good is a prediction? Softmax turns its logits $z$ into probabilities. The probability of the target $y$ should be
 # near 1, and the **cross-entropy** measures by how much it is not: minus its logarithm, averaged over all predictions.
 #
 # $$L = -\frac{1}{N} \sum_{n=1}^{N} \ln \text{softmax}(z_n)_{y_n}$$
@@ -195,7 +196,7 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
 #
 # $$-\ln \text{softmax}(z)_y = \ln \sum_j e^{z_j - m} - (z_y - m)$$
 #
-# and nothing in it is too large or too small.
+# and nothing in it overflows: no exponential exceeds 1, and one of them is always 1.
 
 
 # %%
@@ -313,10 +314,10 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
 # it has. The dot product of a query with a key is their score. And what a token hands over, if it is listened to,
 # is a third projection, its **value**. Everything else is the running mean that you have just written.
 #
-# Seen from afar, attention is **communication on a directed graph**. Tokens are its nodes, and each gathers from
-# those nodes that point to it a sum, weighted by what it finds in them. In a language model, token 0 hears itself
-# alone, token 1 hears tokens 0 and 1, and so on: that is the mask. Other graphs are as good. In an encoder all tokens
-# hear all others, and the mask is left out. Three things are worth keeping in mind:
+# Seen from afar, attention is **communication on a directed graph**. Tokens are its nodes, and each node takes a
+# weighted sum over the nodes that point to it; the weights depend on what these nodes contain. In a language model,
+# token 0 hears itself alone, token 1 hears tokens 0 and 1, and so on: that is the mask. Other graphs are as good. In an
+# encoder all tokens hear all others, and the mask is left out. Three things are worth keeping in mind:
 #
 # - The graph has no notion of space. Nothing tells a token where another one stands: positions have to be added.
 # - The texts of a batch are graphs of their own, without an arrow between them.
@@ -325,8 +326,8 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
 #
 # It is the `CausalAttention` of unit 3, with the names of Karpathy's lecture: `n_embd` goes in, `head_size` comes out,
 # and scores are divided by $\sqrt{\text{head\_size}}$. Not by the root of `n_embd`: a dot product of a query with
-# a key has head_size terms, so that is how far it varies. Without it softmax gets large numbers, gives nearly
-# everything to one token, and learns slowly.
+# a key has head_size terms, so its variance is head_size and its typical size the root of that. Without it softmax gets
+# large numbers, gives nearly everything to one token, and learns slowly.
 
 
 # %%
@@ -369,9 +370,9 @@ class Head(nn.Module):
 # row for each token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and
 # gives their rows, and the rows are learnt.
 #
-# `forward` gives logits (B, T, V), whether there are targets or not: what is flat is for the loss alone. In the
-# original lecture the logits come back flat when targets are given, and then nobody who calls the model can say
-# which text a row belongs to.
+# `forward` gives logits (B, T, V), whether there are targets or not: only the loss needs the flat form. In the
+# original lecture the logits come back flat when targets are given. Then their shape depends on whether there are
+# targets, and the caller has to compute that row n belongs to text n // T.
 #
 # `generate` continues texts, each on its own:
 #
@@ -381,8 +382,9 @@ class Head(nn.Module):
 #    time, which would soon go round in circles;
 # 4. put it at the end, and begin again.
 #
-# A bigram model would need the last token alone. Hand it the whole text all the same: then the same `generate` serves
-# a model with attention.
+# A bigram model needs the last token alone, but it may be handed the whole text. The same loop serves a model with
+# attention, such as one made of the `Head` above, if it is handed only the last `block_size` tokens,
+# `idx[:, -block_size:]`: that model has no row of its mask for a longer text.
 
 
 # %%

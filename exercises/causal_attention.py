@@ -16,8 +16,9 @@
 # together, for a batch of texts at once.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `causal_attention.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check causal_attention`, or `pytest test_causal_attention.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from
 # Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The path from
@@ -135,11 +136,12 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 # \qquad \text{and so} \qquad \mathbb{E}\left[w'_{ij}\right] = w_{ij}$$
 #
 # With $p = 0.5$ they double. A row then sums to one on average only, and that is as it should be: do not divide it
-# by its sum again. And as each weight has a throw of its own, nearly all of a row may survive, or nothing of it.
+# by its sum again. And each weight is drawn separately: by chance a row may keep almost all its weights or lose all
+# of them.
 #
-# Where does dropout go? After the softmax. One drawing in circulation has it before, on the scores, and that is a
-# mistake: a score of zero is no weight of zero, so nothing would be dropped, and scores that grow only make the
-# softmax sharper. (On masked scores it is worse still: zero times minus infinity is not a number.)
+# Where does dropout go? After the softmax. A widely shared diagram puts dropout before the softmax. That is wrong: a
+# score of zero does not give a weight of zero, so nothing would be dropped, and scores that grow only make the
+# softmax sharper. (On masked scores it is even worse: zero times minus infinity is not a number.)
 
 
 # %%
@@ -178,10 +180,11 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
 #
 # - The mask is neither an input nor a weight to learn. Make it on the way, or make it once, for the longest text
 #   allowed (`context_length`), keep it with `register_buffer` and use the corner that a shorter text needs. A
-#   buffer goes where the module goes, `.double()` and `.to(device)` included, and no optimiser touches it.
+#   buffer moves with the module to another device, and no optimizer changes it. (`.double()` converts buffers of
+#   floats; a mask of bools stays a mask of bools.)
 # - Dropout is for training only. `nn.Dropout` drops as your `attention_dropout` does, and knows whether it is in
-#   training: `attention.train()` and `attention.eval()` tell all parts of a module, but only those that were made in
-#   `__init__`.
+#   training: `attention.train()` and `attention.eval()` reach every registered module. They do not reach an
+#   `nn.Dropout` that is made anew inside `forward`.
 #
 # A trap: `scores.masked_fill(…)` gives a new tensor and leaves `scores` alone. Use what it gives, or write
 # `masked_fill_`, with an underscore, which changes `scores` itself.

@@ -7,24 +7,24 @@
 #
 # Why not translate word by word? Because languages do not put their words in the same order, and do not have a word
 # for each word. "I have not seen the dog" is in German "Ich habe den Hund nicht gesehen": *I have the dog not seen*.
-# Whoever writes the first words of a translation must already know what comes at the end of the original. So a
-# translator has two parts. An **encoder** reads the whole text, and then a **decoder** writes the other one, a word at
-# a time.
+# The third word of this translation, *den*, belongs to the last word of the original. So a translator has two parts. An
+# **encoder** reads the whole text, and then a **decoder** writes the other one, a word at a time.
 #
 # You will write the network that did both for many years, the attention that was added to it, and the module that has
 # replaced both.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules: what
-# they say is what is graded, and nothing else is. To check `encoder_decoder_attention.py`, run `pytest` in its folder:
+# they say is what is graded, and nothing else is. To check your answers, run
+# `grader check encoder_decoder_attention`, or `pytest test_encoder_decoder_attention.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
 # Sources: recurrent networks became known through Rumelhart, Hinton and Williams, *Learning Representations by
-# Back-Propagating Errors* (1986), and the form below is that of Elman, *Finding Structure in Time* (1990). The LSTM
-# comes from Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997). Encoder and decoder: Cho et al., *Learning
-# Phrase Representations Using RNN Encoder-Decoder for Statistical Machine Translation* (2014), and Sutskever, Vinyals
-# and Le, *Sequence to Sequence Learning with Neural Networks* (2014). Additive attention: Bahdanau, Cho and Bengio,
-# *Neural Machine Translation by Jointly Learning to Align and Translate* (2014). Cross-attention: Vaswani et al.,
-# *Attention Is All You Need* (2017).
+# Back-Propagating Errors* (1986), and the form below is in the manner of Elman, *Finding Structure in Time* (1990),
+# with tanh in place of his logistic function. The LSTM comes from Hochreiter and Schmidhuber, *Long Short-Term Memory*
+# (1997). Encoder and decoder: Cho et al., *Learning Phrase Representations Using RNN Encoder-Decoder for Statistical
+# Machine Translation* (2014), and Sutskever, Vinyals and Le, *Sequence to Sequence Learning with Neural Networks*
+# (2014). Additive attention: Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and
+# Translate* (2014). Cross-attention: Vaswani et al., *Attention Is All You Need* (2017).
 
 # %%
 import torch
@@ -158,8 +158,11 @@ def bahdanau_context(
 # ## Cross-attention
 #
 # Bahdanau's decoder was still recurrent: attention helped an RNN. In 2017 the Transformer left the RNN out. Its
-# encoder and its decoder are stacks of blocks like that of unit 7, and between the two stands **cross-attention**:
-# the scaled dot-product attention of unit 2, with one difference.
+# encoder and its decoder are stacks of blocks. A block of the encoder has two steps: self-attention without a mask, and
+# a feed-forward network. A block of the decoder has three: causal self-attention, then **cross-attention** to the
+# outputs of the encoder, then a feed-forward network. (All its attention has several heads, and it normalizes *after*
+# each step. The blocks of unit 7 normalize before it.) Cross-attention is the scaled dot-product attention of unit 2,
+# with one difference.
 #
 # $$Q = X W_q \qquad K = C W_k \qquad V = C W_v$$
 #
@@ -171,8 +174,9 @@ def bahdanau_context(
 # No causal mask belongs here. The future that a decoder must not see is that of the text which it writes; the text that
 # it translates lies before it as a whole.
 #
-# Another mask is needed. The texts of a batch have different lengths, and a tensor has none of that: shorter texts are
-# filled up with tokens that mean nothing, the **padding**. Here is a batch of two, where `padding_mask` is True at ×:
+# Another mask is needed. The texts of a batch have different lengths, but all rows of a tensor must have the same
+# length: shorter texts are filled up with tokens that mean nothing, the **padding**. Here is a batch of two, where
+# `padding_mask` is True at ×:
 #
 # | | | | | |
 # |---|---|---|---|---|

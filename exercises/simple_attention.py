@@ -15,14 +15,15 @@
 # 5. **self-attention** does this for every token at once.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `simple_attention.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check simple_attention`, or `pytest test_simple_attention.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: attention of this kind comes from Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly
 # Learning to Align and Translate* (2014); scores that are plain dot products from Luong, Pham and Manning,
-# *Effective Approaches to Attention-based Neural Machine Translation* (2015); and a network made of attention
-# alone from Vaswani et al., *Attention Is All You Need* (2017). The path from one query to all of them and the
-# numbers of the worked example follow chapter 3 of Sebastian Raschka, *Build a Large Language Model (From
+# *Effective Approaches to Attention-based Neural Machine Translation* (2015); and a network built on attention,
+# without recurrence, from Vaswani et al., *Attention Is All You Need* (2017). The path from one query to all of them
+# and the numbers of the worked example follow chapter 3 of Sebastian Raschka, *Build a Large Language Model (From
 # Scratch)* (2024).
 
 # %%
@@ -37,9 +38,9 @@ import torch
 #
 # $$a \cdot b = \sum_i a_i b_i$$
 #
-# The result is one number, and it says how much the two agree. It is positive where they point much the same
-# way, negative where they point opposite ways, and zero where they stand at right angles. It also grows with
-# their lengths: a long vector agrees loudly.
+# The result is one number, and it says how much the two agree. It is positive where the angle between them is below
+# 90°, negative where it is above, and zero where they stand at right angles. It also grows with their lengths: if a
+# vector is twice as long, the dot product is twice as large.
 #
 # Torch has this ready-made. Write it once in plain Python, with a loop, and you know what every `@` in this
 # course does inside.
@@ -160,7 +161,8 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # ## A softmax that cannot overflow
 #
 # Try `softmax_naive(torch.tensor([1000.0, 999.0]))`. The exponential of 1000 is larger than any number that
-# float32 or float64 can hold, so it becomes infinite, and infinity over infinity is not a number.
+# float32 or float64 can hold, so it becomes infinite, and infinity over infinity is not a number. With -1000 and -999
+# it fails the other way: both exponentials are too small for these numbers and become 0, and 0 / 0 is not a number.
 #
 # The way out is a small piece of algebra: subtract the same number $c$ from every entry, and nothing changes.
 #

@@ -13,8 +13,9 @@
 # are the same function, and build the attention of GPT-2.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `multi_head_attention.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check multi_head_attention`, or `pytest test_multi_head_attention.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: multi-head attention comes from Vaswani et al., *Attention Is All You Need* (2017). The path from a
 # list of heads to one module, and the numbers of the worked examples of the two modules, follow chapter 3 of
@@ -356,10 +357,8 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # for which it needs matplotlib (`pip install matplotlib`). Then change a number in a matrix, and guess what happens
 # before you run it again.
 #
-# You may meet this example elsewhere with other numbers, for one version of it was copied widely. There the queries,
-# keys and values are not the products of the input and the matrices that are printed with them, the contexts are not
-# the weights times the values, the values of one head are printed twice, and one of the transposed keys is 0.24
-# where 1.11 belongs. That is why the matrices here are others, and why PyTorch computed every number.
+# You may meet this example elsewhere with other numbers, some of which are not the results of the steps that they stand
+# for. Here PyTorch computed every number.
 
 # %%
 if __name__ == "__main__":
@@ -519,10 +518,10 @@ def two_dimensional_output(d_in: int, context_length: int) -> nn.Module:
 # %% [markdown]
 # ## All heads at once
 #
-# H heads of the wrapper make 3 · H small products with the same inputs. One large product with a matrix of all
-# their columns gives the same numbers and is faster. So the second module has one `W_query`, one `W_key` and one
-# `W_value`, each from d_in to d_out, and shares their outputs out among the heads: this is what your functions are
-# for. Here d_out is the width of *all* heads together.
+# H heads of the wrapper make 3 · H small products with the same inputs. Three large products, one each for queries,
+# keys and values, with matrices of all their columns, give the same numbers and are faster. So the second module has
+# one `W_query`, one `W_key` and one `W_value`, each from d_in to d_out, and shares their outputs out among the heads:
+# this is what your functions are for. Here d_out is the width of *all* heads together.
 #
 # One layer is new. Merging only puts the heads side by side: the first features of a token come from head 0 alone,
 # the last ones from the last head. `out_proj`, a linear layer from d_out to d_out, lets the heads exchange what they

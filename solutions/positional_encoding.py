@@ -18,20 +18,24 @@
 # your function of unit 1. This prints zeros, up to rounding:
 #
 # ```python
+# from simple_attention import simple_self_attention
+#
 # x, order = torch.randn(4, 3), [2, 0, 3, 1]
 # print(simple_self_attention(x)[0][order] - simple_self_attention(x[order])[0])
 # ```
 #
-# A causal mask changes little about it. A layer of attention then tells the past from the future, but within the past
-# the order does not count. (A recurrent network has no such trouble: it reads one token after the other.)
+# A causal mask changes this only in part. One layer of attention then distinguishes the past from the future, but the
+# order within the past does not count. Deeper layers get an indirect trace of the order, because the tokens that they
+# read have already seen different pasts. (A recurrent network has no such problem: it reads one token after the other.)
 #
 # So each token has to carry its place with it. In this unit you write a linear layer, to see that it does not know
 # about places either, then the encoding of positions by sines and cosines, and then you add the one to the
 # embeddings of tokens.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `positional_encoding.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check positional_encoding`, or `pytest test_positional_encoding.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: the encoding comes from Vaswani et al., *Attention Is All You Need* (2017), section 3.5. The learned
 # positions that it is compared with are those of Radford et al., *Language Models are Unsupervised Multitask
@@ -51,8 +55,8 @@ import torch
 # Torch adds the $k$ numbers of the bias to every row of the product, which is (m, k). It is *added*: $x_i (W + b)$
 # is something else.
 #
-# Row $i$ of the result depends on row $i$ of $X$ and on nothing else. Put the rows into another order, and the
-# results follow. So a linear layer does not know either where a token stands.
+# Row $i$ of the result depends on row $i$ of $X$ and on nothing else. If you reorder the rows, the results are
+# reordered in the same way. So a linear layer does not know either where a token stands.
 #
 # Torch's own `nn.Linear(n, k)` does the same, but keeps its weight transposed, (k, n). What is `weight` here is
 # `layer.weight.T` there.
@@ -99,8 +103,7 @@ def linear_as_matmul(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) 
 # $$\left(\sin pos,\; \cos pos,\; \sin \tfrac{pos}{100},\; \cos \tfrac{pos}{100}\right)$$
 #
 # A trap: $i$ counts the hands. The columns of the sines are 0, 2, 4, …, and `torch.arange(0, d_model, 2)` gives
-# these: it is $2i$ already. Doubled once more, the hands slow down twice as fast. It is the most frequent mistake
-# here.
+# these: it is $2i$ already. If you double it once more, the divisor of each hand is squared: 10,000 in place of 100.
 #
 # Why a sine *and* a cosine? With both, going $k$ positions on turns hand $i$ by the angle $k\omega_i$, where
 # $\omega_i = 10000^{-2i / d_\text{model}}$. To turn is a matrix product:
@@ -181,6 +184,8 @@ def add_positions(x: torch.Tensor) -> torch.Tensor:
 # Now the order counts. The same lines as above, with the places added, print no zeros any more:
 #
 # ```python
+# from simple_attention import simple_self_attention
+#
 # x, order = torch.randn(1, 4, 6), [2, 0, 3, 1]
 # in_order, moved = add_positions(x)[0], add_positions(x[:, order])[0]
 # print(simple_self_attention(in_order)[0][order] - simple_self_attention(moved)[0])

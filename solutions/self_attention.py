@@ -14,8 +14,9 @@
 # why the scores are scaled at all.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `self_attention.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check self_attention`, or `pytest test_self_attention.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: scaled dot-product attention comes from Vaswani et al., *Attention Is All You Need* (2017). The
 # path through two versions of the module and the numbers of the worked example follow chapter 3 of Sebastian
@@ -205,9 +206,9 @@ class SelfAttention_v2(nn.Module):
 # on both sides before you copy. Square matrices deserve a second thought, because there a wrong copy raises
 # no error.
 #
-# A bias has no place in the first version. Dropping it without a word would change the outputs behind the
-# caller's back, so a bias that is not zero is an error here. (Whether every one of the three would change
-# them is a question for the quiz.)
+# A bias has no place in the first version. If the function ignored the bias silently, the outputs could change
+# without the caller noticing, so a bias that is not zero is an error here. (Whether each of the three biases can
+# change the outputs is a question for the quiz.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "transfer_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}

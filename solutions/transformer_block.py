@@ -15,8 +15,9 @@
 # models to the last one.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check `transformer_block.py`, run `pytest` in
-# its folder: each failure says in a sentence what is wrong.
+# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# `grader check transformer_block`, or `pytest test_transformer_block.py` in the folder of the file:
+# each failure says in a sentence what is wrong.
 #
 # Sources: layer normalisation comes from Ba, Kiros and Hinton, *Layer Normalization* (2016), and residual
 # connections from He et al., *Deep Residual Learning for Image Recognition* (2015). Vaswani et al., *Attention Is
@@ -324,3 +325,19 @@ def gpt2_parameter_count(num_layers: int, emb_dim: int, vocab_size: int = 50257,
     block = attention + feed_forward + 2 * norm
     return embeddings + num_layers * block + norm
     ### END SOLUTION
+
+
+# %% [markdown]
+# ## What comes after
+#
+# A model made of these blocks is **pretrained**: it reads billions of words, and the text itself says which token comes
+# next. Afterwards the model continues text. It does not answer questions yet: after a question, more questions are a
+# likely continuation.
+#
+# Answering is learned in a second stage, **alignment**. It needs far less text, because most of what the model knows
+# comes from pretraining. First the model is trained on some thousands of examples of good answers. After that a
+# **reward model** often helps. People compare two answers to the same prompt and say which one is better, and the
+# reward model learns from their comparisons to give one number to a prompt with its answer. (It is often a language
+# model whose output layer has been replaced.) Then the language model writes answers, the reward model judges them, and
+# the weights of the language model change so that answers with a high reward become more likely. The reward model is
+# needed for this training only: users talk to the language model.

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from oracles.slips import SLIPS
 
 from grader.course import ROOT, load_course
 from grader.quiz.source import NumberItem, Quiz, ShapeItem, exact, load_quizzes
@@ -58,3 +59,16 @@ def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> N
             assert isfinite(found)
             # Whoever rounds the true result as asked has to be right, and with room to spare.
             assert abs(Fraction(found) - exact(row["answer"])) <= item.tolerance / 2 + Fraction(1, 10**9), parameters
+
+
+@pytest.mark.parametrize(("unit", "name"), ITEMS)
+def test_every_other_number_of_a_row_is_what_its_slip_comes_to(unit: str, name: str) -> None:
+    item = worked_out(QUIZZES[unit])[name]
+    for parameters, row in zip(item.parameters(), item.variants, strict=True):
+        assert row.keys() - parameters.keys() - {"answer"} == SLIPS[name].keys()
+        for column, slip in SLIPS[name].items():
+            found, written = slip(row), row[column]
+            if isinstance(written, list) or isinstance(item, ShapeItem):
+                assert found == written, (column, row)
+            else:
+                assert abs(found - written) <= float(item.tolerance) / 2 + 1e-9, (column, found, row)
