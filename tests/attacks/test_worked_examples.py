@@ -37,7 +37,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answers]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "recording"]
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout
-    return torch.load(folder / "answers.pt")
+    return torch.load(folder / "answers.pt", weights_only=True)
 
 
 def same(mine: Any, theirs: Any, *, in_form_alone: bool) -> bool:
