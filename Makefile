@@ -46,11 +46,9 @@ test: .venv/installed
 	wait $$types || { echo "make test: mypy found the errors above"; exit 1; }; \
 	echo "make test: ruff, mypy and the tests above took $$(($$(date +%s) - begun)) s"; exit $$tests
 
-# One process more than there are processors, for many proofs wait: for answers that hang, or for servers.
 prove: .venv/installed
 	@begun=$$(date +%s); \
-	$(PYTEST) -n $$(.venv/bin/python -c 'import os; print(os.cpu_count() + 1)') \
-	  -m "proof$(if $(PART),(part='$(PART)'))"; tests=$$?; \
+	$(PYTEST) -m "proof$(if $(PART),(part='$(PART)'))"; tests=$$?; \
 	[ $$tests != 5 ] || echo "make prove: there is no part '$(PART)'; CONTRIBUTING.md lists the parts"; \
 	echo "make prove: $(if $(PART),the part $(PART),all parts) took $$(($$(date +%s) - begun)) s"; exit $$tests
 

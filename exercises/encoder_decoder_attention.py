@@ -160,8 +160,8 @@ def bahdanau_context(
 # Bahdanau's decoder was still recurrent: attention helped an RNN. In 2017 the Transformer left the RNN out. Its
 # encoder and its decoder are stacks of blocks. A block of the encoder has two steps: self-attention without a mask, and
 # a feed-forward network. A block of the decoder has three: causal self-attention, then **cross-attention** to the
-# outputs of the encoder, then a feed-forward network. (All its attention has several heads, and it normalizes *after*
-# each step. The blocks of unit 7 normalize before it.) Cross-attention is the scaled dot-product attention of unit 2,
+# outputs of the encoder, then a feed-forward network. (All its attention has several heads, and it normalises *after*
+# each step. The blocks of unit 7 normalise before it.) Cross-attention is the scaled dot-product attention of unit 2,
 # with one difference.
 #
 # $$Q = X W_q \qquad K = C W_k \qquad V = C W_v$$

@@ -190,7 +190,7 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
 #
 # - The mask is neither an input nor a weight to learn. Make it on the way, or make it once, for the longest text
 #   allowed (`context_length`), keep it with `register_buffer` and use the corner that a shorter text needs. A
-#   buffer moves with the module to another device, and no optimizer changes it. (`.double()` converts buffers of
+#   buffer moves with the module to another device, and no optimiser changes it. (`.double()` converts buffers of
 #   floats; a mask of bools stays a mask of bools.)
 # - Dropout is for training only. `nn.Dropout` drops as your `attention_dropout` does, and knows whether it is in
 #   training: `attention.train()` and `attention.eval()` reach every registered module. They do not reach an
