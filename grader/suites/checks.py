@@ -53,7 +53,8 @@ class Sighting:
             # Each is an estimate of its own, and off by its own error.
             near = abs(self.value - other.value) <= self.within + other.within
             return near or self.value == other.value or (math.isnan(self.value) and math.isnan(other.value))
-        return type(self.value) is type(other.value) and self.value == other.value
+        # bool(…): before torch 2.6 or so, the types say that == of tensors gives a tensor.
+        return bool(type(self.value) is type(other.value) and self.value == other.value)
 
 
 # What the checks of the test that runs now have looked at, in order.
