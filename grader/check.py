@@ -14,7 +14,7 @@ from rich.text import Text
 from grader.batch import Grading
 from grader.course import ROOT, Course, load_course
 from grader.documents import nearest
-from grader.emit.reading import told
+from grader.emit.reading import NOTHING_YET, told
 from grader.quiz.questions import FILENAME, Questions, read_questions
 from grader.report import NOT_WRITTEN, Exercise, Message, Report, Unit
 from grader.submission import find_submissions, missing_unit, read_submission
@@ -82,7 +82,7 @@ def _as_name(folder: Path) -> str:
 def show(report: Report, name: str | None, console: Console) -> bool:
     """Print what is right and what is not yet: of the exercise or unit of that name alone, else of what was begun.
 
-    Gives whether all of it is right.
+    Gives whether all of it is right, or nothing is handed in yet and so nothing was asked for by name.
     """
     is_right, exercises = 0, 0
     for unit_name, unit in report.units.items():
@@ -118,6 +118,9 @@ def show(report: Report, name: str | None, console: Console) -> bool:
     console.print(Text(f"{is_right} of {exercises} exercises are right by the visible tests.", style="bold"))
     if not report.isolation.enough:
         console.print("Your code was not locked in while it ran: this machine cannot do that.", style="dim")
+    if not report.handed_in and name is None:
+        _say(console, NOTHING_YET, indent=0)
+        return True
     return is_right == exercises
 
 

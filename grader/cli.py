@@ -437,7 +437,9 @@ def _print_table(reports: list[Report], missed: set[str], course: Course, into: 
 
 
 def _stands_out(report: Report) -> str:
-    """A file that could not be read, a misconception, or the first reason."""
+    """That nothing was handed in, a file that could not be read, a misconception, or the first reason."""
+    if not report.handed_in:
+        return "nothing handed in yet"
     for unit in report.units.values():
         for name, exercise in unit.exercises.items():
             for misconception in exercise.misconceptions:

@@ -84,6 +84,7 @@ def make_report(
         student=submission.student,
         commit=submission.commit,
         suites=rubric.suites,
+        handed_in=submission.handed_in,
         points=sum(unit.points for unit in units.values()),
         possible=sum(unit.possible for unit in units.values()),
         units=units,

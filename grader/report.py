@@ -124,6 +124,7 @@ class Report(_Model):
     student: str
     commit: str | None
     suites: Suites = Field(description="Which tests gave the points: the hidden ones, or those that students have.")
+    handed_in: bool = Field(description="Whether there is more than what students receive; until then nothing is lost.")
     points: Points
     possible: Points
     units: dict[str, Unit]

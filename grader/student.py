@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from grader import __version__
 from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, run, stop
 from grader.emit.commands import emit
 
@@ -14,6 +15,21 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Checks the exercises of the course, and asks its quizzes."
 )
 app.add_typer(emit, name="emit")
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        out.print(f"grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Whatever is asked of the grader itself, and of none of its commands."""
 
 
 def main() -> None:

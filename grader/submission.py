@@ -99,7 +99,7 @@ class Submission:
     """What one student handed in: the `units` that could be read, and in `problems` why others could not.
 
     siblings: units that are not to be graded now, but that the others may import. sheets, sheet_problems: the same
-    as units and problems, of their quizzes.
+    as units and problems, of their quizzes. handed_in: whether anything here is more than what students receive.
     """
 
     student: str
@@ -110,6 +110,7 @@ class Submission:
     siblings: dict[str, UnitSource] = dataclasses.field(default_factory=dict)
     sheets: dict[str, SheetSource | CellsSource] = dataclasses.field(default_factory=dict)
     sheet_problems: dict[str, str] = dataclasses.field(default_factory=dict)
+    handed_in: bool = True
 
 
 def find_submissions(
@@ -176,7 +177,13 @@ def read_submission(
             sheets[unit] = reader.read_quiz(unit)
         except UnreadableError as error:
             sheet_problems[unit] = str(error)
-    return Submission(student, folder, _read_commit(folder), units, problems, siblings, sheets, sheet_problems)
+    is_wrong = any(problem != missing_unit(unit) for unit, problem in problems.items())
+    is_wrong |= any(problem != missing_sheet(unit) for unit, problem in sheet_problems.items())
+    # Where there is nothing at all, it is for somebody to find out why.
+    handed_in = reader.worked_on or is_wrong or not units
+    return Submission(
+        student, folder, _read_commit(folder), units, problems, siblings, sheets, sheet_problems, handed_in
+    )
 
 
 def _require_folder(path: Path) -> None:
@@ -225,6 +232,11 @@ def missing_unit(unit: str) -> str:
     return f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in exercises/ or in {unit}/."
 
 
+def missing_sheet(unit: str) -> str:
+    """What is said of a quiz of which there is no sheet."""
+    return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in exercises/."
+
+
 def _names_in(folder: Path) -> list[str]:
     """What a folder that is no link holds, as far as it is looked at."""
     with contextlib.suppress(OSError):
@@ -259,6 +271,8 @@ class _Reader:
     def __init__(self, folder: Path, stubs: Path) -> None:
         self.folder = folder
         self.stubs = stubs
+        # Whether anything that was read is not as students receive it.
+        self.worked_on = False
         self.notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, folder))
 
     def read_unit(self, unit: str) -> UnitSource:
@@ -279,6 +293,7 @@ class _Reader:
         untouched = [] if stub is None else [code_lines([stub])]
         lines = {path: code_lines(source.cells) for path, source in sources.items()}
         chosen, others = _choose(lines, untouched, problems)
+        self.worked_on |= lines[chosen] not in untouched
         source = sources[chosen]
         remarks = [*source.remarks, *others]
         beside = [name for name in _NEVER_READ if self._is_there(str(Path(chosen).with_name(name)))]
@@ -311,11 +326,11 @@ class _Reader:
             except UnreadableError as error:
                 (of_notebooks if is_notebook else problems).append(str(error))
         if not sources:
-            missing = f"{name} is missing: hand it in, in the folder itself or in exercises/."
-            raise UnreadableError([*problems, *of_notebooks, *self._renamed(unit), missing][0])
+            raise UnreadableError([*problems, *of_notebooks, *self._renamed(unit), missing_sheet(unit)][0])
         stub = self._stub(name)
         untouched = [[]] if stub is None else [[], _written_lines(stub)]
         chosen, remarks = _choose(lines, untouched, problems)
+        self.worked_on |= lines[chosen] not in untouched
         return dataclasses.replace(sources[chosen], remarks=tuple(remarks))
 
     def _places(self, unit: str, name: str) -> list[str]:

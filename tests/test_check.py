@@ -123,6 +123,21 @@ def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_
     assert "0 of 7 exercises are right" in done.stdout
 
 
+def test_a_folder_as_it_was_received_is_no_failure_until_the_first_answer(tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    received = Path(shutil.copytree(ROOT / "exercises", tmp_path / "ada" / "exercises", ignore=ignored)).parent
+    done = check(received)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(
+        "\nNothing is handed in yet: all is as you received it. Points count from the first answer on.\n"
+    )
+    answers = received / "exercises" / "simple_attention.py"
+    answers.write_text(
+        answers.read_text(encoding="utf-8").replace("\n    raise NotImplementedError()", "\n    return 0", 1)
+    )
+    assert check(received).returncode == 1
+
+
 def test_an_unknown_exercise_is_named_with_the_nearest(folder: Path) -> None:
     done = check(folder, "softmax_niave")
     assert done.returncode == 2

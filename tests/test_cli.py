@@ -18,6 +18,7 @@ import pytest
 from courses import hand_in, read_reports, run_grader
 from typer.testing import CliRunner
 
+from grader import __version__
 from grader.cli import app
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import load_quiz
@@ -108,6 +109,11 @@ def steady(report: dict[str, Any]) -> dict[str, Any]:
 
 def has_no_traceback(done: Done) -> bool:
     return "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_version_is_told() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert (done.exit_code, done.stdout) == (0, f"grader {__version__}\n")
 
 
 # -- a class, damaged submissions and all ---------------------------------------------------------------------

@@ -284,9 +284,30 @@ def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) ->
 # Which file is graded where there are several
 
 
-def test_an_untouched_stub_alone_is_still_the_source(folder: Path) -> None:
+def test_an_untouched_stub_alone_is_still_the_source_but_nothing_is_handed_in(folder: Path) -> None:
     write(folder / "unit.py", STUB)
     assert source(folder) == UnitSource("unit.py", (STUB,), ())
+    assert not read(folder).handed_in
+
+
+def test_the_first_answer_is_handed_in(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    assert read(folder).handed_in
+
+
+def test_a_file_that_cannot_be_read_is_handed_in_and_an_empty_folder_is_for_somebody_to_look_at(folder: Path) -> None:
+    assert read(folder).handed_in
+    (folder / "unit.py").write_bytes(b"\0")
+    assert read(folder).handed_in
+
+
+def test_an_answer_to_the_quiz_alone_is_handed_in(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    write(folder.parent / "stubs" / "unit.py", STUB)
+    write(folder / "unit_quiz.md", SHEET)
+    assert not read_quiz(folder, with_unit=False).handed_in
+    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
+    assert read_quiz(folder, with_unit=False).handed_in
 
 
 def test_the_untouched_script_yields_to_the_notebook(folder: Path) -> None:

@@ -8,10 +8,13 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.report import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
-from grader.submission import SHEET_SUFFIX, missing_unit
+from grader.submission import missing_sheet, missing_unit
 
 State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
 """Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file, and it could not be read."""
+
+
+NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
 
 
 class Place(NamedTuple):
@@ -146,7 +149,7 @@ def not_handed_in(report: Report) -> list[str]:
 def _is_blank(name: str, quiz: Quiz | None) -> bool:
     if quiz is None:
         return True
-    is_there = any(not remark.startswith(f"{name}{SHEET_SUFFIX} is missing") for remark in quiz.remarks)
+    is_there = any(remark != missing_sheet(name) for remark in quiz.remarks)
     return not is_there and not any(item.answered or item.problem for item in quiz.items.values())
 
 
@@ -192,6 +195,8 @@ def points(possible: int) -> str:
 
 def meaning(report: Report) -> str:
     """What the points of a report are worth."""
+    if not report.handed_in:
+        return NOTHING_YET
     if report.suites == "visible":
         by = "By the visible tests. The grade is made with others, on your instructor's side."
     else:

@@ -138,9 +138,13 @@ def _find_sheet(unit: str) -> _SheetFile:
     places = [Path(), Path("exercises")]
     sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
     if not sources:
+        try:
+            here = Path.cwd()
+        except FileNotFoundError:
+            raise QuizError("This folder is not there any more: go to your course's folder.") from None
         raise QuizError(
-            f"There is no {FILENAME} here or in exercises/: go to the folder of your course's repository, or take the "
-            "file from there."
+            f"There is no {FILENAME} in {here} or its exercises/: go to the folder of your course's repository, or "
+            "take the file from there."
         )
     quizzes = read_questions(sources[0])
     if unit not in quizzes:

@@ -85,6 +85,11 @@ def test_the_status_is_success_for_full_marks_alone() -> None:
     assert outputs(full) == {"status": "success", "summary": "3 of 3 points by the visible tests"}
 
 
+def test_where_nothing_is_handed_in_yet_nothing_failed() -> None:
+    made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
+    assert outputs(made) == {"status": "success", "summary": "nothing handed in yet"}
+
+
 def test_the_release_tells_the_points_and_what_to_look_at_next_without_details() -> None:
     body = release_body(MIXED)
     assert "15 of 23 points" in body

@@ -48,6 +48,10 @@ def test_a_quiz_that_counts_is_a_runner_with_a_test_for_each_point() -> None:
     assert found["sums_quiz"]["status"] == "fail"
 
 
+def test_as_long_as_nothing_is_handed_in_there_is_no_runner() -> None:
+    assert outputs(report({"sums": unit({"total": unwritten()})}, handed_in=False)) == {"runners": ""}
+
+
 def test_an_exercise_without_tests_has_no_runner() -> None:
     assert list(decoded(of_exercises(total=exercise(1), untested=exercise(0)))) == ["total"]
 

@@ -46,6 +46,11 @@ def test_the_points_come_first_with_what_they_mean() -> None:
     assert text_of(report(lost, suites="hidden")).startswith("2 of 3 points By the hidden tests of the course.")
 
 
+def test_that_nothing_is_handed_in_yet_stands_in_the_place_of_what_points_mean() -> None:
+    made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
+    assert text_of(made).startswith("0 of 3 points Nothing is handed in yet: all is as you received it.")
+
+
 def test_full_marks_are_said_plainly() -> None:
     full = of_exercises(total=exercise(3))
     assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to mend.")

@@ -410,7 +410,7 @@ def test_without_the_questions_it_says_where_to_go(take: Take, path: Path) -> No
     (path.parent / "quizzes.json").unlink()
     done = take("b")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("There is no quizzes.json here or in exercises/: go to the folder of your course's")
+    assert done.stderr.startswith(f"There is no quizzes.json in {path.parent.parent} or its exercises/: go to")
 
 
 def test_damaged_questions_are_told(take: Take, path: Path) -> None:

@@ -125,6 +125,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Gra
 
 def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
     """The files that are pushed; and, of the hostile, the branch, the message and who pushes."""
+    if kind == "untouched":
+        return ({"notes.txt": b"to do: all of it\n"},)
     if kind == "good":
         return (answers(example_class / "ada"),)
     if kind == "tampered":
@@ -148,6 +150,14 @@ def test_only_full_marks_make_the_run_green(graded: Grade, kind: str) -> None:
     found = graded(kind)
     report = found.report
     assert found.runner.is_success == (report.points == report.possible) == (kind == "good")
+
+
+@proof
+def test_as_long_as_nothing_is_handed_in_the_run_is_green_and_no_points_are_reported(graded: Grade) -> None:
+    found = graded("untouched")
+    assert (found.runner.is_success, found.report.handed_in) == (True, False)
+    assert found.runner.step("Report the points").outcome == "skipped"
+    assert "Nothing is handed in yet" in found.runner.summary
 
 
 @by_kind
