@@ -81,9 +81,9 @@ def checkout(inputs: Inputs, place: Workplace) -> Done:
 
 
 def setup_python(inputs: Inputs, place: Workplace) -> Done:
-    """A Python of its own, ahead of all others."""
+    """A Python of its own, ahead of all others. The one that runs the tests stands for any that is no newer."""
     _only(inputs, "python-version", "cache", "cache-dependency-path")
-    if inputs["python-version"] != f"{sys.version_info.major}.{sys.version_info.minor}":
+    if tuple(map(int, inputs["python-version"].split("."))) > sys.version_info:
         raise ActionError(f"Python {inputs['python-version']} is not here")
     for pattern in inputs.get("cache-dependency-path", "").split():
         if not (place.workspace / pattern).is_file():
