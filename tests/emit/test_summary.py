@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from grader.emit.summary import summary
 from grader.report import Message, Report
-from grader.submission import missing_unit
+from grader.submission import missing_sheet, missing_unit
 
 
 def shown(report: Report) -> BeautifulSoup:
@@ -156,7 +156,7 @@ def test_units_that_are_not_handed_in_are_one_line_but_for_those_with_a_quiz() -
         name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)], quiz=sheet)
         for name, sheet in {
             "sums": None,
-            "means": quiz(None, 4, answered=False, remarks=["means_quiz.md is missing: hand it in."]),
+            "means": quiz(None, 4, answered=False, remarks=[missing_sheet("means")]),
             "modes": quiz(None, 4),
             "ranks": quiz(None, 4, answered=False, remarks=["ranks_quiz.md is too large."]),
         }.items()

@@ -61,6 +61,7 @@ def report(
             "student": "ada",
             "commit": None,
             "suites": "hidden",
+            "handed_in": True,
             **points,
             "units": {"sums": unit},
             "messages": messages,
