@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from grader.documents import CourseError, Document, Model, nearest
+from grader.documents import CourseError, Document, Location, Model, nearest
 
 FILENAME = "autograder.yml"
 
@@ -127,6 +127,7 @@ def load_course(root: Path = ROOT) -> Course:
     solutions = root / "solutions"
     # Students have the stubs alone, which define as much.
     _check_sources(document, solutions if solutions.is_dir() else root / "exercises")
+    _check_names(document)
     document.require_sound()
     assert course
     return course
@@ -170,6 +171,29 @@ def _check_sources(document: Document, folder: Path) -> None:
                     f"{folder.name}/{unit_name}.py defines no {exercise!r} at top level: "
                     f"define it or correct the name.{nearest(exercise, defined)}",
                 )
+
+
+def _check_names(document: Document) -> None:
+    """No two units or exercises of the course have one name, for they are asked for by it.
+
+    Nor one but for upper and lower case: files are named after them, and some disks do not tell those apart.
+    """
+    units = document.data.get("units")
+    places: list[Location] = []
+    for unit_name, unit in units.items() if isinstance(units, dict) else ():
+        exercises = unit.get("exercises") if isinstance(unit, dict) else None
+        places.append(("units", unit_name))
+        places += [
+            ("units", unit_name, "exercises", name) for name in (exercises if isinstance(exercises, dict) else ())
+        ]
+    first: dict[str, Location] = {}
+    for place in places:
+        name = str(place[-1])
+        before = first.setdefault(name.casefold(), place)
+        if before is not place:
+            other = str(before[-1])
+            what = "is already" if name == other else f"differs in upper and lower case alone from {other!r}"
+            document.report_key(place, f"{name!r} {what} on line {document.line_of(before)}: rename one of the two.")
 
 
 def _definitions(source: Path) -> list[str]:

@@ -64,6 +64,10 @@ class Document:
         """A problem with the value here."""
         self._report(self._values[location], sentence)
 
+    def line_of(self, location: Location) -> int:
+        """The line of the key that leads here, counted from one."""
+        return _position(self._keys[location])[0]
+
     def require_sound(self) -> None:
         """Raises CourseError where a problem was reported."""
         if self._problems:

@@ -210,6 +210,21 @@ def test_an_exercise_that_the_solution_does_not_define_is_told_with_the_nearest_
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("Attention", "'Attention' is already on line 19: rename one of the two."),
+        ("attention", "'attention' differs in upper and lower case alone from 'Attention' on line 19: rename one of "
+         "the two."),
+        ("first", "'first' is already on line 14: rename one of the two."),
+    ],
+)  # fmt: skip
+def test_a_name_that_another_unit_or_exercise_has_is_refused(root: Path, name: str, problem: str) -> None:
+    (root / "solutions" / "second.py").write_text(f"def {name}(): ...\n")
+    second = f"  second:\n    title: The second\n    due: 2027-03-01T23:59:00+01:00\n    exercises:\n      {name}: 1\n"
+    assert problems(root, GOOD + second) == [f"autograder.yml:24:7: {problem}"]
+
+
 def test_a_unit_may_have_a_quiz_of_some_weight(root: Path) -> None:
     assert load_course(root).units["first"].quiz is None
     (root / "solutions" / "first_quiz.yml").write_text("")
