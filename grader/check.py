@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.batch import Grading
+from grader.console import safe
 from grader.course import ROOT, Course, load_course
 from grader.documents import nearest
 from grader.emit.reading import NOTHING_YET, told
@@ -146,7 +147,9 @@ def _show_exercise(name: str, exercise: Exercise, console: Console) -> None:
     if _is_right(exercise):
         console.print(f"  [green]✓[/] {escape(name):32} {count}")
     elif not _is_written(exercise):
-        console.print(f"  [dim]· {escape(name):32} {exercise.waiting_for or 'not written yet'}[/]", soft_wrap=True)
+        console.print(
+            f"  [dim]· {escape(name):32} {safe(exercise.waiting_for or 'not written yet', console)}[/]", soft_wrap=True
+        )
     else:
         console.print(f"  [yellow]✗[/] {escape(name):32} {count}")
         first = next(test for test in exercise.tests if test.outcome == "failed")
@@ -176,6 +179,6 @@ def _told(message: Message) -> str:
 def _say(console: Console, sentence: str, indent: int = 6) -> None:
     """A sentence in lines that are not too long to read; in one line where a program reads it."""
     if console.is_terminal:
-        console.print(Padding(Text(sentence), (0, 0, 0, indent)), width=min(console.width, WIDTH))
+        console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:
-        console.print(" " * indent + sentence, soft_wrap=True, markup=False)
+        console.print(" " * indent + safe(sentence, console), soft_wrap=True)

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, run, stop
 from grader.release.commands import release
+from grader.safe_text import log_line
 from grader.student import app
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def audit(
         raise stop(OUR_FAULT, f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)
     for path in written[-1:]:
-        out.print(f"Written: {path}", soft_wrap=True)
+        out.print(f"Written: {escape(str(path))}", soft_wrap=True)
     if problems:
         raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
 
@@ -235,7 +236,7 @@ def build() -> None:
     try:
         course = load_course()
         for path in [*build_exercises(), *build_misconceptions(list(course.units))]:
-            out.print(f"wrote {path}", soft_wrap=True)
+            out.print(f"wrote {escape(str(path))}", soft_wrap=True)
         from grader import failure_matrix  # after the rest, for it imports torch
 
         missing = failure_matrix.outdated(course, course.units)
@@ -418,7 +419,7 @@ def _print_table(reports: list[Report], missed: set[str], course: Course, into: 
         colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
         points = [str(report.units[unit].points) for unit in units]
         total = f"[{colour}]{report.points}/{report.possible}[/]"
-        rows[report.student] = [*points, total, escape(_stands_out(report))]
+        rows[report.student] = [*points, total, escape(log_line(_stands_out(report)))]
     for student in sorted(rows, key=str.casefold):
         table.add_row(escape(student), *rows[student])
     out.print(table)
@@ -431,7 +432,7 @@ def _print_table(reports: list[Report], missed: set[str], course: Course, into: 
         elif quiz:
             legend += f", {quiz.possible} of them the quiz's"
         out.print(legend)
-    out.print(f"Reports: {into}/<student>.json", soft_wrap=True)
+    out.print(f"Reports: {escape(str(into))}/<student>.json", soft_wrap=True)
     if not all(report.isolation.enough for report in reports):
         out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
 

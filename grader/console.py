@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from grader.safe_text import log_lines, visible
+
 IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
 """Done, but not as was asked; bad input; the grader's own fault."""
 
@@ -39,5 +41,10 @@ def run(app: typer.Typer) -> None:
 def stop(code: int, *sentences: str) -> typer.Exit:
     """Says what is wrong, and gives the exit to raise."""
     for sentence in sentences:
-        err.print(escape(sentence), soft_wrap=True)
+        err.print(safe(sentence, err), soft_wrap=True)
     return typer.Exit(code)
+
+
+def safe(text: str, console: Console) -> str:
+    """Text of others, to be printed: it steers no terminal and no workflow, and is no markup."""
+    return escape(visible(text) if console.is_terminal else log_lines(text))

@@ -1,12 +1,10 @@
-"""From one submission's outcomes to its report: points, feedback by level, and text that is safe to show."""
+"""From one submission's outcomes to its report: points, and feedback by level."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
 import json
-import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
@@ -22,13 +20,6 @@ from grader.quiz.sheet import Sheet, read_sheet
 from grader.quiz.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submission import CellsSource, SheetSource, Submission, UnitSource
-
-MAX_TEXT = 4000
-# Everything but tab and newline that steers a terminal or hides text, bidirectional marks included; and halves
-# of surrogate pairs, which no file can hold.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-# Where the grader and Python lie, and what is around the grader, but for the outermost folder: /home tells nothing.
-PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for folder in ROOT.parents[:-2])]
 
 
 class Rubric:
@@ -88,10 +79,7 @@ def make_report(
         points=sum(unit.points for unit in units.values()),
         possible=sum(unit.possible for unit in units.values()),
         units=units,
-        messages=[
-            report.Message(**{**message, "text": visible(message["text"]), "file": visible(message["file"])})
-            for message in result["messages"]
-        ],
+        messages=[report.Message(**message) for message in result["messages"]],
         timing=report.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
         isolation=report.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={"grader": __version__, "course": course.version, **versions},
@@ -167,7 +155,7 @@ def _quiz(
             answered=raw is not None,
             points=points if answers else None,
             possible=possible[name],
-            problem=visible(sheet.problems.get(name)),
+            problem=sheet.problems.get(name),
             sentences=marked.sentences if marked else [],
             answer=right_answer(told.items[name], sheet.variant) if told else None,
             explanation=explanation(told.items[name], sheet.variant) if told else None,
@@ -217,7 +205,7 @@ def _exercise(
                 points=weight if outcome["passed"] else 0,
                 possible=weight,
                 sentence=criterion["sentence"] if level != "points" else None,
-                reason=visible(outcome["reason"] or None) if level != "points" and not outcome["passed"] else None,
+                reason=outcome["reason"] or None if level != "points" and not outcome["passed"] else None,
             )
         )
     found = mine(result["misconceptions"]) if level == "misconception" else []
@@ -241,16 +229,6 @@ def _names(outcomes: Iterable[dict[str, Any]]) -> str:
     """The other exercises that had a part in these outcomes, as a list in words."""
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["stand_ins"]))
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def visible(text: str | None) -> Any:
-    """Text of a student's making, fit to be shown: cut, without control characters or this machine's paths."""
-    if text is None:
-        return None
-    for folder in PRIVATE_FOLDERS:
-        text = text.replace(folder, "…")
-    text = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}… ({len(text) - MAX_TEXT} more characters)"
 
 
 def _digest(

@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grader.course import Level
 from grader.files import held, remove_partial, write_atomically
+from grader.safe_text import visible
 
 INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
 """The reason that a test gives where the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
+Text = Annotated[str, BeforeValidator(lambda text: visible(text) if isinstance(text, str) else text)]
+"""That a student may have had a hand in: no other is in a report, and none that is not made safe."""
 Suites = Literal["hidden", "visible"]
 
 
@@ -35,7 +38,7 @@ class Test(_Model):
     points: Points
     possible: Points
     sentence: str | None
-    reason: str | None
+    reason: Text | None
 
 
 class Named(_Model):
@@ -50,9 +53,9 @@ class Exercise(_Model):
     possible: Points
     tests: list[Test]
     misconceptions: list[Named]
-    waiting_for: str | None = Field(description="What must be right first, where the exercise could not be tested.")
+    waiting_for: Text | None = Field(description="What must be right first, where the exercise could not be tested.")
     line: int | None = Field(description="Where the answer begins in the unit's file; None in notebooks.")
-    remarks: list[str]
+    remarks: list[Text]
 
 
 class QuizItem(_Model):
@@ -61,8 +64,8 @@ class QuizItem(_Model):
     answered: bool = Field(description="Whether an answer that can be read is there.")
     points: Points | None = Field(description="None up to the due date.")
     possible: Points
-    problem: str | None = Field(description="Why the answer cannot be read, from the student's text alone.")
-    sentences: list[str] = Field(description="After the due date, what there is to say to who answered so.")
+    problem: Text | None = Field(description="Why the answer cannot be read, from the student's text alone.")
+    sentences: list[Text] = Field(description="After the due date, what there is to say to who answered so.")
     answer: str | None = Field(description="The right one, after the due date where the course tells it.")
     explanation: str | None = Field(description="After the due date where the course tells it.")
 
@@ -72,7 +75,7 @@ class Quiz(_Model):
     possible: Points
     summary: str = Field(description="How many of the items have an answer that can be read: n of m answered.")
     variant: int = Field(ge=0, description="Which numbers the questions were asked with.")
-    remarks: list[str] = Field(description="What befell the sheet as a whole: a file that could not be read, and why.")
+    remarks: list[Text] = Field(description="What befell the sheet as a whole: a file that could not be read, and why.")
     items: dict[str, QuizItem]
 
 
@@ -82,8 +85,8 @@ class Unit(_Model):
     points: Points
     possible: Points
     feedback: Level = Field(description="How much of each criterion this report tells, by autograder.yml and the date.")
-    path: str | None = Field(description="The file that was graded, from the submission's folder on.")
-    remarks: list[str] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
+    path: Text | None = Field(description="The file that was graded, from the submission's folder on.")
+    remarks: list[Text] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
     exercises: dict[str, Exercise]
     quiz: Quiz | None = Field(description="None where the unit has no quiz.")
 
@@ -97,8 +100,8 @@ class Message(_Model):
     unit: str
     exercise: str | None
     kind: Literal["printed", "raised", "not run", "attempted"]
-    text: str
-    file: str | None
+    text: Text
+    file: Text | None
     line: int | None
 
 
@@ -121,7 +124,7 @@ class Report(_Model):
     """
 
     schema_: Literal["attention-from-scratch/report/v1"] = Field(alias="schema")
-    student: str
+    student: Text
     commit: str | None
     suites: Suites = Field(description="Which tests gave the points: the hidden ones, or those that students have.")
     handed_in: bool = Field(description="Whether there is more than what students receive; until then nothing is lost.")

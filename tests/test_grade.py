@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import REPOSITORY, SMALL_COURSE
+from courses import SMALL_COURSE
 
 from grader import grade
 from grader.course import Course
@@ -387,29 +386,6 @@ def test_where_no_process_was_needed_the_systems_own_layers_are_told() -> None:
 
 
 # -- text of a student's making -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "character",
-    ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x9b", "\u200b", "\u202e", "\u2066", "\ufeff", "\ud800"],
-    ids=ascii,
-)
-def test_what_steers_a_terminal_or_hides_text_is_replaced(character: str) -> None:
-    assert grade.visible(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
-
-
-def test_plain_text_stays_as_it_is() -> None:
-    text = "Zeile 1\n\tnaïve 🙂 日本語 [bold]"
-    assert grade.visible(text) == text
-    assert grade.visible(None) is None
-
-
-def test_paths_of_this_machine_are_left_out() -> None:
-    assert grade.visible(f"{REPOSITORY}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
-
-
-def test_long_text_is_cut_and_says_so() -> None:
-    assert grade.visible("x" * 5000) == "x" * 4000 + "… (1000 more characters)"
 
 
 def test_messages_and_reasons_are_made_safe() -> None:

@@ -7,9 +7,9 @@ import json
 import re
 from typing import Any
 
-from grader.emit.escape import log_line
 from grader.emit.reading import Entry, counted_quizzes, entries
 from grader.report import Report
+from grader.safe_text import log_line
 
 MOST_BYTES = 400
 """Of a message: all outputs of a job together are to stay far below a megabyte."""

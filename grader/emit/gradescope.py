@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.emit.escape import plain
 from grader.emit.reading import Entry, counted_quizzes, entries, meaning, not_handed_in, place_of, points, told
 from grader.report import Message, Report
+from grader.safe_text import plain
 
 
 def results(report: Report) -> dict[str, Any]:

@@ -36,8 +36,8 @@ from folders import (
 )
 from users import ORDINARY_USER, as_ordinary_user
 
-from grader.grade import CONTROL
 from grader.report import Report, Unit
+from grader.safe_text import UNSEEN
 
 pytestmark = pytest.mark.proof(part="attacks")
 
@@ -313,7 +313,7 @@ def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_in_its_report_steers_a_terminal(drive: Drive, attack: str) -> None:
     for how in drive.ways:
-        assert [text for text in texts(json.loads(drive.text(how, attack))) if CONTROL.search(text)] == []
+        assert [text for text in texts(json.loads(drive.text(how, attack))) if UNSEEN.search(text)] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

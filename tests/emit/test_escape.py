@@ -6,7 +6,7 @@ import pytest
 from made_reports import commands_in
 from markdown_it import MarkdownIt
 
-from grader.emit.escape import code, command, log_line, markdown, plain, sentence
+from grader.emit.escape import code, command, markdown, sentence
 
 AS_GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -48,25 +48,6 @@ def test_the_code_in_a_sentence_of_the_course_stays_code() -> None:
 def test_code_shows_the_text_and_nothing_else(text: str) -> None:
     shown = AS_GITHUB.parseInline(code(text))[0].children or []
     assert [(child.type, child.content.strip()) for child in shown] == [("code_inline", text.strip())]
-
-
-def test_what_steers_or_hides_is_replaced() -> None:
-    hidden = "a\x1b[31mb\x00c\u202ed\u2066e\u200bf\u2028g\ufeffh\U000e0041"
-    assert plain(hidden) == "a�[31mb�c�d�e�f�g�h�"
-
-
-def test_lines_become_one() -> None:
-    assert plain("one\r\n\n two\tthree\n") == "one two three"
-
-
-def test_long_text_is_cut() -> None:
-    assert plain("a" * 10_000, 5) == "aaaa…"
-
-
-@pytest.mark.parametrize("text", ["::error::a", "  ::error::a", "a ##[error]b", "##[error]b", ":::error::a", "\n::e::"])
-def test_a_line_of_a_log_is_no_command(text: str) -> None:
-    assert commands_in(text)
-    assert commands_in(log_line(text)) == []
 
 
 def test_a_command_is_read_as_it_was_meant() -> None:

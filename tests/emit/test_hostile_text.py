@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import base64
+import datetime
+import io
 import json
+import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
 from made_reports import commands_in, exercise, quiz, raised, report, strings_replaced, unit
 from markdown_it import MarkdownIt
+from rich.console import Console
 
+from grader import check, cli
 from grader.emit.annotations import annotations as annotations_of
 from grader.emit.classroom import outputs
 from grader.emit.classroom50 import release_body
@@ -36,7 +43,11 @@ ATTACKS = [
     "$`\\href{https://a.example}{a}`$ $$x$$",
     "\x1b[31mred\x1b[0m \u202eevil\u2066 \x00 \u2028::error::a \x85::error::b",
     "name<<END\nforged=1\nEND\nrunners=forged",
+    "a_www.a.example _GH-1 (www.a.example",
+    "[bold]a[/] [/] \\[red]b [link=https://a.example]c[/link]",
 ]
+_DRAW = random.Random(19)
+ATTACKS += ["".join(_DRAW.choices([*" ".join(ATTACKS).split(" "), " ", "\n"], k=12)) for _ in range(20)]
 WHOLE = report(
     {
         "sums": unit(
@@ -112,7 +123,7 @@ def test_a_page_has_nothing_that_github_would_make_a_link_of(emitter: Any, attac
     page = rendered(emitter(with_text(attack)))
     for element in page.find_all("code"):
         element.decompose()
-    assert not re.search(r"@\w|://|www\.|#\d|GH-\d", page.get_text())
+    assert not re.search(r"@\w|://|#\d|(?<![^\W_])(?:www\.|GH-\d)", page.get_text())
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -142,3 +153,27 @@ def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
 @pytest.mark.parametrize("emitter", [summary, release_body, lambda report: "\n".join(annotations_of(report))])
 def test_no_character_steers_or_hides(emitter: Any, attack: str) -> None:
     assert all(line.isprintable() for line in emitter(with_text(attack)).split("\n"))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_terminal_and_a_log_show_a_class_in_lines_of_ours(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
+    units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
+
+    def shown(text: str) -> str:
+        monkeypatch.setattr(cli, "out", Console(file=io.StringIO(), width=70))
+        cli._print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
+        return "\n".join(map(str.rstrip, cli.out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
+
+    made = shown(attack)
+    assert commands_in(made) == []
+    assert all(line.isprintable() for line in made.split("\n"))
+    assert made.split("\n")[-6:] == shown("word").split("\n")[-6:]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_check_in_a_workflow_prints_no_command(attack: str) -> None:
+    console = Console(file=io.StringIO(), width=70, highlight=False)
+    check.show(with_text(attack), None, console)
+    made = console.file.getvalue()  # type: ignore[attr-defined]
+    assert commands_in(made) == []
+    assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))
