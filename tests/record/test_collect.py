@@ -33,12 +33,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course of two units."""
     root = courses.make_small_course(tmp_path_factory.mktemp("course"))
     units = "".join(
-        f"  {name}:\n    title: {name}\n    due: {due}\n    exercises: {{add: 2}}\n" for name, due in DUE.items()
+        f"  {name}:\n    title: {name}\n    due: {due}\n    exercises: {{add_{name}: 2}}\n" for name, due in DUE.items()
     )
     text = (root / "autograder.yml").read_text(encoding="utf-8")
     (root / "autograder.yml").write_text(f"{text.partition('units:')[0]}units:\n{units}", encoding="utf-8")
-    (root / "solutions" / "means.py").write_text(courses.SMALL_COURSE["solutions/sums.py"], encoding="utf-8")
-    (root / "exercises" / "means.py").write_text("def add(a, b):\n    ...\n", encoding="utf-8")
+    for folder, name in [(folder, name) for folder in ("solutions", "exercises") for name in DUE]:
+        (root / folder / f"{name}.py").write_text(f"def add_{name}(a, b):\n    ...\n", encoding="utf-8")
     (root / "exercises" / "test_sums.py").write_text("def test_add():\n    ...\n", encoding="utf-8")
     return root
 
