@@ -18,9 +18,9 @@ INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
 """The reason that a test gives where the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
+Suites = Literal["hidden", "visible"]
 Text = Annotated[str, BeforeValidator(lambda text: visible(text) if isinstance(text, str) else text)]
 """That a student may have had a hand in: no other is in a report, and none that is not made safe."""
-Suites = Literal["hidden", "visible"]
 
 
 class _Model(BaseModel):
@@ -28,34 +28,33 @@ class _Model(BaseModel):
 
 
 class Test(_Model):
-    """One criterion: all of its points, or none.
+    """One criterion: all of its points, or none."""
 
-    sentence says what was expected, reason what happened instead; both are withheld at the level `points`.
-    """
-
-    name: str
-    outcome: Literal["passed", "failed"]
-    points: Points
-    possible: Points
-    sentence: str | None
-    reason: Text | None
+    name: str = Field(description="The criterion's name, which stays the same from term to term.")
+    outcome: Literal["passed", "failed"] = Field(description="Whether the answer does what the criterion asks for.")
+    points: Points = Field(description="All that are possible, or none.")
+    possible: Points = Field(description="The exercise's weight.")
+    sentence: str | None = Field(description="What was expected; None at the level `points`.")
+    reason: Text | None = Field(description="What happened instead, if it failed; None at the level `points`.")
 
 
 class Named(_Model):
-    """A misconception that the answer behaves like, and the sentence that may help."""
+    """A misconception that the answer behaves like."""
 
-    name: str
-    sentence: str
+    name: str = Field(description="The misconception's name, which stays the same from term to term.")
+    sentence: str = Field(description="What may help whoever has it.")
 
 
 class Exercise(_Model):
-    points: Points
-    possible: Points
-    tests: list[Test]
-    misconceptions: list[Named]
+    """One function or class that the student was to write."""
+
+    points: Points = Field(description="The sum over the tests.")
+    possible: Points = Field(description="The sum over the tests.")
+    tests: list[Test] = Field(description="Every criterion, in the order of the course.")
+    misconceptions: list[Named] = Field(description="The one that fits all outcomes, at the level `misconception`.")
     waiting_for: Text | None = Field(description="What must be right first, where the exercise could not be tested.")
     line: int | None = Field(description="Where the answer begins in the unit's file; None in notebooks.")
-    remarks: list[Text]
+    remarks: list[Text] = Field(description="What is worth knowing and costs nothing.")
 
 
 class QuizItem(_Model):
@@ -63,7 +62,7 @@ class QuizItem(_Model):
 
     answered: bool = Field(description="Whether an answer that can be read is there.")
     points: Points | None = Field(description="None up to the due date.")
-    possible: Points
+    possible: Points = Field(description="The item's own points times the quiz's weight.")
     problem: Text | None = Field(description="Why the answer cannot be read, from the student's text alone.")
     sentences: list[Text] = Field(description="After the due date, what there is to say to who answered so.")
     answer: str | None = Field(description="The right one, after the due date where the course tells it.")
@@ -71,23 +70,25 @@ class QuizItem(_Model):
 
 
 class Quiz(_Model):
+    """The quiz of a unit."""
+
     points: Points | None = Field(description="None up to the due date.")
-    possible: Points
+    possible: Points = Field(description="The sum over the items.")
     summary: str = Field(description="How many of the items have an answer that can be read: n of m answered.")
     variant: int = Field(ge=0, description="Which numbers the questions were asked with.")
     remarks: list[Text] = Field(description="What befell the sheet as a whole: a file that could not be read, and why.")
-    items: dict[str, QuizItem]
+    items: dict[str, QuizItem] = Field(description="Every item by its name, in the order of the course.")
 
 
 class Unit(_Model):
-    """A unit's points, with those of its quiz from the due date on."""
+    """One unit: its exercises and its quiz."""
 
-    points: Points
-    possible: Points
+    points: Points = Field(description="Of the exercises, and from the due date on of the quiz.")
+    possible: Points = Field(description="Of the exercises, and from the due date on of the quiz.")
     feedback: Level = Field(description="How much of each criterion this report tells, by autograder.yml and the date.")
     path: Text | None = Field(description="The file that was graded, from the submission's folder on.")
     remarks: list[Text] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
-    exercises: dict[str, Exercise]
+    exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
     quiz: Quiz | None = Field(description="None where the unit has no quiz.")
 
 
@@ -97,24 +98,26 @@ class Message(_Model):
     All of it is told by the student's own process: information, and never evidence.
     """
 
-    unit: str
-    exercise: str | None
-    kind: Literal["printed", "raised", "not run", "attempted"]
-    text: Text
-    file: Text | None
-    line: int | None
+    unit: str = Field(description="The unit whose code it was.")
+    exercise: str | None = Field(description="The exercise that was tested; None where the unit's file was run.")
+    kind: Literal["printed", "raised", "not run", "attempted"] = Field(description="What the code did.")
+    text: Text = Field(description="What it printed, or a sentence, with an error's own words behind it.")
+    file: Text | None = Field(description="The file that it comes from, and of a notebook the cell, if that is known.")
+    line: int | None = Field(description="The line there, if that is known.")
 
 
 class Isolation(_Model):
     """Whether student code was locked in, and by which layers."""
 
-    enough: bool
-    layers: dict[str, bool]
+    enough: bool = Field(description="Whether every layer was there that is needed.")
+    layers: dict[str, bool] = Field(description="Of each layer, whether it was there.")
 
 
 class Timing(_Model):
-    started: str
-    seconds: float
+    """When the submission was graded, and for how long."""
+
+    started: str = Field(description="A time with a zone, as in ISO 8601.")
+    seconds: float = Field(description="From the first test to the last.")
 
 
 class Report(_Model):
@@ -123,18 +126,18 @@ class Report(_Model):
     All but messages, timing and versions is the same to the byte whenever the same submission is graded again.
     """
 
-    schema_: Literal["attention-from-scratch/report/v1"] = Field(alias="schema")
-    student: Text
-    commit: str | None
+    schema_: Literal["attention-from-scratch/report/v1"] = Field(alias="schema", description="The form of this file.")
+    student: Text = Field(description="The student's name, as the folder or the roster has it.")
+    commit: str | None = Field(description="The commit that was graded; None outside a git checkout.")
     suites: Suites = Field(description="Which tests gave the points: the hidden ones, or those that students have.")
     handed_in: bool = Field(description="Whether there is more than what students receive; until then nothing is lost.")
-    points: Points
-    possible: Points
-    units: dict[str, Unit]
-    messages: list[Message]
-    timing: Timing
-    isolation: Isolation
-    versions: dict[str, str]
+    points: Points = Field(description="The sum over the units.")
+    possible: Points = Field(description="The sum over the units.")
+    units: dict[str, Unit] = Field(description="Every unit that was graded by its name, in the order of the course.")
+    messages: list[Message] = Field(description="What the student's code did beside giving results.")
+    timing: Timing = Field(description="When, and for how long.")
+    isolation: Isolation = Field(description="What kept student code from everything else while it ran.")
+    versions: dict[str, str] = Field(description="Of the grader, the course, and what they were run with.")
     digest: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of everything that decides the score.")
 
     def to_json(self) -> str:
@@ -145,6 +148,7 @@ def json_schema() -> str:
     """The JSON Schema of a report, as committed in docs/report.schema.json."""
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:attention-from-scratch:report:v1",
         **Report.model_json_schema(by_alias=True, mode="serialization"),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -78,6 +78,14 @@ def test_the_published_schema_is_in_step_with_the_model() -> None:
     assert is_in_step, f"docs/report.schema.json is out of step with grader/report.py; write it anew:\n{WRITE_ANEW}"
 
 
+def test_every_field_is_described() -> None:
+    schema = json.loads(report.json_schema())
+    assert schema["$id"] == "urn:attention-from-scratch:report:v1"
+    for part in (schema, *schema["$defs"].values()):
+        assert part["description"]
+        assert [name for name, field in part["properties"].items() if not field.get("description")] == []
+
+
 def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(report.json_schema()))
 
