@@ -6,9 +6,10 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from grader.emit.reading import counted_quizzes, entries, points
+from grader.emit.reading import Entry, counted_quizzes, entries, points
 from grader.emit.summary import opening
 from grader.report import Report
+from grader.safe_text import plain
 
 # The keys of a result, each with the environment variables that may give it, the first one first.
 _FROM_ENVIRONMENT = {
@@ -21,7 +22,6 @@ _FROM_ENVIRONMENT = {
     "release": ("RELEASE_URL",),
     "review": ("REVIEW_URL",),
 }
-_TYPES = ("individual", "group")
 _SUBMISSION = "submit/"
 
 
@@ -37,7 +37,8 @@ def result(
     Raises EnvironmentFault.
     """
     tests = [
-        _test(f"{one.unit_name}/{one.name}", one.exercise.points, one.exercise.possible) for one in entries(report)
+        _test(f"{one.unit_name}/{one.name}", one.exercise.points, one.exercise.possible) | _why(one)
+        for one in entries(report)
     ]
     tests += [_test(f"{unit}/quiz", earned, quiz.possible) for unit, quiz, earned in counted_quizzes(report)]
     return {
@@ -71,17 +72,14 @@ def outputs(report: Report) -> dict[str, str]:
 def _identity(environment: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for key, variables in _FROM_ENVIRONMENT.items():
-        default = _TYPES[0] if key == "assignment_type" else ""
+        # Of any kind that Classroom 50 may come to have: its runner writes the kind anew, and the owner.
+        default = "individual" if key == "assignment_type" else ""
         found[key] = next(filter(None, (environment.get(name, "").strip() for name in variables)), default)
         if not found[key]:
             raise EnvironmentFault(
                 f"The environment variable {' or '.join(variables)} is missing: Classroom 50 sets it. Elsewhere, set "
                 "it by hand."
             )
-    if found["assignment_type"] not in _TYPES:
-        raise EnvironmentFault(
-            f"ASSIGNMENT_TYPE is {found['assignment_type']!r}: it should be {' or '.join(_TYPES)}, or not there."
-        )
     if not found["submission"].startswith(_SUBMISSION):
         raise EnvironmentFault(
             f"SUBMISSION_TAG is {found['submission']!r}: the tag of a submission begins with {_SUBMISSION}."
@@ -91,6 +89,15 @@ def _identity(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _test(name: str, score: int, possible: int) -> dict[str, Any]:
     return {"test-name": name, "passed": score == possible, "score": score, "max-score": possible}
+
+
+def _why(entry: Entry) -> dict[str, Any]:
+    """What more there is to say of an exercise that lacks points, as far as the report tells it."""
+    if entry.state == "done":
+        return {}
+    named = next((one.name for one in entry.exercise.misconceptions), None)
+    known = {"reason": plain(entry.found or ""), "misconception": named, "line": entry.place.line}
+    return {key: value for key, value in known.items() if value}
 
 
 def _utc(moment: datetime.datetime) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.emit.reading import Entry, counted_quizzes, entries, meaning, not_handed_in, place_of, points, told
+from grader.emit.reading import (
+    Entry,
+    counted_quizzes,
+    entries,
+    meaning,
+    not_handed_in,
+    place_of,
+    points,
+    said_of_answers,
+    told,
+)
 from grader.report import Message, Report
 from grader.safe_text import plain
 
@@ -27,12 +37,14 @@ def results(report: Report) -> dict[str, Any]:
         )
     for unit, quiz, earned in counted_quizzes(report):
         number = f"{numbers[unit]}.{counts[unit] + 1}"
-        tests.append(_test(number, f"{unit}: quiz", earned, quiz.possible, [plain(quiz.summary)]))
+        said = [f"{item}: {sentence}" for item, sentence in said_of_answers(quiz)]
+        tests.append(_test(number, f"{unit}: quiz", earned, quiz.possible, list(map(plain, [quiz.summary, *said]))))
     tests.sort(key=lambda test: [int(part) for part in test["number"].split(".")])
     return {
         "score": sum(test["score"] for test in tests),
         "execution_time": report.timing.seconds,
         "output": "\n".join(_opening(report)),
+        "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "extra_data": {

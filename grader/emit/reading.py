@@ -136,6 +136,13 @@ def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
             yield unit_name, unit.quiz, unit.quiz.points
 
 
+def said_of_answers(quiz: Quiz) -> Iterator[tuple[str, str]]:
+    """What there is to say of a quiz's answers after its due date: each sentence with its item's name."""
+    for name, item in quiz.items.items():
+        for sentence in item.sentences:
+            yield name, sentence
+
+
 def is_missing(name: str, unit: Unit) -> bool:
     """Whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
     return unit.path is None and unit.remarks == [missing_unit(name)]

@@ -15,6 +15,7 @@ from grader.emit.reading import (
     not_run,
     place_of,
     points,
+    said_of_answers,
     told,
 )
 from grader.report import Message, Report, Unit
@@ -158,6 +159,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
     if unit.quiz:
         problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
         lines = [f"- {markdown(problem)}" for problem in problems]
+        lines += [f"- {code(item)}: {sentence(said)}" for item, said in said_of_answers(unit.quiz)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
 
 

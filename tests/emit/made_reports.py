@@ -68,13 +68,14 @@ def quiz(
     answered: bool = True,
     problem: str | None = None,
     remarks: Iterable[str] = (),
+    sentences: Iterable[str] = (),
 ) -> Quiz:
     item = QuizItem(
         answered=answered and problem is None,
         points=points,
         possible=possible,
         problem=problem,
-        sentences=[],
+        sentences=list(sentences),
         answer=None,
         explanation=None,
     )

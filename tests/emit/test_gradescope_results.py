@@ -74,6 +74,16 @@ def test_a_quiz_before_its_due_date_says_how_many_are_answered() -> None:
     assert "sums, quiz: 1 of 1 answered. It counts after the due date." in made["output"].split("\n")
 
 
+def test_after_its_due_date_a_quiz_tells_what_there_is_to_say_of_each_answer() -> None:
+    [test] = results(report({"sums": unit({}, quiz=quiz(5, 9, sentences=["That is the median."]))}))["tests"]
+    assert test["output"].split("\n") == ["1 of 1 answered", "an_item: That is the median."]
+
+
+def test_all_text_is_plain_for_gradescope_too() -> None:
+    made = results(of_exercises(total=exercise(1)))
+    assert {made["output_format"], *(test["output_format"] for test in made["tests"])} == {"text"}
+
+
 def test_students_see_the_tests_and_never_the_output_of_the_program() -> None:
     made = results(of_exercises(total=exercise(1)))
     assert (made["stdout_visibility"], made["tests"][0]["visibility"]) == ("hidden", "visible")

@@ -107,6 +107,11 @@ def test_a_file_that_could_not_be_read_is_next_before_what_is_not_written_yet() 
     assert next_up(made) == "Look at this next / means.py is empty: write there."
 
 
+def test_after_its_due_date_a_quiz_tells_what_there_is_to_say_of_each_answer() -> None:
+    made = report({"sums": unit({"total": exercise(1)}, quiz=quiz(2, 4, sentences=["That is the `median`."]))})
+    assert "an_item : That is the median ." in text_of(made)
+
+
 def test_a_table_tells_each_unit_in_words_and_marks() -> None:
     made = report(
         {
