@@ -43,10 +43,10 @@ def emit_summary(report: ReportFile) -> None:
 
 @emit.command("classroom")
 def emit_classroom(report: ReportFile) -> None:
-    """Lines for $GITHUB_OUTPUT: the runners of GitHub Classroom's reporter, and the results of each."""
-    from grader.emit.classroom import outputs
+    """Lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
+    from grader.emit.classroom import environment
 
-    _print(_lines(outputs(_read(report))))
+    _print(_lines(environment(_read(report))))
 
 
 @emit.command("classroom50")

@@ -115,18 +115,11 @@ def _rendered(course: Course, mode: GradingMode, wheel: str, root: Path) -> dict
 
 def render(template: str, course: Course, **about: str | None) -> str:
     """What one of the templates makes of a course, and of whatever else it asks for. Raises ReleaseError."""
-    from grader.emit.classroom import runner_id
-
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError as error:
         raise ReleaseError("A release needs jinja2: run `pip install -e .[release]`.") from error
 
-    names = [
-        name
-        for unit_name, unit in course.units.items()
-        for name in (*unit.exercises, *([f"{unit_name}_quiz"] if unit.quiz else []))
-    ]
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         variable_start_string="[[",
@@ -136,8 +129,7 @@ def render(template: str, course: Course, **about: str | None) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    runners = [runner_id(name) for name in names]
-    return environment.get_template(template).render(course=course, runners=runners, python=PYTHON, **about)
+    return environment.get_template(template).render(course=course, python=PYTHON, **about)
 
 
 def _constraints(root: Path) -> str:

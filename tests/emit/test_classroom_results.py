@@ -6,18 +6,19 @@ import base64
 import json
 from typing import Any
 
+import pytest
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
-from grader.course import load_course
-from grader.emit.classroom import outputs, runner_id
+from grader.emit.classroom import environment
 from grader.report import Report
 
 
 def decoded(report: Report) -> dict[str, dict[str, Any]]:
-    """The results of each runner, found as the reporter finds them: in the order of `runners`, by their ids."""
-    made = outputs(report)
-    assert made.keys() == {"runners", *made["runners"].split(",")}
-    return {name: json.loads(base64.b64decode(made[name], validate=True)) for name in made["runners"].split(",")}
+    """The results of each runner, found as the reporter finds them: in the order of RUNNERS, by their ids."""
+    made = environment(report)
+    runners = made["RUNNERS"].split(",")
+    assert made.keys() == {"RUNNERS", *(f"{name.upper()}_RESULTS" for name in runners)}
+    return {name: json.loads(base64.b64decode(made[f"{name.upper()}_RESULTS"], validate=True)) for name in runners}
 
 
 def test_each_exercise_is_a_runner_in_the_order_of_the_course() -> None:
@@ -43,13 +44,13 @@ def test_the_table_and_the_notice_give_the_points_of_the_report() -> None:
 
 def test_a_quiz_that_counts_is_a_runner_with_a_test_for_each_point() -> None:
     found = decoded(report({"sums": unit({}, quiz=quiz(2, 3)), "more": unit({}, quiz=quiz(None, 3))}))
-    assert list(found) == ["sums_quiz"]
-    assert [test["score"] for test in found["sums_quiz"]["tests"]] == [1, 1, 0]
-    assert found["sums_quiz"]["status"] == "fail"
+    assert list(found) == ["sumsQuiz"]
+    assert [test["score"] for test in found["sumsQuiz"]["tests"]] == [1, 1, 0]
+    assert found["sumsQuiz"]["status"] == "fail"
 
 
 def test_as_long_as_nothing_is_handed_in_there_is_no_runner() -> None:
-    assert outputs(report({"sums": unit({"total": unwritten()})}, handed_in=False)) == {"runners": ""}
+    assert environment(report({"sums": unit({"total": unwritten()})}, handed_in=False)) == {"RUNNERS": ""}
 
 
 def test_an_exercise_without_tests_has_no_runner() -> None:
@@ -81,19 +82,29 @@ def test_a_line_that_is_not_known_is_zero() -> None:
     assert decoded(of_exercises(total=exercise(1, line=None)))["total"]["tests"][0]["line_no"] == 0
 
 
-def test_an_id_is_made_of_letters_digits_and_underscores() -> None:
-    assert runner_id("scaled-dot.product 2") == "scaled_dot_product_2"
+def test_an_id_is_made_of_letters_and_digits_and_no_two_are_one_in_upper_case() -> None:
+    made = of_exercises(**{name: exercise(1) for name in ("scaled_dot-product", "ScaledDotProduct", "Head", "head")})
+    assert list(decoded(made)) == ["scaledDotProduct", "ScaledDotProductx", "Head", "headx"]
 
 
-def test_no_two_runners_of_the_course_share_an_environment_variable() -> None:
-    course = load_course()
-    ids = [runner_id(name) for unit in course.units.values() for name in unit.exercises]
-    ids += [runner_id(f"{name}_quiz") for name, unit in course.units.items() if unit.quiz]
-    assert len({one.upper() for one in ids}) == len(ids)
+@pytest.mark.parametrize("weight", [1, 2, 3])
+@pytest.mark.parametrize("tests", range(1, 60))
+def test_the_reporters_table_shows_whole_points_whatever_passes(tests: int, weight: int) -> None:
+    for passed in range(tests + 1):
+        in_table = 0.0
+        for one in decoded(of_exercises(total=exercise(passed, tests - passed, weight=weight))).values():
+            share = sum(test["status"] == "pass" for test in one["tests"]) / len(one["tests"]) * one["max_score"]
+            assert share.is_integer()
+            in_table += share
+        assert in_table == passed * weight
+
+
+def test_a_runner_is_divided_only_where_a_fraction_would_be_shown() -> None:
+    assert list(decoded(of_exercises(total=exercise(21), mean=exercise(0, 22)))) == ["total", "mean1", "mean2"]
 
 
 def test_all_outputs_together_are_small_whatever_the_messages_are() -> None:
     huge = {f"exercise_{number}": exercise(0, 8, reason="\N{SNAKE}" * 5000) for number in range(53)}
-    made = outputs(of_exercises(**huge))
+    made = environment(of_exercises(**huge))
     assert max(map(len, made.values())) < 100_000
     assert sum(map(len, made.values())) < 600_000

@@ -87,10 +87,10 @@ def test_a_summary_is_markdown(chen: Path) -> None:
     assert printed("summary", chen).startswith("## 43 of 44 points\n\nBy the hidden tests")
 
 
-def test_classroom_prints_lines_for_the_steps_outputs(chen: Path) -> None:
-    lines = printed("classroom", chen).splitlines()
-    names = [line.partition("=")[0] for line in lines]
-    assert lines[0] == f"runners={','.join(names[1:])}"
+def test_classroom_prints_lines_for_the_environment(chen: Path) -> None:
+    first, *lines = printed("classroom", chen).splitlines()
+    runners = first.removeprefix("RUNNERS=").split(",")
+    assert [line.partition("=")[0] for line in lines] == [f"{runner.upper()}_RESULTS" for runner in runners]
 
 
 def test_gradescope_prints_its_results(chen: Path) -> None:

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from grader import check, cli
 from grader.emit.annotations import annotations as annotations_of
-from grader.emit.classroom import outputs
+from grader.emit.classroom import environment
 from grader.emit.classroom50 import release_body
 from grader.emit.gradescope import results
 from grader.emit.summary import summary
@@ -128,10 +128,10 @@ def test_a_page_has_nothing_that_github_would_make_a_link_of(emitter: Any, attac
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_the_reporters_log_holds_no_command(attack: str) -> None:
-    made = outputs(with_text(attack))
+    made = environment(with_text(attack))
     assert all(re.fullmatch(r"[A-Za-z0-9_]+=[A-Za-z0-9_,+/=]*", f"{name}={value}") for name, value in made.items())
-    for name in made["runners"].split(","):
-        for text in strings_in(json.loads(base64.b64decode(made[name]))):
+    for name in made["RUNNERS"].split(","):
+        for text in strings_in(json.loads(base64.b64decode(made[f"{name.upper()}_RESULTS"]))):
             assert commands_in(text) == []
             assert text == "" or text.isprintable()
 

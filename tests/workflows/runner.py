@@ -22,7 +22,9 @@ OUTPUTS_LIMIT = 2**20
 _HANDED_ON = ("PIP_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _OWN_SCRIPTS = sysconfig.get_path("scripts")
 _STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run", "shell", "working-directory", "continue-on-error"}
-_JOB_KEYS = {"name", "if", "needs", "runs-on", "timeout-minutes", "env", "outputs", "steps"}
+_JOB_KEYS = {
+    "name", "if", "needs", "runs-on", "timeout-minutes", "env", "outputs", "steps", "continue-on-error",
+}  # fmt: skip
 _SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail"]}
 
 
@@ -79,6 +81,7 @@ class Runner:
     jobs: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     set_variables: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.artifacts.mkdir(parents=True)
@@ -94,7 +97,8 @@ class Runner:
 
     @property
     def is_success(self) -> bool:
-        return all(step.outcome in ("success", "skipped") for step in self.steps)
+        """Whether no job failed that counts."""
+        return not self.failed
 
     @property
     def log(self) -> str:
@@ -114,13 +118,16 @@ class Runner:
 
     def run(self, workflow: Mapping[str, Any], inputs: Mapping[str, Any] | None = None) -> None:
         """Each job after the other, and what they call."""
-        finished: dict[str, Any] = {}
+        finished: dict[str, Any] = {}  # each job's outputs, and whether it succeeded
         for name, job in workflow["jobs"].items():
             context = Job(self, name, workflow, inputs or {}, finished)
             if "uses" in job:
                 self._call(job, context)
             else:
-                finished[name] = {"outputs": context.run(job)}
+                outputs = context.run(job)
+                finished[name] = {"outputs": outputs, "result": "failure" if context.has_failed else "success"}
+                if context.has_failed and job.get("continue-on-error") != "true":
+                    self.failed.append(name)
 
     def _call(self, job: Mapping[str, Any], context: Job) -> None:
         """A workflow of another repository, which sees only what it is handed."""
@@ -169,7 +176,9 @@ class Job:
         """Its steps in order, unless it is to be skipped. Gives its outputs."""
         assert set(job) <= _JOB_KEYS, f"not known here: {set(job) - _JOB_KEYS}"
         assert {job["needs"]} <= set(self.finished) if "needs" in job else True
-        if not condition(job.get("if", "true"), self._contexts({}), self._functions()):
+        needed_failed = "needs" in job and self.finished[job["needs"]]["result"] != "success"
+        functions = {**self._functions(), "success": lambda: not needed_failed, "failure": lambda: needed_failed}
+        if not condition(job.get("if", "true"), self._contexts({}), functions):
             return {}
         self.runner.jobs.append(self.name)
         for folder in (self.workspace, self.temporary, self.home):
