@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from grader.safe_text import log_lines, visible
+from grader.safe_text import log_lines, shown
 
 IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
 """Done, but not as was asked; bad input; the grader's own fault."""
@@ -47,4 +47,4 @@ def stop(code: int, *sentences: str) -> typer.Exit:
 
 def safe(text: str, console: Console) -> str:
     """Text of others, to be printed: it steers no terminal and no workflow, and is no markup."""
-    return escape(visible(text) if console.is_terminal else log_lines(text))
+    return escape(shown(text) if console.is_terminal else log_lines(text))

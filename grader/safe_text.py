@@ -1,7 +1,7 @@
 """What makes text safe that students had a hand in: names of files, what code printed or raised, and quotes of either.
 
-Every such text passes `visible` on its way into a report, and what is made of a report, `log_lines` or the functions
-of `emit.escape` on its way out.
+Every such text passes `visible` on its way into a report. On its way out, to a terminal, a log or a page, it passes
+`shown`, `log_lines` or the functions of `emit.escape`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ _PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for fo
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
+def shown(text: str) -> str:
+    """The text without what steers or hides."""
+    return UNSEEN.sub(_REPLACEMENT, text)
+
+
 def visible(text: str) -> str:
-    """The text without control characters and this machine's paths, cut; what is visible already stays as it is."""
+    """The same without this machine's paths, and cut; what is visible already stays as it is."""
     for folder in _PRIVATE_FOLDERS:
         text = text.replace(folder, "…")
-    text = UNSEEN.sub(_REPLACEMENT, text)
+    text = shown(text)
     if len(text) <= MOST_OF_A_TEXT:
         return text
     kept = MOST_OF_A_TEXT - 40
@@ -43,13 +48,13 @@ def visible(text: str) -> str:
 
 def log_lines(text: str) -> str:
     """The same lines, and nothing in them that a workflow's runner obeys, wherever they are broken again."""
-    return _COMMAND.sub(lambda found: f"{found[0]} ", visible(text))
+    return _COMMAND.sub(lambda found: f"{found[0]} ", shown(text))
 
 
 def plain(text: str, most: int = MOST_OF_A_LINE) -> str:
     """One line of plain text, and no more of it than `most` characters. No part of it is an older runner's command."""
     # Only so much is looked at: a message may be very long.
-    line = " ".join(UNSEEN.sub(_REPLACEMENT, text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
+    line = " ".join(shown(text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1].rstrip()}…"
 
 
