@@ -83,7 +83,7 @@ def _as_name(folder: Path) -> str:
 def show(report: Report, name: str | None, console: Console) -> bool:
     """Print what is right and what is not yet: of the exercise or unit of that name alone, else of what was begun.
 
-    Gives whether all of it is right, or nothing is handed in yet and so nothing was asked for by name.
+    Returns whether all of it is right. Where nothing is handed in yet, only a name that was asked for can be wrong.
     """
     is_right, exercises = 0, 0
     for unit_name, unit in report.units.items():

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from grader.safe_text import log_lines, shown
+from grader.safe_text import log_lines, printable
 
 IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
 """Done, but not as was asked; bad input; the grader's own fault."""
@@ -46,5 +46,5 @@ def stop(code: int, *sentences: str) -> typer.Exit:
 
 
 def safe(text: str, console: Console) -> str:
-    """Text of others, to be printed: it steers no terminal and no workflow, and is no markup."""
-    return escape(shown(text) if console.is_terminal else log_lines(text))
+    """Escapes text from others for printing: control characters, rich markup and, in a log, workflow commands."""
+    return escape(printable(text) if console.is_terminal else log_lines(text))

@@ -12,15 +12,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grader.course import Level
 from grader.files import held, remove_partial, write_atomically
-from grader.safe_text import visible
+from grader.safe_text import sanitize
 
 INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
 """The reason that a test gives where the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
-Text = Annotated[str, BeforeValidator(lambda text: visible(text) if isinstance(text, str) else text)]
-"""That a student may have had a hand in: no other is in a report, and none that is not made safe."""
+Text = Annotated[str, BeforeValidator(lambda text: sanitize(text) if isinstance(text, str) else text)]
+"""Text that a student may have influenced, sanitized whenever a report is made or read."""
 
 
 class _Model(BaseModel):

@@ -1,15 +1,14 @@
-"""What makes text safe that students had a hand in: names of files, what code printed or raised, and quotes of either.
+"""Sanitizes text from students: file names, what their code printed or raised, and sentences that quote either.
 
-Every such text passes `visible` on its way into a report. On its way out, to a terminal, a log or a page, it passes
-`shown`, `log_lines` or the functions of `emit.escape`.
+`sanitize` is applied to all such text in a report. Terminals print it through `printable`, logs through `log_lines` or
+`log_line`, and pages through `emit.escape`.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
-
-from grader.course import ROOT
 
 MOST_OF_A_TEXT = 4000
 """So many characters of one text are in a report."""
@@ -24,40 +23,46 @@ UNSEEN = re.compile(
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# Where the grader and Python lie, and what is around the grader, but for the outermost folder: /home tells nothing.
-_PRIVATE_FOLDERS = [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for folder in ROOT.parents[:-2])]
 # A runner obeys `::name::` at the beginning of a line, and `##[name]` wherever it stands.
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
-def shown(text: str) -> str:
-    """The text without what steers or hides."""
+def printable(text: str) -> str:
+    """Replaces control characters, and characters that hide, turn or break text."""
     return UNSEEN.sub(_REPLACEMENT, text)
 
 
-def visible(text: str) -> str:
-    """The same without this machine's paths, and cut; what is visible already stays as it is."""
-    for folder in _PRIVATE_FOLDERS:
+def sanitize(text: str) -> str:
+    """Makes text printable, removes this machine's paths, and truncates it. The second time it changes nothing."""
+    for folder in _private_folders():
         text = text.replace(folder, "…")
-    text = shown(text)
+    text = printable(text)
     if len(text) <= MOST_OF_A_TEXT:
         return text
     kept = MOST_OF_A_TEXT - 40
     return f"{text[:kept]}… ({len(text) - kept} more characters)"
 
 
+@functools.cache
+def _private_folders() -> list[str]:
+    """The folders of the grader and of Python, and those around the grader except the outermost, such as /home."""
+    from grader.course import ROOT  # here, because the command line imports this module at start-up
+
+    return [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for folder in ROOT.parents[:-2])]
+
+
 def log_lines(text: str) -> str:
-    """The same lines, and nothing in them that a workflow's runner obeys, wherever they are broken again."""
-    return _COMMAND.sub(lambda found: f"{found[0]} ", shown(text))
+    """Makes text printable and breaks up workflow commands, so that no line of it is one, however it is wrapped."""
+    return _COMMAND.sub(lambda found: f"{found[0]} ", printable(text))
 
 
 def plain(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """One line of plain text, and no more of it than `most` characters. No part of it is an older runner's command."""
+    """Makes text one printable line of at most `most` characters, without a command in the older form `##[name]`."""
     # Only so much is looked at: a message may be very long.
-    line = " ".join(shown(text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
+    line = " ".join(printable(text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1].rstrip()}…"
 
 
 def log_line(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """The same, and no workflow command even where it begins a line of the log."""
+    """Makes text one plain line, and breaks up the workflow commands in it."""
     return _COMMAND.sub(lambda found: f"{found[0]} ", plain(text, most))

@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 
 from grader.course import ROOT
-from grader.safe_text import MOST_OF_A_TEXT, log_line, log_lines, plain, visible
+from grader.safe_text import MOST_OF_A_TEXT, log_line, log_lines, plain, sanitize
 
 # What a runner obeys: the first where it begins a line, spaces aside, the second wherever it stands.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
@@ -35,26 +35,28 @@ PIECES = [
 
 
 def test_all_that_steers_or_hides_is_replaced_whatever_version_of_unicode_knows_it() -> None:
-    seen = {unicodedata.category(letter) for letter in map(chr, range(sys.maxunicode + 1)) if visible(letter) == letter}
+    seen = {
+        unicodedata.category(letter) for letter in map(chr, range(sys.maxunicode + 1)) if sanitize(letter) == letter
+    }
     assert seen.isdisjoint({"Cf", "Cs", "Zl", "Zp"})
-    assert [letter for letter in map(chr, range(256)) if unicodedata.category(letter) == "Cc" == visible(letter)] == []
-    assert visible("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
+    assert [letter for letter in map(chr, range(256)) if unicodedata.category(letter) == "Cc" == sanitize(letter)] == []
+    assert sanitize("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
 
 
 def test_plain_text_stays_as_it_is() -> None:
     text = "Zeile 1\n\tnaïve 🙂 日本語 [bold]"
-    assert visible(text) == text
+    assert sanitize(text) == text
 
 
 def test_paths_of_this_machine_are_left_out() -> None:
-    assert visible(f"{ROOT}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
+    assert sanitize(f"{ROOT}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
 
 
 def test_long_text_is_cut_says_so_and_is_cut_once() -> None:
-    cut = visible("x" * 5000)
+    cut = sanitize("x" * 5000)
     assert cut == "x" * 3960 + "… (1040 more characters)"
     assert len(cut) <= MOST_OF_A_TEXT
-    assert visible(cut) == cut
+    assert sanitize(cut) == cut
 
 
 def test_lines_become_one() -> None:
@@ -73,4 +75,4 @@ def test_no_log_holds_a_command_and_no_text_a_character_that_steers(seed: int) -
         assert not COMMAND.search(made)
         assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))
     assert not re.search(r"##\[", plain(text))
-    assert visible(visible(text)) == visible(text)
+    assert sanitize(sanitize(text)) == sanitize(text)

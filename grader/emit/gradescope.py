@@ -6,13 +6,13 @@ from typing import Any
 
 from grader.emit.reading import (
     Entry,
+    answer_feedback,
     counted_quizzes,
     entries,
     meaning,
     not_handed_in,
     place_of,
     points,
-    said_of_answers,
     told,
 )
 from grader.report import Message, Report
@@ -37,7 +37,7 @@ def results(report: Report) -> dict[str, Any]:
         )
     for unit, quiz, earned in counted_quizzes(report):
         number = f"{numbers[unit]}.{counts[unit] + 1}"
-        said = [f"{item}: {sentence}" for item, sentence in said_of_answers(quiz)]
+        said = [f"{item}: {sentence}" for item, sentence in answer_feedback(quiz)]
         tests.append(_test(number, f"{unit}: quiz", earned, quiz.possible, list(map(plain, [quiz.summary, *said]))))
     tests.sort(key=lambda test: [int(part) for part in test["number"].split(".")])
     return {

@@ -136,8 +136,8 @@ def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
             yield unit_name, unit.quiz, unit.quiz.points
 
 
-def said_of_answers(quiz: Quiz) -> Iterator[tuple[str, str]]:
-    """What there is to say of a quiz's answers after its due date: each sentence with its item's name."""
+def answer_feedback(quiz: Quiz) -> Iterator[tuple[str, str]]:
+    """Yields the feedback on a quiz's answers after its due date: pairs of an item's name and a sentence."""
     for name, item in quiz.items.items():
         for sentence in item.sentences:
             yield name, sentence

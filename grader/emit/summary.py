@@ -8,6 +8,7 @@ from grader.emit.escape import code, markdown, sentence
 from grader.emit.reading import (
     Entry,
     State,
+    answer_feedback,
     entries,
     entries_of,
     meaning,
@@ -15,7 +16,6 @@ from grader.emit.reading import (
     not_run,
     place_of,
     points,
-    said_of_answers,
     told,
 )
 from grader.report import Message, Report, Unit
@@ -159,7 +159,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
     if unit.quiz:
         problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
         lines = [f"- {markdown(problem)}" for problem in problems]
-        lines += [f"- {code(item)}: {sentence(said)}" for item, said in said_of_answers(unit.quiz)]
+        lines += [f"- {code(item)}: {sentence(said)}" for item, said in answer_feedback(unit.quiz)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
 
 
