@@ -93,25 +93,37 @@ class Engine:
         return self._read()
 
     def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, dict[str, Any]]]:
-        """Each submission with its result, in the order in which they are done.
+        """Grade submissions, in the order in which they are done.
 
-        A grading process that fails is tried once more; then its result holds a `fault`. Raises EngineFault.
+        A grading process that fails is tried once more; then its result holds a `fault`. One that came to a limit of
+        its own is tried once more after all others, alone, for what else ran may have been the reason.
+
+        Raises:
+            EngineFault: The engine ended.
         """
         waiting = enumerate(submissions)
-        running: dict[int, tuple[Submission, bool]] = {}
+        # With what may still happen to each without being its result.
+        running: dict[int, tuple[Submission, set[str]]] = {}
+        for_later: list[tuple[int, Submission, set[str]]] = []
         while True:
             while len(running) < at_once and (following := next(waiting, None)):
                 number, submission = following
-                running[number] = (submission, True)
+                running[number] = (submission, {"fault", "exceeded"})
+                self._ask(number, submission)
+            if not running and for_later:
+                number, submission, retries = for_later.pop(0)
+                running[number] = (submission, retries)
                 self._ask(number, submission)
             if not running:
                 return
             result = self._read()
             number = result["number"]
-            submission, may_retry = running.pop(number)
-            if "fault" in result and may_retry:
-                running[number] = (submission, False)
+            submission, retries = running.pop(number)
+            if result.get("fault") and "fault" in retries:
+                running[number] = (submission, retries - {"fault"})
                 self._ask(number, submission)
+            elif result.get("exceeded") and "exceeded" in retries:
+                for_later.append((number, submission, retries - {"exceeded"}))
             else:
                 yield submission, result
 

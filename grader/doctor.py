@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass
 
 from grader.course import ROOT
-from grader.sandbox import lockdown
+from grader.sandbox import lockdown, users
 
 USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
 PACKAGES = (*USED_BY_STUDENTS, "jupytext", "nbgrader")
@@ -16,7 +16,8 @@ WHAT_LAYERS_DO = {
     "no_new_privileges": "no program can raise its rights",
     "seccomp": "refuses files, processes and sockets",
     "landlock": "refuses files once more, by other means",
-    "user": "student code runs as nobody",
+    "user": "student code runs as another user",
+    "own_user": "each process has a user id of its own",
 }
 
 
@@ -44,4 +45,5 @@ def versions() -> dict[str, str]:
 def layers() -> list[Layer]:
     """Every layer, tried out on this machine."""
     missing = lockdown.missing_layers()
-    return [Layer(name, WHAT_LAYERS_DO[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]
+    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({users.id_range_text()})"}
+    return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

@@ -6,7 +6,9 @@ fork server is forked first of all, so that no student's process ever holds a su
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import json
 import os
 import platform
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from grader.budget import Budget, LimitExceeded
 from grader.sandbox import lockdown
 from grader.sandbox.clock import LEAST_CHARGED
 from grader.sandbox.processes import ForkServer
@@ -66,6 +69,7 @@ class Engine:
         self.server = server
         self.requests = requests
         self.replies = replies
+        self.budget: Budget | None = None
         self.pytest_report: dict[str, Any] = {}
         self.known: dict[str, list[Misconception]] = {}
 
@@ -157,8 +161,14 @@ class Engine:
                 pending += received
                 *lines, pending = pending.split(b"\n")
                 for line in lines:
-                    pipe, grader = self.start(session, json.loads(line))
-                    graders[pipe] = grader
+                    request = json.loads(line)
+                    try:
+                        pipe, grader = self.start(session, request)
+                    except OSError as error:
+                        fault = f"a grading process could not be started: {error.strerror}"
+                        self.tell({"number": request["number"], "fault": fault})
+                    else:
+                        graders[pipe] = grader
             for pipe in [pipe for pipe in ready if pipe in graders]:
                 part = os.read(pipe, READ_BYTES)
                 graders[pipe].received += part
@@ -178,7 +188,14 @@ class Engine:
                 self.tell({"number": request["number"], **self.grade(session, request)})
 
     def start(self, session: pytest.Session, request: dict[str, Any]) -> tuple[int, Grader]:
-        """A grader forked from here, where everything is imported and collected. Gives the pipe of its result."""
+        """Fork a grader from here, where everything is imported and collected.
+
+        Returns:
+            The pipe of its result, and the grader.
+
+        Raises:
+            OSError: The system has no room for it.
+        """
         from grader.suites.conftest import COURSE
 
         if self.server and not self.server.is_alive:
@@ -190,17 +207,25 @@ class Engine:
         allowed = charged / LEAST_CHARGED + GRACE_SECONDS
         reading, writing = os.pipe()
         engine = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            self.become_grader(engine, session, request, writing)
-        os.close(writing)
+        try:
+            pid = lockdown.fork()
+            if pid == 0:
+                self.become_grader(engine, session, request, writing)
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
         return reading, Grader(pid, request["number"], time.monotonic() + allowed)
 
     def become_grader(self, engine: int, session: pytest.Session, request: dict[str, Any], pipe: int) -> NoReturn:
-        """In the forked process: grades, hands over the result, and ends without a way back."""
+        """In the forked process: grade, pass the result on, and end. Never returns."""
         code = 1
         try:
+            from grader.suites.conftest import COURSE
+
             lockdown.die_with_parent(engine)
+            self.budget = Budget(len(request["units"]), session.config.stash[COURSE].limits.cpu_seconds)
             try:
                 result = json.dumps(self.grade(session, request))
             except BaseException:
@@ -237,9 +262,16 @@ class Engine:
         session.testscollected = len(items)
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
+        exceeded = []
         try:
-            for item in items:
-                hook.pytest_runtest_protocol(item=item, nextitem=None)
+            for unit, tests in itertools.groupby(items, lambda item: item.stash[conftest.CRITERION].unit):
+                try:
+                    with self.budget.of_a_unit() if self.budget else contextlib.nullcontext():
+                        for item in tests:
+                            hook.pytest_runtest_protocol(item=item, nextitem=None)
+                except LimitExceeded as error:
+                    exceeded.append(unit)
+                    conftest.fail_unit(config, items, unit, str(error))
         finally:
             door.close()
         session.exitstatus = 1 if session.testsfailed else 0
@@ -249,6 +281,8 @@ class Engine:
             "misconceptions": self.diagnoses(config.stash[conftest.OUTCOMES]),
             "messages": config.stash[conftest.MESSAGES],
             "layers": door.layers,
+            # The units that took more than this process may use.
+            "exceeded": exceeded,
             "seconds": round(time.monotonic() - begun, 3),
             "pytest": self.pytest_report,
         }

@@ -47,6 +47,11 @@ def status(pid: int) -> dict[str, str]:
     return {} if fields["State"].startswith(("Z", "X")) else fields
 
 
+def address_space(pid: int) -> int:
+    """In bytes; 0 where the process has ended."""
+    return int(status(pid).get("VmSize", "0 kB").split()[0]) * 1024
+
+
 def running(pids: Iterable[int]) -> list[int]:
     return [pid for pid in pids if status(pid)]
 

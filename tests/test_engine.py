@@ -17,14 +17,13 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes through /proc")
 
-THREADS = 40
-# The answers hold a text that no source text holds, say by their threads that they have come this far, and go on
-# or not.
+MEGABYTES = 300
+# The answers hold a text that no source text holds, show by the addresses they take that they have come this far, and
+# go on or not.
 ANSWERS = f"""\
-import threading, time
+import mmap, time
 CONSTANT = "".join(["zebra", "-on-", "roller-skates/"]) * 20
-for _ in range({THREADS}):
-    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+TAKEN = mmap.mmap(-1, {MEGABYTES} * 2**20)
 """
 MADE_AT_IMPORT = "zebra-on-roller-skates/" * 3
 FOR_EVER, FOR_A_WHILE = "time.sleep(1000)\n", "time.sleep(2)\n"
@@ -56,8 +55,13 @@ class Running:
         """The student's process, once its answers have come to their last line."""
 
         def look() -> list[int]:
-            found = processes.descendants(self.program.pid)
-            return [pid for pid in found if int(processes.status(pid).get("Threads", 0)) > THREADS]
+            return [
+                pid
+                for engine in processes.children(self.program.pid)
+                for server in processes.children(engine)
+                for pid in processes.children(server)
+                if processes.address_space(pid) >= processes.address_space(server) + MEGABYTES * 2**20
+            ]
 
         return processes.until(look)[0]
 

@@ -37,6 +37,7 @@ EVENTS = {
         "read memory by its address": "ctypes.string_at ctypes.wstring_at",
         "look at the frames of other code": "sys._getframe sys._current_frames sys._current_exceptions",
         "look through all objects": "gc.get_objects gc.get_referrers gc.get_referents",
+        "start a thread": "_thread.start_new_thread",
         "follow every call": "sys.settrace sys.setprofile sys.addaudithook",
     }.items()
     for event in events.split()
@@ -44,8 +45,7 @@ EVENTS = {
 # Libraries do these too, on honest errands: they count only where student code does them itself.
 DIRECT = {event for event in EVENTS if event.startswith(("sys.", "gc."))}
 REPLACED = "replace a function"
-STARTED = "start a thread"
-WORDS = frozenset([*EVENTS.values(), REPLACED, STARTED])
+WORDS = frozenset([*EVENTS.values(), REPLACED])
 
 # What compares, sends or finds things, and so is worth replacing where a grader runs in the student's process.
 WATCHED = {
@@ -109,9 +109,7 @@ class Attempts:
         self.looking.discard(thread)
 
     def look(self) -> None:
-        """Tells of threads that were left running, and of functions that are no longer what they were."""
-        if _thread._count():
-            self.note(STARTED, "")
+        """Tell of functions that are no longer what they were."""
         for owner, path, name, original in self.originals:
             if getattr(owner, name, None) is not original:
                 self.note(REPLACED, path)

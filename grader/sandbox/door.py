@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import re
 import select
+import signal
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,19 +21,27 @@ import torch
 from grader.course import Limits
 from grader.sandbox import attempts, wire
 from grader.sandbox.clock import Clock
-from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
+from grader.sandbox.processes import START_SECONDS, Ending, ForkServer, PractisingProcess, Process, ServerLost
+from grader.sandbox.worker import MAX_FAILURES, MAX_MESSAGE
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
 # What of torch it imports only when it is used, by how a source mentions it.
-LATE = {"optim": re.compile(r"\boptim\b"), "meta": re.compile(r"""["']meta["']""")}
+LATE = {
+    "optim": re.compile(r"\boptim\b"),
+    "checkpoint": re.compile(r"\bcheckpoint\b"),
+    "meta": re.compile(r"""["']meta["']"""),
+}
 SIGNS = re.compile(r"[^\w\s.,;'()/+-]")
 MAX_STARTS = 40
 # No larger: the memory is asked for before it is known how much has come.
 READ_BYTES = 2**16
 MAX_NAMES = 100
+MAX_NAME = 200
 SHORTEST_WAIT = 0.01
+# A process that ends closes its connection first.
+ENDING_SECONDS = 0.5
 NOT_PYTHON = "It is not valid Python."
 
 
@@ -112,7 +121,7 @@ def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
         raise wire.WireError("a damaged error")
     types = tuple(name for name in error["types"][:20] if isinstance(name, str))
     line, file = error.get("line"), error.get("file")
-    detail = str(error.get("text", ""))
+    detail = _text(error.get("text"))
     place = (line if isinstance(line, int) else None, file if isinstance(file, str) else None)
     if types[:1] == ("Undefined",):
         raise NotDefined(f"{_plain(detail)}.")
@@ -157,6 +166,8 @@ class Door:
         self._left = dict(self._shares)
         self._printed = bytearray()
         self._printed_bytes = 0
+        # How many bytes were kept for each account.
+        self._printed_kept: Counter[str] = Counter()
         # What its process told of attempts: how many of each kind in each unit, and those not taken yet.
         self._attempted: Counter[tuple[str, str]] = Counter()
         self._attempts: dict[str, bool] = {}
@@ -219,7 +230,7 @@ class Door:
                 self._loaded.add(unit)
                 self.failures[unit] = [
                     *self._fatal[unit],
-                    *map(_lost, failures if type(failures) is list else []),
+                    *map(_lost, failures[:MAX_FAILURES] if type(failures) is list else []),
                 ]
 
     def take_printed(self) -> tuple[str, int]:
@@ -292,8 +303,7 @@ class Door:
                     return False
                 self._skip[unit].append((cell, line))
                 label = self.sources[unit].labels[cell]
-                kept = tuple(str(name) for name in names[:MAX_NAMES])
-                self._fatal[unit].append(Lost(kept, failure.reason, "", line, label))
+                self._fatal[unit].append(Lost(_texts(names), failure.reason, "", line, label))
                 return True
         return False
 
@@ -330,9 +340,12 @@ class Door:
                 self._place = reply["at"] if isinstance(reply["at"], dict) else {}
                 if in_pieces:
                     piece = self._clock.begin()
+        except wire.TooLarge as error:
+            self._end()
+            raise Ended(f"The student process sent {error} in one reply and was stopped.") from error
         except (wire.WireError, KeyError) as error:
             self._end()
-            raise Ended("Its process sent something that no answer looks like, and was ended.", str(error)) from error
+            raise Ended("The student process sent a malformed reply and was stopped.", str(error)) from error
         except TimeoutError:
             self._end()
             # Never how much was left: that differs from run to run, and the report should not.
@@ -341,7 +354,7 @@ class Door:
                 f"It did not finish in time: {call:g} s for a call, {together:.2g} s for all together."
             ) from None
         except (ConnectionError, EOFError):
-            raise Ended(self._how_it_ended(self._end())) from None
+            raise Ended(self._how_it_ended(self._end(ENDING_SECONDS))) from None
         finally:
             self._left[self._account] -= asked.charged()
 
@@ -355,19 +368,22 @@ class Door:
                     self._attempted[kind] += 1
                     self._attempts[sentence] = True
 
-    def _end(self) -> int:
+    def _end(self, patience: float = 0) -> Ending:
         assert self._process is not None
         self._drain()
         process, self._process = self._process, None
         self._clock.close()
-        return process.end()
+        return process.end(patience)
 
-    def _how_it_ended(self, code: int) -> str:
-        if code == -9:
-            return (
-                f"Its process was ended: it used up its {self.limits.cpu_seconds} seconds of processor time, "
-                "or closed its connection to the grader."
-            )
+    def _how_it_ended(self, ending: Ending) -> str:
+        """Say why the connection was closed. Raises ServerLost where the student's code had no part in it."""
+        code = ending.code
+        if code == -signal.SIGKILL:
+            if ending.cpu_seconds + 1 > self.limits.cpu_seconds:
+                return f"Stopped after {self.limits.cpu_seconds} s of processor time, which is all that a unit gets."
+            if not ending.was_ended:
+                raise ServerLost("the system killed a student's process, as it does where memory runs out")
+            return "Its process closed the connection to the grader."
         if code < 0:
             return f"It crashed the Python process (signal {-code})."
         return f"It ended the Python process (exit code {code})."
@@ -397,7 +413,7 @@ class Door:
     def _receive(self, left: Callable[[], float]) -> tuple[dict[str, Any], list[torch.Tensor]]:
         sizes = wire.HEADER.unpack(self._take(wire.HEADER.size, left))
         wire.check_sizes(*sizes)
-        return wire.unpack(*(self._take(size, left) for size in sizes))
+        return wire.unpack_reply(*(self._take(size, left) for size in sizes))
 
     def _take(self, count: int, left: Callable[[], float]) -> bytes:
         """So many bytes of what arrives."""
@@ -435,8 +451,10 @@ class Door:
             text = self._process.output.recv(READ_BYTES)
         except (BlockingIOError, ConnectionError):
             return False
-        room = self.limits.output_kb * 1024 - len(self._printed)
-        self._printed += text[: max(room, 0)]
+        room = self.limits.output_kb * 1024 - self._printed_kept[self._account]
+        kept = text[: max(room, 0)]
+        self._printed += kept
+        self._printed_kept[self._account] += len(kept)
         self._printed_bytes += len(text)
         self._output_open = bool(text)
         return bool(text)
@@ -457,11 +475,16 @@ def _lost(failure: Any) -> Lost:
     return Lost(
         _texts(failure.get("names")),
         NOT_PYTHON if "SyntaxError" in types else f"It raised {kind}.",
-        str(failure.get("text", "")),
+        _text(failure.get("text")),
         line if isinstance(line, int) else None,
         _plain(file) if isinstance(file, str) else None,
     )
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(text for text in value[:MAX_NAMES] if isinstance(text, str)) if isinstance(value, list | tuple) else ()
+    names = value[:MAX_NAMES] if isinstance(value, list | tuple) else ()
+    return tuple(name[:MAX_NAME] for name in names if isinstance(name, str))
+
+
+def _text(value: Any) -> str:
+    return value[:MAX_MESSAGE] if isinstance(value, str) else ""

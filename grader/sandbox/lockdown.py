@@ -13,29 +13,37 @@ import os
 import signal
 import struct
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user")
+from grader.sandbox import users
+
+LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user", "own_user")
 NEEDED = ("limits", "no_new_privileges", "seccomp")
 NOBODY = 65534
+# Seconds before another try.
+FORK_PAUSES = (0.05, 0.2, 1)
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 LANDLOCK_VERSION_FLAG = 1
-CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020080
+# futex operations: WAIT, WAKE, WAIT_BITSET, WAKE_BITSET; and the bits of their flags (PRIVATE, CLOCK_REALTIME).
+FUTEX_OPERATIONS, FUTEX_FLAGS = (0, 1, 9, 10), 0x180
+# The clocks of the system and of the process itself; larger numbers mean other processes' clocks.
+LAST_CLOCK = 11
 
 # What numerical Python needs once everything is imported. No syscall here names a path, opens a socket or
 # touches another process; whatever is not listed fails with EPERM, so that only what uses it fails.
 ALLOWED_SYSCALLS = """
     read write readv writev close lseek fstat dup dup2 dup3 poll ppoll select pselect6
-    mmap munmap mprotect mremap madvise brk membarrier
-    futex futex_waitv set_robust_list get_robust_list rseq set_tid_address arch_prctl
+    mmap munmap mprotect mremap madvise brk
+    set_robust_list rseq set_tid_address arch_prctl
     rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall
-    clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times
+    nanosleep gettimeofday time times
     getpid gettid getppid getuid geteuid getgid getegid getgroups getpgrp
-    getrlimit getrusage sysinfo uname getrandom sched_yield sched_getaffinity getcpu
+    getrlimit getrusage getrandom sched_yield getcpu
     exit exit_group
 """.split()  # noqa: SIM905 - a table to read
 
@@ -61,8 +69,32 @@ def missing_layers() -> dict[str, str]:
             "This kernel offers no Landlock (Linux 5.13 or later, with landlock among its lsm= modules). "
             "The other layers hold without it."
         )
+    missing.update(_missing_users())
+    return missing
+
+
+def _missing_users() -> dict[str, str]:
     if os.geteuid() != 0:
-        missing["user"] = "Only root can give each process a user of its own. The other layers hold without it."
+        return {
+            "user": "Only root can run student code as another user. The other layers hold without it.",
+            "own_user": "Only root can give each process a user of its own. The other layers hold without it.",
+        }
+    missing = {}
+    if not users.is_mapped(NOBODY):
+        missing["user"] = "This user namespace has no user but root. The other layers hold without another."
+    try:
+        claimed = users.claim()
+    except ValueError as error:
+        missing["own_user"] = f"{error} Until then student code runs as nobody."
+    else:
+        if claimed is None:
+            ids = users.id_range()
+            missing["own_user"] = (
+                f"No user id from {ids[0]} to {ids[-1]} is free here, so student code runs as nobody. "
+                f"To have others used, set {users.VARIABLE}, such as to {users.DEFAULT_RANGE}."
+            )
+        else:
+            claimed[1].close()
     return missing
 
 
@@ -123,6 +155,20 @@ def _prctl(option: int, *arguments: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def fork() -> int:
+    """Fork this process, as os.fork does, with a few more tries where the system has no room for one more.
+
+    Raises:
+        OSError: The last try failed too.
+    """
+    for pause in FORK_PAUSES:
+        try:
+            return os.fork()
+        except OSError:
+            time.sleep(pause)
+    return os.fork()
+
+
 def die_with_parent(parent: int) -> None:
     """Ends this process when the thread that forked it ends; at once where that has happened already."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -156,11 +202,11 @@ def address_space() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def drop_user() -> None:
-    """From root to nobody, for good. Needs root."""
+def drop_user(uid: int = NOBODY) -> None:
+    """Become the user of this id, without a group that others have a use for, and for good. Needs root."""
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(uid, uid, uid)
 
 
 def landlock_version() -> int:
@@ -205,11 +251,18 @@ def build_filter() -> bytes:
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ERRNO(errno.EPERM))
     for name in ALLOWED_SYSCALLS:
         _add(rules, pyseccomp.ALLOW, name)
-    # Threads, but neither processes nor namespaces. clone3 hides its flags behind a pointer that a filter
-    # cannot follow; ENOSYS makes glibc fall back to clone.
-    thread_only = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD | CLONE_NAMESPACES, CLONE_THREAD)
-    _add(rules, pyseccomp.ALLOW, "clone", thread_only)
+    # No process and no thread: thousands of threads would take process ids and kernel memory that nothing else
+    # limits. EAGAIN is what a system without room for one more says; ENOSYS makes glibc fall back to clone.
+    _add(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    for operation in FUTEX_OPERATIONS:
+        of_kind = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF & ~FUTEX_FLAGS, operation)
+        _add(rules, pyseccomp.ALLOW, "futex", of_kind)
+    for name in ("clock_gettime", "clock_getres", "clock_nanosleep"):
+        _add(rules, pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.LE, LAST_CLOCK))
+    # 0 means the process itself.
+    for name in ("sched_getaffinity", "get_robust_list"):
+        _add(rules, pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.EQ, 0))
     # Copies of a descriptor, and its flags. Not F_SETOWN and F_SETSIG: by them a process without the right to send
     # a signal has the kernel send one of its choice, to whatever else runs as the same user.
     for command in (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL):
@@ -230,7 +283,7 @@ def _add(rules: Any, action: int, name: str, *conditions: object) -> None:
 
 
 def apply_filter(program: bytes) -> None:
-    """Loads the BPF program into this process and, from here on, every thread of it."""
+    """Load the BPF program into this process, for good."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
@@ -239,16 +292,22 @@ def apply_filter(program: bytes) -> None:
     _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
 
 
-def lock_in(limits: Limits, program: bytes | None, landlock: int) -> dict[str, bool]:
-    """Applies, for good, every layer that the server found to work. Says which ones hold now.
+def lock_in(limits: Limits, program: bytes | None, landlock: int, uid: int | None) -> dict[str, bool]:
+    """Apply, for good, every layer that the server found to work.
 
-    Raises OSError where a layer that worked for the server fails here: then no student code may run.
+    Args:
+        uid: The id of the user to become; None to stay who this is.
+
+    Returns:
+        Which layers hold now.
+
+    Raises:
+        OSError: A layer that worked for the server fails here: then no student code may run.
     """
     set_limits(limits)
-    is_root = os.geteuid() == 0
-    if is_root:
+    if uid is not None:
         parent = os.getppid()
-        drop_user()
+        drop_user(uid)
         # The kernel forgets the parent-death signal when the user changes.
         die_with_parent(parent)
     refuse_new_privileges()
@@ -261,5 +320,6 @@ def lock_in(limits: Limits, program: bytes | None, landlock: int) -> dict[str, b
         "no_new_privileges": True,
         "seccomp": program is not None,
         "landlock": bool(landlock),
-        "user": is_root,
+        "user": uid is not None,
+        "own_user": uid is not None and uid != NOBODY,
     }

@@ -11,9 +11,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
+
+from grader.sandbox import users
 
 # All that our processes and their children may know of the world they were started in. One thread and one hash seed:
 # a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
@@ -24,6 +27,8 @@ ENVIRONMENT = {
     # clear it anew, page by page.
     "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27),
 }  # fmt: skip
+# What the instructor may set.
+PASSED_ON = (users.VARIABLE,)
 PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 START_SECONDS = 120
 END_SECONDS = 10
@@ -38,13 +43,22 @@ class ServerLost(OurFault):
     """The fork server is gone, or did not do what it is there for."""
 
 
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: its exit code, negative for a signal; and whether that was this side's doing."""
+
+    code: int
+    cpu_seconds: float
+    was_ended: bool
+
+
 class Process(Protocol):
     """A student's process as this side sees it: two sockets, and a way to end it that tells how it ended."""
 
     connection: socket.socket
     output: socket.socket
 
-    def end(self) -> int: ...
+    def end(self, patience: float = 0) -> Ending: ...
 
 
 class ForkServer:
@@ -134,7 +148,8 @@ def start_module(module: str, *arguments: object, **options: Any) -> subprocess.
         f"import sys, runpy; sys.path.insert(0, {PACKAGE_PARENT!r}); runpy.run_module({module!r}, run_name='__main__')"
     )
     command = [sys.executable, "-P", "-s", "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, env=ENVIRONMENT, cwd="/", **options)
+    environment = {**ENVIRONMENT, **{name: os.environ[name] for name in PASSED_ON if name in os.environ}}
+    return subprocess.Popen(command, env=environment, cwd="/", **options)
 
 
 class ForkedProcess:
@@ -145,14 +160,21 @@ class ForkedProcess:
         self.output = output
         self.grip = grip
 
-    def end(self) -> int:
-        """Has the server kill it, unless it has ended; gives its exit code, negative for a signal."""
+    def end(self, patience: float = 0) -> Ending:
+        """Have the server kill it, unless it ends by itself within `patience` seconds.
+
+        Raises:
+            ServerLost: The server is gone, or could not start the process.
+        """
+        select.select([self.grip], [], [], patience)
         with contextlib.suppress(OSError):
             self.grip.shutdown(socket.SHUT_WR)
         self.grip.settimeout(END_SECONDS)
         try:
-            told = self.grip.recv(READ_BYTES)
-            return int(json.loads(told)["exit"])
+            message = json.loads(self.grip.recv(READ_BYTES))
+            if "failed" in message:
+                raise ServerLost(message["failed"])
+            return Ending(message["exit"], message["cpu_seconds"], message["was_ended"])
         except (OSError, ValueError) as error:
             raise ServerLost("the fork server did not say how a process ended") from error
         finally:
@@ -177,12 +199,15 @@ class PractisingProcess:
         far.close()
         far_output.close()
 
-    def end(self) -> int:
+    def end(self, patience: float = 0) -> Ending:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
+        was_ended = self.process.returncode is None
         self.process.kill()
         code = self.process.wait()
         self.connection.close()
         self.output.close()
-        return code
+        return Ending(code, 0, was_ended)
 
 
 def _pump(source: Any, sink: Any) -> None:

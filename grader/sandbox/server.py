@@ -18,10 +18,11 @@ import socket
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 
-from grader.sandbox import lockdown, wire, worker
+from grader.sandbox import lockdown, replacements, users, wire, worker
 
 MAX_REQUEST = 4096
 # What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.
@@ -57,15 +58,11 @@ def preload() -> None:
         sample.sum().backward()
         str(sample)
         torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports too, before torch 2.5 or so
-        wire.unpack(*_halves(wire.pack({}, [sample.detach()])))
+        wire.unpack(*wire.halves(wire.pack_reply({}, [sample.detach()])))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
             _import_all(name)
-
-
-def _halves(frame: bytes) -> tuple[bytes, bytes]:
-    middle = wire.HEADER.size + wire.HEADER.unpack_from(frame)[0]
-    return frame[wire.HEADER.size : middle], frame[middle:]
+    replacements.install()
 
 
 def _import_all(name: str) -> None:
@@ -86,9 +83,27 @@ def preload_late(parts: Sequence[str]) -> None:
 
     if "optim" in parts:
         torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    if "checkpoint" in parts:
+        from torch.utils.checkpoint import checkpoint
+
+        checkpoint(torch.neg, torch.ones(1), use_reentrant=False)
     if "meta" in parts:
         with torch.device("meta"):
             torch.nn.TransformerEncoderLayer(4, 2)(torch.ones(1, 3, 4)).sum()
+
+
+@dataclass
+class Child:
+    """A student's process: the socket that holds its user id, and whether the server has ended it."""
+
+    pid: int
+    grip: socket.socket
+    user: socket.socket | None
+    was_ended: bool = False
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        self.was_ended = True
 
 
 class Server:
@@ -107,8 +122,8 @@ class Server:
         self.landlock = lockdown.landlock_version()
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
         self.control = control
-        # The process of each child, by the descriptor of its grip.
-        self.children: dict[int, tuple[int, socket.socket]] = {}
+        # By the descriptor of its grip.
+        self.children: dict[int, Child] = {}
         # A child's end writes to `wake`, so that waiting for it and for requests is one.
         self.woken, wake = socket.socketpair()
         for end in (self.woken, wake):
@@ -124,6 +139,7 @@ class Server:
         waiting.register(self.control, select.POLLIN)
         waiting.register(self.woken, select.POLLIN)
         while True:
+            released = []
             for descriptor, _ in waiting.poll():
                 if descriptor == self.woken.fileno():
                     self.woken.recv(4096)
@@ -131,21 +147,29 @@ class Server:
                     grip = self.start_child()
                     if grip is None:
                         signal.set_wakeup_fd(-1)
-                        for pid, _ in self.children.values():
-                            os.kill(pid, signal.SIGKILL)
+                        for child in self.children.values():
+                            child.end()
                         return
-                    waiting.register(grip, select.POLLIN)
+                    if grip.fileno() in self.children:
+                        waiting.register(grip, select.POLLIN)
                 else:
-                    # The grader has let go, or is gone: nothing of this child's may go on.
-                    waiting.unregister(descriptor)
-                    if descriptor in self.children:
-                        os.kill(self.children[descriptor][0], signal.SIGKILL)
+                    released.append(descriptor)
+            # First, so that a child that has ended by itself is known as such.
             for descriptor in self.reap():
                 with contextlib.suppress(KeyError):
                     waiting.unregister(descriptor)
+            # The grader has closed its end, or is gone: nothing of this child's may go on.
+            for descriptor in released:
+                if descriptor in self.children:
+                    waiting.unregister(descriptor)
+                    self.children[descriptor].end()
 
     def start_child(self) -> socket.socket | None:
-        """Forks a child for the request that waits, and gives its grip; None where there will be no more."""
+        """Fork a child for the request that waits.
+
+        Returns:
+            Its grip, closed already where no process could be started; None where there will be no more requests.
+        """
         try:
             request, descriptors, _, _ = socket.recv_fds(self.control, MAX_REQUEST, 3)
         except ConnectionResetError:  # closed before our first word was read
@@ -155,31 +179,65 @@ class Server:
         settings = json.loads(request)
         preload_late(settings["late"])
         connection, output, grip_descriptor = descriptors
-        server = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"] + self.more_bytes)
-            _become_student(server, connection, output, limits, self.program, self.landlock)
-        os.close(connection)
-        os.close(output)
         grip = socket.socket(fileno=grip_descriptor)
-        self.children[grip_descriptor] = (pid, grip)
+        uid, holder = _user()
+        server = os.getpid()
+        try:
+            pid = lockdown.fork()
+        except OSError as error:
+            _tell(grip, {"failed": f"a process could not be started: {error.strerror}"})
+            grip.close()
+            if holder:
+                holder.close()
+        else:
+            if pid == 0:
+                limits = lockdown.Limits(settings["cpu_seconds"], settings["memory_bytes"] + self.more_bytes)
+                _become_student(server, connection, output, limits, self.program, self.landlock, uid)
+            self.children[grip_descriptor] = Child(pid, grip, holder)
+        finally:
+            os.close(connection)
+            os.close(output)
         return grip
 
     def reap(self) -> list[int]:
-        """Tells the grader of each child that has ended how it did. Gives their grips' descriptors, now closed."""
+        """Tell the grader of each child that has ended how it did.
+
+        Returns:
+            The descriptors of their grips, which are closed now.
+        """
         ended = []
         while self.children:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:
                 break
-            descriptor = next(number for number, (child, _) in self.children.items() if child == pid)
-            _, grip = self.children.pop(descriptor)
-            with contextlib.suppress(OSError):
-                grip.sendall(json.dumps({"exit": os.waitstatus_to_exitcode(status)}).encode())
-            grip.close()
+            descriptor = next(number for number, child in self.children.items() if child.pid == pid)
+            child = self.children.pop(descriptor)
+            end = {
+                "exit": os.waitstatus_to_exitcode(status),
+                "cpu_seconds": usage.ru_utime + usage.ru_stime,
+                "was_ended": child.was_ended,
+            }
+            _tell(child.grip, end)
+            child.grip.close()
+            if child.user:
+                child.user.close()
             ended.append(descriptor)
         return ended
+
+
+def _tell(grip: socket.socket, message: Mapping[str, object]) -> None:
+    with contextlib.suppress(OSError):  # the grader may be gone
+        grip.sendall(json.dumps(message).encode())
+
+
+def _user() -> tuple[int | None, socket.socket | None]:
+    """Choose the user of the next child: an id of its own and what holds it, or nobody, or who this is."""
+    if os.geteuid() != 0:
+        return None, None
+    with contextlib.suppress(ValueError):
+        if claimed := users.claim():
+            return claimed
+    return (lockdown.NOBODY if users.is_mapped(lockdown.NOBODY) else None), None
 
 
 def _nothing(_signal: int, _frame: FrameType | None) -> None:
@@ -187,7 +245,13 @@ def _nothing(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _become_student(
-    server: int, connection: int, output: int, limits: lockdown.Limits, program: bytes | None, landlock: int
+    server: int,
+    connection: int,
+    output: int,
+    limits: lockdown.Limits,
+    program: bytes | None,
+    landlock: int,
+    uid: int | None,
 ) -> None:
     """In the forked child: lets go of everything but two sockets, locks itself in, and answers. Never returns."""
     try:
@@ -206,7 +270,7 @@ def _become_student(
             stream = open(number, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
-        worker.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, lockdown.lock_in(limits, program, landlock))
+        worker.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, lockdown.lock_in(limits, program, landlock, uid))
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

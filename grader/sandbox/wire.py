@@ -13,14 +13,20 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 HEADER = struct.Struct(">II")
+# The bounds of a reply. Honest ones stay below a tenth of each (docs/attacks.md has the figures).
 MAX_JSON_BYTES = 4 * 2**20
+MAX_VALUES = 10_000
+MAX_TENSORS = 1000
 MAX_TENSOR_BYTES = 64 * 2**20
+MAX_EMPTY_ROWS = 10_000
+# And of whatever is sent.
+MAX_HEADER_BYTES = 2**20
 MAX_DIMENSIONS = 16
 MAX_NESTING = 20
 
@@ -36,6 +42,10 @@ DTYPE_BY_NAME = {str(dtype).removeprefix("torch."): dtype for dtype in DTYPES}
 
 class WireError(Exception):
     """A value that cannot cross, or bytes that are not what they claim to be."""
+
+
+class TooLarge(WireError):
+    """A value beyond one of the bounds above, which the text names."""
 
 
 class Handle:
@@ -115,7 +125,8 @@ def _encode_tensor(tensor: torch.Tensor, tensors: list[torch.Tensor]) -> Any:
         if tensor.dim() > MAX_DIMENSIONS:
             raise WireError(f"a tensor of {tensor.dim()} dimensions")
         if tensor.numel() * tensor.element_size() > MAX_TENSOR_BYTES:
-            raise WireError(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
+            raise TooLarge(f"a tensor of more than {MAX_TENSOR_BYTES // 2**20} MB")
+        _check_rows(tensor.shape)
         tensor = tensor.detach()
         reference: dict[str, Any] = {"tensor": len(tensors)}
         # A transposed or otherwise permuted view arrives as one: the memory layout is part of the question.
@@ -131,61 +142,91 @@ def _encode_tensor(tensor: torch.Tensor, tensors: list[torch.Tensor]) -> Any:
 
 
 def decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any] = lambda handle: handle) -> Any:
-    """The value that `encode` made JSON of; a handle becomes whatever `held` gives for it."""
-    return _decode(value, tensors, held, 0)
+    """Decode what `encode` made JSON of; a handle becomes whatever `held` gives for it.
+
+    Raises:
+        TooLarge: It names tensors more often than a reply may.
+        WireError: It is malformed.
+    """
+    return _Decoder(tensors, held).decode(value, 0)
 
 
-def _decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any], depth: int) -> Any:
-    if depth > MAX_NESTING + 2:
-        raise WireError("a value nested too deeply")
-    if not isinstance(value, dict):
-        if isinstance(value, list):
-            raise WireError("a bare JSON list")
-        return value
-    match value:
-        case {"tuple": list(items)}:
-            return tuple(_decode(item, tensors, held, depth + 1) for item in items)
-        case {"dict": list(pairs)}:
-            return _decode_dict(pairs, tensors, held, depth)
-        case {"tensor": int(number), **rest} if 0 <= number < len(tensors):
-            tensor = tensors[number]
-            order = rest.get("permute")
-            if order is None:
-                return tensor
-            if not isinstance(order, list) or sorted(map(repr, order)) != sorted(map(repr, range(tensor.dim()))):
-                raise WireError("a permutation that is none")
-            return tensor.permute(order)
-        case {"list": list(items)}:
-            return [_decode(item, tensors, held, depth + 1) for item in items]
-        case {"float": ("nan" | "inf" | "-inf") as text}:
-            return float(text)
-        case {"dtype": str(name)} if name in DTYPE_BY_NAME:
-            return DTYPE_BY_NAME[name]
-        case {"handle": int(number), "kinds": list(kinds)}:
-            return held(Handle(number, tuple(str(kind)[:200] for kind in kinds[:20])))
-    raise WireError("a value of no known kind")
+class _Decoder:
+    def __init__(self, tensors: list[torch.Tensor], held: Callable[[Handle], Any]) -> None:
+        self.tensors = tensors
+        self.held = held
+        self.references = 0
 
+    def decode(self, value: Any, depth: int) -> Any:
+        if depth > MAX_NESTING + 2:
+            raise WireError("a value nested too deeply")
+        if not isinstance(value, dict):
+            if isinstance(value, list):
+                raise WireError("a bare JSON list")
+            return value
+        match value:
+            case {"tuple": list(items)}:
+                return tuple(self.decode(item, depth + 1) for item in items)
+            case {"dict": list(pairs)}:
+                return self.decode_dict(pairs, depth)
+            case {"tensor": int(number), **rest} if 0 <= number < len(self.tensors):
+                return self.tensor(self.tensors[number], rest.get("permute"))
+            case {"list": list(items)}:
+                return [self.decode(item, depth + 1) for item in items]
+            case {"float": ("nan" | "inf" | "-inf") as text}:
+                return float(text)
+            case {"dtype": str(name)} if name in DTYPE_BY_NAME:
+                return DTYPE_BY_NAME[name]
+            case {"handle": int(number), "kinds": list(kinds)}:
+                return self.held(Handle(number, tuple(str(kind)[:200] for kind in kinds[:20])))
+        raise WireError("a value of no known kind")
 
-def _decode_dict(pairs: list[Any], tensors: list[torch.Tensor], held: Callable[[Handle], Any], depth: int) -> Any:
-    decoded = {}
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise WireError("a damaged dict")
-        key = pair[0]
-        if type(key) is not str:
-            key = _decode(key, tensors, held, depth + 1)
-            if not isinstance(key, str | int | float | bool | None):
-                raise WireError("a dict whose key is neither text nor a number")
-        decoded[key] = _decode(pair[1], tensors, held, depth + 1)
-    return decoded
+    def tensor(self, tensor: torch.Tensor, order: Any) -> torch.Tensor:
+        self.references += 1
+        if self.references > MAX_TENSORS:
+            raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
+        if order is None:
+            return tensor
+        if not isinstance(order, list) or sorted(map(repr, order)) != sorted(map(repr, range(tensor.dim()))):
+            raise WireError("a permutation that is none")
+        return tensor.permute(order)
+
+    def decode_dict(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        decoded = {}
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise WireError("a damaged dict")
+            key = pair[0]
+            if type(key) is not str:
+                key = self.decode(key, depth + 1)
+                if not isinstance(key, str | int | float | bool | None):
+                    raise WireError("a dict whose key is neither text nor a number")
+            decoded[key] = self.decode(pair[1], depth + 1)
+        return decoded
 
 
 def pack(message: dict[str, Any], tensors: list[torch.Tensor]) -> bytes:
-    """One frame. Raises WireError where it would be larger than a frame may be."""
+    """Pack a message and its tensors into one frame. Raises WireError where a frame cannot hold them."""
     text = TO_JSON(message).encode()
     blob = _pack_tensors(tensors) if tensors else b""
-    check_sizes(len(text), len(blob))
     return HEADER.pack(len(text), len(blob)) + text + blob
+
+
+def pack_reply(message: dict[str, Any], tensors: list[torch.Tensor]) -> bytes:
+    """Pack a reply. Raises TooLarge where the other side would refuse it."""
+    if len(tensors) > MAX_TENSORS:
+        raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
+    frame = pack(message, tensors)
+    text, blob = halves(frame)
+    check_sizes(len(text), len(blob))
+    _check_values(text)
+    return frame
+
+
+def halves(frame: bytes) -> tuple[bytes, bytes]:
+    """Split a frame into its JSON and its tensors."""
+    middle = HEADER.size + HEADER.unpack_from(frame)[0]
+    return frame[HEADER.size : middle], frame[middle:]
 
 
 def _pack_tensors(tensors: list[torch.Tensor]) -> bytes:
@@ -206,12 +247,33 @@ def _pack_tensors(tensors: list[torch.Tensor]) -> bytes:
 
 
 def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
-    """Refuses what a frame's header claims, before anything is read or allocated for it."""
+    """Check what a reply's header claims, before anything is read or allocated for it. Raises TooLarge."""
     if json_bytes > MAX_JSON_BYTES:
-        raise WireError(f"a message of more than {MAX_JSON_BYTES // 2**20} MB")
-    # A safetensors header comes on top of the data; JSON's own limit bounds it generously.
-    if tensor_bytes > MAX_TENSOR_BYTES + MAX_JSON_BYTES:
-        raise WireError(f"tensors of more than {MAX_TENSOR_BYTES // 2**20} MB")
+        raise TooLarge(f"a message of more than {MAX_JSON_BYTES // 2**20} MB")
+    # The header of safetensors comes on top of the data.
+    if tensor_bytes > MAX_TENSOR_BYTES + MAX_HEADER_BYTES:
+        raise TooLarge(f"tensors of more than {MAX_TENSOR_BYTES // 2**20} MB")
+
+
+def _check_values(text: bytes) -> None:
+    """Count the values of a JSON text, at most, before it is parsed. Raises TooLarge."""
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
+        raise TooLarge(f"more than {MAX_VALUES:,} values")
+
+
+def _check_rows(shape: Sequence[int]) -> None:
+    """Bound a tensor that has rows but no bytes, for whatever walks over its rows. Raises TooLarge."""
+    if 0 in shape and math.prod(max(size, 1) for size in shape) > MAX_EMPTY_ROWS:
+        raise TooLarge(f"a tensor of more than {MAX_EMPTY_ROWS:,} empty rows")
+
+
+def unpack_reply(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    """Unpack a reply whose sizes were checked. Raises TooLarge, and WireError on anything malformed."""
+    _check_values(text)
+    message, tensors = unpack(text, blob)
+    if len(tensors) > MAX_TENSORS:
+        raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
+    return message, tensors
 
 
 def unpack(text: bytes, blob: bytes) -> tuple[dict[str, Any], list[torch.Tensor]]:
@@ -251,7 +313,7 @@ def _unpack_tensors(blob: bytes) -> list[torch.Tensor]:
     """The tensors that `_pack_tensors` made bytes of; WireError unless they are numbered, plain and fit exactly."""
     try:
         [length] = TENSOR_HEADER.unpack_from(blob)
-        if not 0 < length <= min(len(blob) - TENSOR_HEADER.size, MAX_JSON_BYTES):
+        if not 0 < length <= min(len(blob) - TENSOR_HEADER.size, MAX_HEADER_BYTES):
             raise WireError("tensors with a header that does not fit")
         data = memoryview(blob)[TENSOR_HEADER.size + length :]
         header = _parse(blob[TENSOR_HEADER.size : TENSOR_HEADER.size + length])
@@ -263,6 +325,7 @@ def _unpack_tensors(blob: bytes) -> list[torch.Tensor]:
             shape, dtype = entry["shape"], SAFETENSORS_DTYPES[entry["dtype"]]
             if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= 2**40 for n in shape):
                 raise WireError("a tensor with an impossible shape")
+            _check_rows(shape)
             begin, end = entry["data_offsets"]
             if begin != last or math.prod(shape) * dtype.itemsize != end - begin or end > len(data):
                 raise WireError("a tensor whose shape does not fit its data")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -191,6 +191,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             )  # fmt: skip
         _note_doings(item.config, criterion.unit, criterion.exercise)
     return (yield)
+
+
+def fail_unit(config: pytest.Config, items: Sequence[pytest.Item], unit: str, reason: str) -> None:
+    """Fail every criterion of a unit for this reason, and end the student's process."""
+    begin_test()
+    _door(config).close()
+    for item in items:
+        criterion = item.stash[CRITERION]
+        if criterion.unit == unit:
+            config.stash[OUTCOMES][criterion] = Outcome(False, "stopped", reason)
 
 
 def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 
+from grader.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.report import NOT_WRITTEN
 from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
@@ -190,6 +191,8 @@ def judge(error: BaseException | None) -> Outcome:
             return Outcome(True, sightings=seen, remarks=tuple(REMARKS))
         case OurFault():
             raise error
+        case _ if ran_out_of_memory(error):
+            raise LimitExceeded(OUT_OF_MEMORY) from error
         case Wrong():
             return Outcome(False, "wrong", error.reason, sightings=seen)
         case door.Raised():

@@ -79,7 +79,7 @@ TOLD = {
     "loops_in_calls": "No time was left for it",
     "lying_embedding": "No gradient reaches table.",
     "lying_modules": "It tried to replace a function: torch.nn.Module.named_parameters",
-    "malformed_replies": "Its process sent something that no answer looks like",
+    "malformed_replies": "The student process sent a malformed reply and was stopped.",
     "markup_in_messages": "::set-output name=points::100",
     "memorises": "not the expected ones",
     "odd_results": "It gave a tensor of more than 64 MB.",
@@ -356,6 +356,7 @@ def test_root_grades_where_only_root_may_enter(drives: dict[str, Drive]) -> None
     assert drive.base.stat().st_mode & 0o777 == 0o700
     honest = drive.report("alone", "honest")
     assert honest.isolation.layers["user"]
+    assert honest.isolation.layers["own_user"]
     assert honest.points == honest.possible
 
 

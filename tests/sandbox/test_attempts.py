@@ -38,7 +38,7 @@ def told(open_door: Opens, source: str) -> list[str]:
         ("import gc; gc.get_objects()", "It tried to look through all objects."),
         ("import torch; torch.allclose = print", "It tried to replace a function: torch.allclose"),
         (
-            "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()",
+            "import _thread\n    try: _thread.start_new_thread(print, ())\n    except RuntimeError: pass",
             "It tried to start a thread.",
         ),
     ],

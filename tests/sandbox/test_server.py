@@ -11,8 +11,8 @@ import processes
 import pytest
 import torch
 
-from grader.sandbox import lockdown
-from grader.sandbox.door import Door
+from grader.sandbox import lockdown, users
+from grader.sandbox.door import Door, Raised, Source
 from grader.sandbox.processes import ForkServer
 from grader.sandbox.student import Student
 
@@ -36,17 +36,6 @@ def call(number, *arguments):
 
 def evaluate(text):
     return eval(text)
-
-def threads():
-    started, stop = 0, threading.Event()
-    try:
-        while started < 10**5:
-            threading.Thread(target=stop.wait, daemon=True).start()
-            started += 1
-    except Exception as error:
-        return started, type(error).__name__
-    finally:
-        stop.set()
 """
 
 
@@ -121,6 +110,7 @@ SYSTEM_CALLS = {
     "userfaultfd": 323, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_open": 434, "pidfd_getfd": 438,
     "kcmp": 312, "seccomp": 317, "prctl": 157, "personality": 135, "setuid": 105, "setresuid": 117, "capset": 126,
     "init_module": 175, "iopl": 172, "reboot": 169, "settimeofday": 164, "inotify_init1": 294,
+    "membarrier": 324, "futex_waitv": 449, "uname": 63, "sysinfo": 99,
     "fanotify_init": 300, "open_by_handle_at": 304, "execveat": 322, "ioctl": 16, "sendfile": 40, "splice": 275,
     "eventfd2": 290, "timerfd_create": 283, "epoll_create1": 291, "landlock_create_ruleset": 444,
 }  # fmt: skip
@@ -133,13 +123,48 @@ def test_system_calls_that_are_not_listed_are_refused(inside: Student, name: str
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
-def test_no_process_or_namespace_is_made_by_clone(inside: Student) -> None:
-    clone, clone3, sigchld, thread, new_user, new_namespace = 56, 435, 17, 0x10000, 0x10000000, 0x20000
-    assert inside.call(clone, sigchld, 0, 0, 0) == "EPERM"
-    assert inside.call(clone, new_user | sigchld, 0, 0, 0) == "EPERM"
-    assert inside.call(clone, thread | new_user, 0, 0, 0) == "EPERM"
-    assert inside.call(clone, thread | new_namespace, 0, 0, 0) == "EPERM"
+@pytest.mark.parametrize(
+    "flags",
+    [0, 17, 0x3D0F00, 0x10000, 0x10000000 | 17, 0x10000 | 0x20000],
+    ids=["none", "process", "thread as glibc makes it", "bare thread", "new user", "thread in a new namespace"],
+)
+def test_nothing_is_made_by_clone(inside: Student, flags: int) -> None:
+    clone, clone3 = 56, 435
+    assert inside.call(clone, flags, 0, 0, 0) == "EAGAIN"
     assert inside.call(clone3, 0, 0) == "ENOSYS"
+
+
+# A clock's number holds the complement of a process's id in its upper bits.
+INIT_PROCESS = ~1 << 3 | 2
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+@pytest.mark.parametrize(
+    "call",
+    [
+        (228, INIT_PROCESS, 0), (228, INIT_PROCESS & 0xFFFFFFFF, 0), (228, 12, 0), (229, INIT_PROCESS, 0),
+        (230, INIT_PROCESS, 0, 0, 0), (204, 1, 128, 0), (274, 1, 0, 0), (202, 0, 3, 0), (202, 0, 6, 0),
+        (202, 0, 12 | 128, 0), (202, 0, 5, 0),
+    ],
+    ids=lambda call: "-".join(map(str, call)),
+)  # fmt: skip
+def test_what_tells_of_others_or_holds_more_than_a_wait_is_refused(inside: Student, call: tuple[int, ...]) -> None:
+    """clock_gettime, clock_getres, clock_nanosleep, sched_getaffinity, get_robust_list and futex."""
+    assert inside.call(*call) == "EPERM"
+
+
+def test_a_process_may_ask_for_its_own_times_and_processors(inside: Student) -> None:
+    own = "[time.clock_gettime(clock) >= 0 for clock in (0, 1, 2, 3, 4, 5, 6, 7, 11)]"
+    assert inside.evaluate(own) == [True] * 9
+    assert inside.evaluate("len(os.sched_getaffinity(0))") == len(os.sched_getaffinity(0))
+
+
+def test_the_name_and_the_system_of_the_machine_are_fixed_texts(inside: Student) -> None:
+    kernel = ("Linux", "grader", "6.0.0", "#1", platform.machine())
+    assert inside.evaluate("tuple(os.uname())") == kernel
+    assert inside.evaluate("tuple(__import__('platform').uname())") == (*kernel, "")
+    assert inside.evaluate("__import__('platform').platform()") == f"Linux-6.0.0-{kernel[-1]}-with-glibc2.31"
+    assert inside.evaluate("socket.gethostname()") == "grader"
 
 
 def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> None:
@@ -153,7 +178,8 @@ def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
         "grader", "grader.sandbox", "grader.sandbox.attempts", "grader.sandbox.door", "grader.sandbox.loading",
-        "grader.sandbox.lockdown", "grader.sandbox.parts", "grader.sandbox.server", "grader.sandbox.standins",
+        "grader.sandbox.lockdown", "grader.sandbox.parts", "grader.sandbox.replacements", "grader.sandbox.server",
+        "grader.sandbox.standins", "grader.sandbox.users",
         "grader.sandbox.toolbox", "grader.sandbox.wire", "grader.sandbox.worker",
     }  # fmt: skip
     assert inside.evaluate("sorted({'pytest', 'pydantic', 'yaml'} & set(sys.modules))") == []
@@ -181,19 +207,21 @@ def test_memory_beyond_the_limit_is_refused_and_the_process_lives_on(inside: Stu
     assert inside.evaluate("1") == 1
 
 
-def test_threads_work_until_the_memory_for_them_ends(inside: Student) -> None:
-    started, error = inside.threads()
-    assert 10 < started < 1000
-    assert error in ("RuntimeError", "MemoryError")
-    assert inside.evaluate("torch.ones(3) @ torch.ones(3)").item() == 3.0
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
-def test_under_root_the_process_is_nobodys(inside: Student, server: ForkServer) -> None:
-    assert inside.evaluate("[os.getuid(), os.geteuid(), os.getgid()]") == [lockdown.NOBODY] * 3
-    [child] = processes.children(server.pid)
-    assert set(processes.status(child)["Uid"].split()) == {str(lockdown.NOBODY)}
-    assert processes.status(child)["CapEff"] == "0" * 16
+def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(open_door: Opens, server: ForkServer) -> None:
+    other = ForkServer.spawned()
+    there = Door(other, {"answers": Source.of("answers.py", [INSIDE])}, open_door(INSIDE).limits)
+    students = [Student(door, "answers") for door in (open_door(INSIDE), open_door(INSIDE), there)]
+    ids = [tuple(student.evaluate("[os.getuid(), os.geteuid(), os.getgid()]")) for student in students]
+    children = [*processes.children(server.pid), *processes.children(other.pid)]
+    assert {group for *_, group in ids} == {lockdown.NOBODY}
+    assert len({user for user, *_ in ids}) == len(ids)
+    assert {user for user, *_ in ids} <= {*users.id_range()}
+    for child, (user, *_) in zip(children, ids, strict=True):
+        assert set(processes.status(child)["Uid"].split()) == {str(user)}
+        assert processes.status(child)["CapEff"] == "0" * 16
+    there.close()
+    other.close()
 
 
 def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, server: ForkServer) -> None:
@@ -241,6 +269,34 @@ ORDINARY_THINGS = {
     "use threads": "import torch\nfrom concurrent.futures import ThreadPoolExecutor\ndef f():\n"
     "    torch.set_num_threads(4)\n    torch.ones(512, 512) @ torch.ones(512, 512)\n"
     "    with ThreadPoolExecutor(2) as pool:\n        list(pool.map(abs, [1, -2]))",
+    "load batches by workers": "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\ndef f():\n"
+    "    data = TensorDataset(torch.arange(8.0))\n"
+    "    loader = DataLoader(data, 2, num_workers=2, prefetch_factor=4, persistent_workers=True, timeout=9)\n"
+    "    assert [len(batch[0]) for batch in loader] == [2] * 4",
+    "start threads": "import queue, threading\ndef f():\n    results = queue.Queue()\n"
+    "    threads = [threading.Thread(target=results.put, args=(n,), daemon=True) for n in range(4)]\n"
+    "    for thread in threads: thread.start()\n    for thread in threads: thread.join()\n"
+    "    assert not any(thread.is_alive() for thread in threads)\n"
+    "    assert sorted(results.get() for _ in threads) == [0, 1, 2, 3]",
+    "use a thread of its own kind": "import threading\nclass Worker(threading.Thread):\n"
+    "    def run(self): self.result = 7\ndef f():\n    worker = Worker()\n    worker.start()\n    worker.join(1)\n"
+    "    assert worker.result == 7 and threading.current_thread().is_alive()",
+    "wait for futures": "from concurrent.futures import ThreadPoolExecutor, as_completed\ndef f():\n"
+    "    with ThreadPoolExecutor(max_workers=3, initializer=print) as pool:\n"
+    "        futures = [pool.submit(divmod, 7, n) for n in (2, 0)]\n"
+    "    assert {one.exception() and type(one.exception()) for one in as_completed(futures)} == "
+    "{None, ZeroDivisionError}",
+    "set every number of threads": "import torch\ndef f():\n    torch.set_num_threads(8)\n"
+    "    torch.set_num_interop_threads(8)\n    torch._C.set_num_threads(8)\n"
+    "    layer = torch.nn.Linear(512, 512)\n    layer(torch.ones(512, 512)).sum().backward()",
+    "checkpoint": "import torch\nfrom torch.utils.checkpoint import checkpoint\ndef f():\n"
+    "    layer, x = torch.nn.Linear(4, 4), torch.ones(2, 4, requires_grad=True)\n"
+    "    for reentrant in (True, False): checkpoint(layer, x, use_reentrant=reentrant).sum().backward()",
+    "measure": "import torch\nfrom torch.utils.benchmark import Timer\ndef f():\n"
+    "    Timer('x + x', globals={'x': torch.ones(2)}, num_threads=4).timeit(3)",
+    "train a transformer": "import torch\ndef f():\n    layer = torch.nn.TransformerEncoderLayer(8, 2)\n"
+    "    optimiser = torch.optim.SGD(layer.parameters(), lr=0.1)\n    layer(torch.ones(3, 2, 8)).sum().backward()\n"
+    "    optimiser.step()",
     "tell the time": "import datetime, platform\ndef f():\n    print(datetime.datetime.now(), platform.platform())",
     "draw": "import matplotlib.pyplot as plt\ndef f():\n"
     "    figure, axes = plt.subplots()\n    axes.plot([1, 2])\n    plt.show()",
@@ -251,3 +307,35 @@ ORDINARY_THINGS = {
 @pytest.mark.parametrize("thing", ORDINARY_THINGS)
 def test_what_honest_code_does_on_the_way_works_though_no_file_can_be_opened(open_door: Opens, thing: str) -> None:
     assert Student(open_door(f"{ORDINARY_THINGS[thing]}\n    return 'done'"), "answers").f() == "done"
+
+
+NO_THREADS = "threads and processes cannot be started while grading: call the function directly"
+FOR_EVER = "this would wait for another thread for ever, because all code runs in one thread while grading"
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("import multiprocessing.pool\ndef f():\n    multiprocessing.pool.ThreadPool(2)", NO_THREADS),
+        ("import multiprocessing\ndef f():\n    multiprocessing.dummy.Pool(2)", NO_THREADS),
+        ("import threading\ndef f():\n    threading.Timer(3, print).start()", NO_THREADS),
+        ("import queue\ndef f():\n    queue.Queue().get()", FOR_EVER),
+        ("import threading\ndef f():\n    threading.Event().wait()", FOR_EVER),
+        ("from concurrent.futures import Future\ndef f():\n    Future().result()", FOR_EVER),
+        ("import torch\ndef f():\n    with torch.profiler.profile(): ...", "Resource temporarily unavailable"),
+        ("import _thread\ndef f():\n    _thread.start_new_thread(print, ())", NO_THREADS),
+        ("import threading\ndef f():\n    threading.Thread().join()", "cannot join thread before it is started"),
+    ],
+)
+def test_what_cannot_be_done_in_one_thread_says_so_at_its_line(open_door: Opens, code: str, sentence: str) -> None:
+    with pytest.raises(Raised) as caught:
+        Student(open_door(code), "answers").f()
+    assert (caught.value.detail, caught.value.line) == (sentence, 3)
+
+
+def test_errors_of_a_thread_are_printed_as_python_prints_them(open_door: Opens) -> None:
+    door = open_door(
+        "import threading\ndef f():\n    threading.Thread(target=divmod, args=(1, 0)).start()\n    return 1"
+    )
+    assert Student(door, "answers").f() == 1
+    assert "ZeroDivisionError" in door.take_printed()[0]

@@ -19,11 +19,9 @@ from grader.sandbox import wire
 def sent(value: Any) -> Any:
     """`value` as it arrives on the other side."""
     tensors: list[torch.Tensor] = []
-    frame = wire.pack({"value": wire.encode(value, tensors)}, tensors)
-    json_bytes, tensor_bytes = wire.HEADER.unpack_from(frame)
-    middle = wire.HEADER.size + json_bytes
-    assert len(frame) == middle + tensor_bytes
-    message, received = wire.unpack(frame[wire.HEADER.size : middle], frame[middle:])
+    frame = wire.pack_reply({"value": wire.encode(value, tensors)}, tensors)
+    assert len(frame) == wire.HEADER.size + sum(wire.HEADER.unpack_from(frame))
+    message, received = wire.unpack_reply(*wire.halves(frame))
     return wire.decode(message["value"], received)
 
 
@@ -245,6 +243,31 @@ def test_many_tensors_that_are_too_large_together_are_refused() -> None:
 
 def test_a_message_that_is_too_long_is_refused() -> None:
     assert refusal(lambda: sent("x" * 2**22)) == "a message of more than 4 MB"
+
+
+@pytest.mark.parametrize(
+    ("value", "bound"),
+    [
+        ([1] * 10_000, "more than 10,000 values"),
+        ({number: number for number in range(5000)}, "more than 10,000 values"),
+        ([torch.ones(1)] * 1001, "more than 1,000 tensors"),
+        (torch.ones(10_001, 0), "a tensor of more than 10,000 empty rows"),
+        (torch.ones(200, 0, 200), "a tensor of more than 10,000 empty rows"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_would_take_the_other_side_long_to_build_is_refused(value: Any, bound: str) -> None:
+    assert refusal(lambda: sent(value)) == bound
+
+
+def test_a_request_may_hold_more_than_a_reply() -> None:
+    message = {"sources": ["x" * 2**20] * 8, "numbers": [*range(10**5)]}
+    assert wire.unpack(*wire.halves(wire.pack(message, []))) == (message, [])
+
+
+def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
+    references = {"list": [{"tensor": 0}] * 1001}
+    assert refusal(lambda: wire.decode(references, [torch.ones(1)])) == "more than 1,000 tensors"
 
 
 # -- frames that are not what they claim ----------------------------------------------------------------------

@@ -1,0 +1,64 @@
+"""Each student's process gets a user id that nobody else has, where the machine has one."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+
+import pytest
+
+from grader.sandbox import lockdown, users
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ids are claimed on Linux")
+ALONE = 61234
+
+
+def test_an_id_that_is_claimed_is_not_given_again_until_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(users.VARIABLE, f"{ALONE}-{ALONE + 1}")
+    first, second = users.claim(), users.claim()
+    assert first
+    assert second
+    assert (first[0], second[0], users.claim()) == (ALONE, ALONE + 1, None)
+    first[1].close()
+    again = users.claim()
+    assert again
+    assert again[0] == ALONE
+    for claimed in (second, again):
+        claimed[1].close()
+
+
+def test_an_id_with_an_account_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = [account.pw_uid for account in pwd.getpwall() if account.pw_uid][0]
+    monkeypatch.setenv(users.VARIABLE, f"{taken}-{taken}")
+    assert users.claim() is None
+
+
+def test_an_id_that_is_not_mapped_here_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "_map", lambda: "         0       1000          1\n     60500     100000         2\n")
+    assert [uid for uid in (0, 1, 60499, 60500, 60501, 60502) if users.is_mapped(uid)] == [0, 60500, 60501]
+    claimed = users.claim()
+    assert claimed
+    assert claimed[0] == 60500
+    claimed[1].close()
+
+
+@pytest.mark.parametrize("text", ["60000", "7-3", "0-9", "a-b", "-5-9", "1-9999999999"])
+def test_a_range_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(users.VARIABLE, text)
+    with pytest.raises(ValueError, match=f"GRADER_UIDS is '{text}': write two numbers, such as 60000-60999."):
+        users.id_range()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [("x", "GRADER_UIDS is 'x'"), ("1-1", "No user id from 1 to 1 is free here, so student code runs as nobody.")],
+)
+def test_where_there_is_no_id_the_missing_layer_says_so(
+    monkeypatch: pytest.MonkeyPatch, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(users.VARIABLE, value)
+    missing = lockdown.missing_layers()
+    assert sentence in missing["own_user"]
+    assert "user" not in missing
