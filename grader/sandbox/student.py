@@ -19,6 +19,7 @@ from grader.sandbox.worker import Worker
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
+ODD_REPLY = "Its process sent a reply of an unexpected form."
 PARTS_SOURCE = inspect.getsource(parts)
 # By the name of each stand-in. Looked up here, once, and not by every process that grades.
 LAST_LINES = {
@@ -87,7 +88,10 @@ class Remote:
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
         """The result of calling it, and the arguments as the call left them."""
-        return self._ask("call", arguments=arguments, options={}, arguments_after=True)
+        match self._ask("call", arguments=arguments, options={}, arguments_after=True):
+            case (result, tuple(after)) if len(after) == len(arguments):
+                return result, after
+        raise door.Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
         """The result, and gradients of its sum weighted by `wire.cotangent`.
@@ -95,7 +99,12 @@ class Remote:
         The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
         tensor has no part in the result.
         """
-        return self._ask("gradients", arguments=arguments, options={})
+        match self._ask("gradients", arguments=arguments, options={}):
+            case (result, dict(found)):
+                return result, _tensors({name: value for name, value in found.items() if value is not None}) | {
+                    name: None for name, value in found.items() if value is None
+                }
+        raise door.Refused(ODD_REPLY)
 
     def torch_functions(self, *arguments: Any) -> list[str]:
         """The names of torch's functions and methods that a call makes use of."""
@@ -119,10 +128,16 @@ class Object(Remote, wire.Handle):
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every registered parameter by its name, requiring gradients here where it does there."""
-        return {name: value.requires_grad_(flag) for name, (value, flag) in self._ask("parameters").items()}
+        found = self._ask("parameters")
+        pairs = found if isinstance(found, dict) else {"": found}
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
+            raise door.Refused(ODD_REPLY)
+        flags = {name: flag is True for name, (_, flag) in pairs.items()}
+        values = _tensors({name: value for name, (value, _) in pairs.items()})
+        return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
 
     def buffers(self) -> dict[str, torch.Tensor]:
-        return self._ask("buffers")
+        return _tensors(self._ask("buffers"))
 
     def set(self, values: dict[str, torch.Tensor]) -> None:
         """Copies values into parameters and buffers of these names and shapes."""
@@ -139,7 +154,8 @@ class Object(Remote, wire.Handle):
 
     def state(self) -> torch.Tensor:
         """The state of a torch.Generator."""
-        return self._ask("generator_state")
+        state = self._ask("generator_state")
+        return _tensors({"state": state})["state"]
 
 
 class Student:
@@ -165,11 +181,17 @@ class Student:
         """One of torch.nn's modules, of the door's toolbox or of the stand-ins, to hand in."""
         if name in parts.BY_NAME:
             self._bring(name)
-        return _wrap(self._asked, self._asked.ask("make", name=name, arguments=arguments, options=options))
+        return self._object("make", name=name, arguments=arguments, options=options)
 
     def generator(self, seed: int) -> Object:
         """A torch.Generator of its own, to hand in."""
-        return _wrap(self._asked, self._asked.ask("generator", seed=seed))
+        return self._object("generator", seed=seed)
+
+    def _object(self, operation: str, **details: Any) -> Object:
+        made = _wrap(self._asked, self._asked.ask(operation, **details))
+        if not isinstance(made, Object):
+            raise door.Refused(ODD_REPLY)
+        return made
 
     @contextlib.contextmanager
     def stand_in(self, *exercises: str) -> Iterator[None]:
@@ -203,6 +225,15 @@ class Student:
     def seed(self, seed: int) -> None:
         """Sets every global random state over there."""
         self._asked.tell("seed", seed=seed)
+
+
+def _tensors(found: Any) -> dict[str, torch.Tensor]:
+    """Check that these are tensors by name. Raises door.Refused."""
+    if isinstance(found, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in found.items()
+    ):
+        return found
+    raise door.Refused(ODD_REPLY)
 
 
 def _parts_up_to(exercises: Sequence[str]) -> str:

@@ -25,6 +25,8 @@ MAX_VALUES = 10_000
 MAX_TENSORS = 1000
 MAX_TENSOR_BYTES = 64 * 2**20
 MAX_EMPTY_ROWS = 10_000
+# Of the tensors of requests that go together.
+MAX_REQUEST_BYTES = 256 * 2**20
 # And of whatever is sent.
 MAX_HEADER_BYTES = 2**20
 MAX_DIMENSIONS = 16
@@ -56,12 +58,26 @@ class Handle:
         self.kinds = kinds
 
 
+class _Tensors(list[torch.Tensor]):
+    """Tensors to send, which may not take more than so many bytes together."""
+
+    def __init__(self, bytes_left: int) -> None:
+        super().__init__()
+        self.bytes_left = bytes_left
+
+    def append(self, tensor: torch.Tensor) -> None:
+        self.bytes_left -= tensor.nbytes
+        if self.bytes_left < 0:
+            raise TooLarge("tensors that are too large together")
+        super().append(tensor)
+
+
 class Requests:
-    """Requests that go together, with all their tensors."""
+    """Requests that go together, with all their tensors. They may hold what a student's process has sent."""
 
     def __init__(self) -> None:
         self.encoded: list[Any] = []
-        self.tensors: list[torch.Tensor] = []
+        self.tensors: list[torch.Tensor] = _Tensors(MAX_REQUEST_BYTES)
 
     def add(self, operation: str, **details: Any) -> None:
         self.encoded.append(encode({"operation": operation, **details}, self.tensors))

@@ -67,6 +67,8 @@ TOLD = {
     "attacked_generators": "It tried to look through all objects.",
     "calls_without_end": "It did not finish in time",
     "chooses_its_own_weights": "There is no layer W_query.",
+    "claims_failures": "It tried to look at the frames of other code.",
+    "costly_replies": "The student process sent more than 10,000 values in one reply and was stopped.",
     "exits_at_import": "It raised SystemExit.",
     "exits_in_calls": "It ended the Python process (exit code 0).",
     "forges_replies": "an answer that nobody asked for",

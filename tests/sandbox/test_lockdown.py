@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from textwrap import dedent
 
 import pytest
@@ -150,7 +151,7 @@ def test_with_the_filter_alone_no_thread_can_be_started() -> None:
 
 
 def test_a_fork_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    results = iter([BlockingIOError(), BlockingIOError(), 7])
+    results: Iterator[OSError | int] = iter([BlockingIOError(), BlockingIOError(), 7])
 
     def fork() -> int:
         result = next(results)

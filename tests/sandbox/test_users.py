@@ -29,7 +29,7 @@ def test_an_id_that_is_claimed_is_not_given_again_until_it_is_free(monkeypatch: 
 
 
 def test_an_id_with_an_account_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = [account.pw_uid for account in pwd.getpwall() if account.pw_uid][0]
+    taken = next(account.pw_uid for account in pwd.getpwall() if account.pw_uid)
     monkeypatch.setenv(users.VARIABLE, f"{taken}-{taken}")
     assert users.claim() is None
 

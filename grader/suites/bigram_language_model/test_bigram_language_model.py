@@ -127,9 +127,17 @@ def test_the_vocabulary_is_a_list(student: Student) -> None:
     expect_equal(found, ["z"], "It is not a list with that one character.")
 
 
+def ids_of(value: object, text: str) -> list[object]:
+    """The entries of what should be a list of ids for a text; a tensor of them or any sequence will do."""
+    if isinstance(value, torch.Tensor):
+        expect_true(value.shape == (len(text),), "There is not one id for each character.")
+        return value.tolist()
+    return listed(value)
+
+
 def expect_one_id_each(value: object, text: str) -> None:
     """A sequence of ids, the same for the same character and others for others, whatever they are."""
-    ids = listed(value.tolist() if isinstance(value, torch.Tensor) else value)
+    ids = ids_of(value, text)
     expect_one_to_one(text, [str(number) for number in ids])
 
 
@@ -148,8 +156,7 @@ def test_each_character_becomes_its_place(student: Student, fresh: Fresh) -> Non
     # Characters that do not come up in the text, before and between those that do.
     vocabulary = [*"\n BDacdtxé"]
     text = f" {fresh_text(fresh, 2, ' Dtéx')} "
-    ids = student.encode(text, vocabulary)
-    found = listed(ids.tolist() if isinstance(ids, torch.Tensor) else ids)
+    found = ids_of(student.encode(text, vocabulary), text)
     expect_equal(found, [vocabulary.index(one) for one in text], "The ids are not the places in the vocabulary.")
 
 
