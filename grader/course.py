@@ -28,6 +28,7 @@ Level = Literal["points", "sentence", "misconception"]
 
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
+Weight = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 
@@ -79,13 +80,14 @@ class Late(Model):
 class Unit(Model):
     """One unit: its title, when it is due, and its exercises in order, each with its weight.
 
-    quiz: the weight of the quiz, each item's points times; None where the unit has no quiz.
+    quiz: the weight of the quiz, each item's points times; None where the unit has no quiz. What has the weight 0 is
+    run and reported, and worth no points.
     """
 
     title: Name
     due: AwareDatetime
-    exercises: Annotated[dict[str, Count], Field(min_length=1)]
-    quiz: Count | None = None
+    exercises: Annotated[dict[str, Weight], Field(min_length=1)]
+    quiz: Weight | None = None
 
     @property
     def time_shares(self) -> int:
@@ -102,6 +104,11 @@ class Course(Model):
     feedback: Feedback
     late: Late = Late(percent_per_day=0, most_percent=0)
     units: Annotated[dict[str, Unit], Field(min_length=1)]
+
+    @property
+    def quizzes(self) -> list[str]:
+        """The units that have a quiz."""
+        return [name for name, unit in self.units.items() if unit.quiz is not None]
 
     def feedback_level(self, unit_name: str, now: datetime.datetime) -> Level:
         """What a student may read about a unit at `now`, a time with a zone; the due time is not late yet."""
@@ -131,6 +138,46 @@ def load_course(root: Path = ROOT) -> Course:
     document.require_sound()
     assert course
     return course
+
+
+def left_out(course: Course, root: Path = ROOT) -> dict[str, list[str]]:
+    """Return what `root`/solutions defines and autograder.yml does not list, by unit.
+
+    A unit that is not listed is there with all that it defines. Empty where there are no solutions: students receive
+    nothing of what is left out.
+    """
+    missing = {}
+    for path in sorted((root / "solutions").glob("*.py")):
+        unit = course.units.get(path.stem)
+        try:
+            names = [name for name in _definitions(path) if unit is None or name not in unit.exercises]
+        except (SyntaxError, ValueError):
+            names = []  # of a unit that is not listed: all others have been read
+        if names or unit is None:
+            missing[path.stem] = names
+    return missing
+
+
+def describe_left_out(course: Course, root: Path = ROOT) -> list[str]:
+    """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what builds on it."""
+    sentences = []
+    users = {
+        name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+        for unit, described in course.units.items()
+        if (root / "solutions").is_dir()
+        for name, definition in _definitions(root / "solutions" / f"{unit}.py").items()
+        if name in described.exercises
+    }
+    for unit, names in left_out(course, root).items():
+        what = [f"{unit}/{name}" for name in names] if unit in course.units else [f"the unit {unit}"]
+        sentences.append(f"{FILENAME} leaves out {', '.join(what)}.")
+        for name in names:
+            if others := [user for user, used in users.items() if name in used]:
+                sentences.append(
+                    f"{', '.join(others)} builds on {name}: students write what they need of it themselves. "
+                    "To ask for it without points, give it the weight 0."
+                )
+    return sentences
 
 
 def _check_sources(document: Document, folder: Path) -> None:
@@ -196,6 +243,7 @@ def _check_names(document: Document) -> None:
             document.report_key(place, f"{name!r} {what} on line {document.line_of(before)}: rename one of the two.")
 
 
-def _definitions(source: Path) -> list[str]:
+def _definitions(source: Path) -> dict[str, ast.stmt]:
+    """Return the functions and classes at the top level of a file, by name."""
     definitions = (ast.FunctionDef, ast.ClassDef)
-    return [item.name for item in ast.parse(source.read_bytes()).body if isinstance(item, definitions)]
+    return {item.name: item for item in ast.parse(source.read_bytes()).body if isinstance(item, definitions)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import CourseError, load_course
+from grader.course import CourseError, describe_left_out, left_out, load_course
 
 GOOD = """\
 course: Two units
@@ -129,7 +129,7 @@ def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("project: 2", "project: 0", "18:16: 'project' should be greater than or equal to 1, not 0."),
+        ("project: 2", "project: -1", "18:16: 'project' should be greater than or equal to 0, not -1."),
         ("project: 2", "project: 1.5", "18:16: 'project' should be a whole number, not 1.5."),
         ("project: 2", "project: yes", "18:16: 'project' should be a whole number, not True."),
         ("project: 2", "project:", "18:15: 'project' should be a whole number, not empty."),
@@ -232,10 +232,23 @@ def test_a_unit_may_have_a_quiz_of_some_weight(root: Path) -> None:
     assert load_course(root).units["first"].quiz == 2
 
 
-def test_the_weight_of_a_quiz_is_one_at_least(root: Path) -> None:
+def test_the_weight_of_a_quiz_is_not_below_zero(root: Path) -> None:
     (root / "solutions" / "first_quiz.yml").write_text("")
-    assert problems(root, changed("    exercises:", "    quiz: 0\n    exercises:")) == [
-        "autograder.yml:17:11: 'quiz' should be greater than or equal to 1, not 0."
+    assert problems(root, changed("    exercises:", "    quiz: -1\n    exercises:")) == [
+        "autograder.yml:17:11: 'quiz' should be greater than or equal to 0, not -1."
+    ]
+
+
+def test_what_the_solutions_define_beyond_the_course_is_left_out_and_named(root: Path) -> None:
+    assert (left_out(load_course(root), root), describe_left_out(load_course(root), root)) == ({}, [])
+    (root / "solutions" / "first.py").write_text("def given(): ...\ndef project(): given()\nclass Attention: ...\n")
+    (root / "solutions" / "draft.py").write_text("def (")
+    assert left_out(load_course(root), root) == {"draft": [], "first": ["given"]}
+    assert describe_left_out(load_course(root), root) == [
+        "autograder.yml leaves out the unit draft.",
+        "autograder.yml leaves out first/given.",
+        "project builds on given: students write what they need of it themselves. To ask for it without points, give "
+        "it the weight 0.",
     ]
 
 

@@ -102,7 +102,8 @@ def _test(
 
 
 def _runner(worth: int, tests: list[dict[str, Any]]) -> dict[str, Any]:
-    status = "pass" if all(test["status"] == "pass" for test in tests) else "fail"
+    # The reporter fails its job for any runner that fails; what is worth nothing is not to do that.
+    status = "pass" if worth == 0 or all(test["status"] == "pass" for test in tests) else "fail"
     return {"version": 1, "status": status, "max_score": worth * len(tests), "tests": tests}
 
 

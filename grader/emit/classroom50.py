@@ -37,10 +37,14 @@ def result(
     Raises EnvironmentFault.
     """
     tests = [
-        _test(f"{one.unit_name}/{one.name}", one.exercise.points, one.exercise.possible) | _why(one)
+        _test(f"{one.unit_name}/{one.name}", one.state == "done", one.exercise.points, one.exercise.possible)
+        | _why(one)
         for one in entries(report)
     ]
-    tests += [_test(f"{unit}/quiz", earned, quiz.possible) for unit, quiz, earned in counted_quizzes(report)]
+    tests += [
+        _test(f"{unit}/quiz", earned == quiz.possible, earned, quiz.possible)
+        for unit, quiz, earned in counted_quizzes(report)
+    ]
     return {
         "schema": "classroom50/result/v1",
         **_identity(environment),
@@ -87,8 +91,8 @@ def _identity(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _test(name: str, score: int, possible: int) -> dict[str, Any]:
-    return {"test-name": name, "passed": score == possible, "score": score, "max-score": possible}
+def _test(name: str, passed: bool, score: int, possible: int) -> dict[str, Any]:
+    return {"test-name": name, "passed": passed, "score": score, "max-score": possible}
 
 
 def _why(entry: Entry) -> dict[str, Any]:

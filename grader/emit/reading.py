@@ -39,7 +39,7 @@ class Entry:
 
     @property
     def state(self) -> State:
-        if self.exercise.points == self.exercise.possible:
+        if all(test.outcome == "passed" for test in self.exercise.tests):  # whatever they are worth
             return "done"
         if self.unit.path is None:
             return "not handed in" if is_missing(self.unit_name, self.unit) else "not graded"
@@ -73,6 +73,8 @@ class Entry:
         """What should have been found there, in the course's own words."""
         first = self._first_failed
         if first.reason is None and first.sentence is None:
+            if not self.exercise.possible:
+                return "Something is not right yet. It is worth no points, and more is not told here."
             lost = self.exercise.possible - self.exercise.points
             return f"{lost} of {points(self.exercise.possible)} are missing. More is not told here."
         return first.sentence
@@ -130,7 +132,7 @@ def entries_of(report: Report, unit_name: str) -> Iterator[Entry]:
 
 
 def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
-    """Each quiz whose points count, by its unit, with its points."""
+    """Each quiz whose points count, by its unit, with its points; none of those that are worth none."""
     for unit_name, unit in report.units.items():
         if unit.quiz and unit.quiz.points is not None and unit.quiz.possible:
             yield unit_name, unit.quiz, unit.quiz.points

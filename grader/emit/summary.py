@@ -56,9 +56,11 @@ def opening(report: Report) -> str:
 
 def _opening(report: Report) -> Iterator[str]:
     is_full = report.points == report.possible and report.possible > 0
+    found = list(entries(report))
+    full = "Full marks: nothing is left to mend. " if all(one.state == "done" for one in found) else "Full marks. "
     yield f"## {'✔ ' if is_full else ''}{report.points} of {points(report.possible)}"
-    yield f"{'Full marks: nothing is left to mend. ' if is_full else ''}{meaning(report)}"
-    yield from _next(list(entries(report)))
+    yield f"{full if is_full else ''}{meaning(report)}"
+    yield from _next(found)
     yield "### Unit by unit"
     yield _table(report)
 
@@ -66,9 +68,10 @@ def _opening(report: Report) -> Iterator[str]:
 def _next(found: list[Entry]) -> Iterator[str]:
     """What lost points and was begun, else what could not be read, else what is to be written or handed in.
 
-    In the first unit with such an exercise, one whose mistake is known goes first.
+    In the first unit with such an exercise, one whose mistake is known goes first. What is worth no points comes last.
     """
     states: tuple[State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
+    found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
     for state in states:
         candidates = [entry for entry in found if entry.state == state]
         if candidates:

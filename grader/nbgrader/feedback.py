@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Feedback:
-    """A headline and what belongs to it. share: that of the points, from 0 to 1; None where none are given."""
+    """A headline and what belongs to it. share: what part of it is right, from 0 to 1; None where that is not known."""
 
     headline: str
     share: float | None
@@ -71,7 +71,8 @@ def of_exercise(report: Report, unit: str, name: str) -> Feedback:
     parts += [Part("missed", reason, items=tuple(sentences)) for reason, sentences in missed.items()]
     parts += [Part("remark", text=remark) for remark in exercise.remarks]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, name))
-    return _scored(f"`{name}`", exercise.points, exercise.possible, parts)
+    share = sum(test.outcome == "passed" for test in exercise.tests) / max(len(exercise.tests), 1)
+    return _scored(f"`{name}`", exercise.points, exercise.possible, share, parts)
 
 
 def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
@@ -81,6 +82,8 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
         state = "answered" if item.answered else "not answered"
         later = (
             f"The quiz counts once its due date has passed, {due:%Y-%m-%d %H:%M %Z}: until then 0 points stand here."
+            if item.possible
+            else "It is worth no points."
         )
         return Feedback(f"{heading(name)}: {state}", None, (*parts, Part("remark", text=later)))
     if not item.answered and not item.problem:
@@ -91,7 +94,8 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
         parts.append(Part("remark", "The right answer", answer, is_markdown=True))
     if item.explanation:
         parts.append(Part("remark", "Why", item.explanation, is_markdown=True))
-    return _scored(heading(name), item.points, item.possible, parts)
+    share = item.points / item.possible if item.possible else None
+    return _scored(heading(name), item.points, item.possible, share, parts)
 
 
 def of_whole(report: Report, unit: str) -> Feedback | None:
@@ -108,9 +112,9 @@ def of_whole(report: Report, unit: str) -> Feedback | None:
     return Feedback("About the notebook as a whole", None, tuple(parts)) if parts else None
 
 
-def _scored(name: str, points: int, possible: int, parts: list[Part]) -> Feedback:
+def _scored(name: str, points: int, possible: int, share: float | None, parts: list[Part]) -> Feedback:
     unit = "point" if possible == 1 else "points"
-    return Feedback(f"{name}: {points} of {possible} {unit}", points / max(possible, 1), tuple(parts))
+    return Feedback(f"{name}: {points} of {possible} {unit}", share, tuple(parts))
 
 
 def _outputs(messages: Iterable[Message]) -> Iterator[Part]:

@@ -35,8 +35,8 @@ class Session:
         self.due = course.units[unit].due
         self._now = datetime.datetime.now(datetime.UTC)
         self._course = course
-        self._quizzes = load_quizzes(ROOT / "solutions", [unit] if course.units[unit].quiz else [])
-        self._quiz_is_early = bool(self._quizzes) and not course.is_over(unit, self._now)
+        self._quizzes = load_quizzes(ROOT / "solutions", [unit] if unit in course.quizzes else [])
+        self._quiz_is_early = bool(course.units[unit].quiz) and not course.is_over(unit, self._now)
         self._grading = Grading(course, self._quizzes, allow_unisolated)
         self._stream: Iterator[tuple[Submission, Graded | str]] = iter(())
         self._ready: dict[str, Graded | str] = {}

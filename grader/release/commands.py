@@ -30,7 +30,7 @@ def release_nbgrader(
 
     with _releasing(directory):
         course = load_course()
-        quizzes = load_quizzes(ROOT / "solutions", [name for name, unit in course.units.items() if unit.quiz])
+        quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
         with Grading(course, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
         for path in write(directory, course, rubric):

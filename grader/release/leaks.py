@@ -130,7 +130,7 @@ def _public_texts(root: Path, told: bool) -> Iterator[str]:
     for path in sorted((root / "solutions").glob("*.py")):
         yield from (line for _, line, is_solution in _solution_lines(path) if not is_solution)
     course = load_course(root)
-    for quiz in load_quizzes(root / "solutions", [name for name, unit in course.units.items() if unit.quiz]).values():
+    for quiz in load_quizzes(root / "solutions", course.quizzes).values():
         yield quiz.title
         for name, question in quiz.questions.items.items():
             asked = "\n".join([name, question.question, *question.choices, *question.steps, question.code])
