@@ -91,7 +91,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
 
 def stands_alone(unit: str, text: str) -> bool:
     """Whether it imports no other unit, for a notebook has none beside it."""
-    return len(with_imports(unit, text, ROOT / "solutions", COURSE)) == 1
+    return len(with_imports(unit, text, ROOT / "solutions")) == 1
 
 
 def pieces(text: str, exercises: Container[str]) -> dict[str, str]:

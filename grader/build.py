@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course import QUIZ_SUFFIX, ROOT, load_course
+from grader.course import QUIZ_SUFFIX, ROOT, Course, left_out, load_course
 from grader.files import write_atomically
 from grader.quiz.questions import FILENAME, to_json
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import load_quizzes
+from grader.submission import SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -25,15 +26,20 @@ class BuildError(Exception):
 
 
 def build(root: Path = ROOT) -> list[Path]:
-    """Write what students receive of every unit and quiz in solutions/ to exercises/, and return the files written.
+    """Write what students receive of every unit and quiz of the course to exercises/.
 
-    With them goes the workflow that students' repositories can call. Raises BuildError, or CourseError for a quiz or
-    autograder.yml, before anything is written when a source is malformed or nbgrader is missing.
+    What an earlier build wrote of units and quizzes that autograder.yml leaves out now is removed. Returns the files
+    that were written or removed. With them goes the workflow that students' repositories can call. Raises BuildError,
+    or CourseError for a quiz or autograder.yml, before anything is written when a source is malformed or nbgrader is
+    missing.
     """
     files = _files(root)
     for path, text in files.items():
-        path.parent.mkdir(exist_ok=True)
-        write_atomically(path, text)
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(exist_ok=True)
+            write_atomically(path, text)
     return list(files)
 
 
@@ -42,15 +48,17 @@ def check(root: Path = ROOT) -> list[str]:
     return [
         path.name
         for path, text in _files(root).items()
-        if not path.is_file() or path.read_text(encoding="utf-8") != text
+        if text is None or not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
 
 
-def read_source(path: Path) -> NotebookNode:
+def read_source(path: Path, course: Course) -> NotebookNode:
     """Read one unit's source as a notebook in which every answer can be told from what surrounds it.
 
-    Raises BuildError when the source is no Python, a marker is out of place or has no TODO above it, or an
-    exercise has no docstring.
+    It has no cell of what autograder.yml leaves out: of exercises that are not listed, and of other code that needs
+    them, such as an import from another unit. The text above goes too where it has no other code below it. Raises
+    BuildError when the source is no Python, a marker is out of place or has no TODO above it, or an exercise has no
+    docstring.
     """
     import jupytext
 
@@ -60,41 +68,98 @@ def read_source(path: Path) -> NotebookNode:
     notebook = jupytext.reads(text, fmt="py:percent")
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
+    missing = left_out(course, path.parent.parent)
+    if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
+        notebook.cells = _listed(notebook.cells, names)
     return notebook
 
 
-def _files(root: Path) -> dict[Path, str]:
-    sheets = _sheets(root)  # first, for a mistake is found there at once
-    return {**_stubs(root), **sheets, **_workflow(root)}
+def _listed(cells: list[NotebookNode], names: set[str]) -> list[NotebookNode]:
+    """Return the cells without what defines or needs these names. The first text, about the unit, stays."""
+    starts = [index for index, cell in enumerate(cells) if index == 0 or cell.cell_type == "markdown"]
+    kept: list[NotebookNode] = []
+    for start, end in zip(starts, [*starts[1:], len(cells)], strict=True):
+        text, code = cells[start : start + 1], cells[start + 1 : end]
+        listed = [cell for cell in code if _leave_out(cell, names)]
+        if listed or not code or start == 0:
+            kept += [*text, *listed]
+    return kept
 
 
-def _workflow(root: Path) -> dict[Path, str]:
-    """The one that grades for another repository, where there are workflows: it has a line for each exercise."""
+def _imports_left_out(text: str, missing: dict[str, list[str]], course: Course) -> set[str]:
+    """Return the names by which a unit's source imports what other units leave out."""
+    return {
+        alias.asname or alias.name
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ImportFrom) and node.module in missing
+        for alias in node.names
+        if node.module not in course.units or alias.name in missing[node.module]
+    }
+
+
+def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
+    """Take the statements that define or need these names out of a code cell. Returns whether any others are left.
+
+    An answer may need them all the same: students write there what they like.
+    """
+    lines = cell.source.splitlines()
+    is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+    for node in reversed(ast.parse(cell.source).body):
+        replacement: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            aliases = [alias for alias in node.names if (alias.asname or alias.name) not in names]
+            if len(aliases) == len(node.names):
+                continue
+            if aliases:
+                replacement = [ast.unparse(ast.ImportFrom(node.module, aliases, node.level))]
+        elif getattr(node, "name", None) not in names and (
+            is_answer or not names & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        ):
+            continue
+        start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        lines[start - 1 : node.end_lineno] = replacement
+    cell.source = "\n".join(lines)
+    return bool(ast.parse(cell.source).body)
+
+
+def _files(root: Path) -> dict[Path, str | None]:
+    """Return the text of each file that is built; None for one that is to be removed."""
+    course = load_course(root)
+    sheets = _sheets(root, course)  # first, for a mistake is found there at once
+    files = {**_stubs(root, course), **sheets, **_workflow(root, course)}
+    sources = root / "solutions"
+    names = [path.name for path in sources.glob("*.py")]
+    names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in sources.glob(f"*{QUIZ_SUFFIX}")]
+    could_be = [root / "exercises" / name for name in sorted([*names, FILENAME])]
+    return {**files, **{path: None for path in could_be if path not in files and path.exists()}}
+
+
+def _workflow(root: Path, course: Course) -> dict[Path, str]:
+    """The one that grades for another repository, where there are workflows."""
     from grader.release.github import render
 
     folder = root / ".github" / "workflows"
     if not folder.is_dir():
         return {}
-    return {folder / "grade-submission.yml": render("grade_submission.yml.j2", load_course(root))}
+    return {folder / "grade-submission.yml": render("grade_submission.yml.j2", course)}
 
 
-def _sheets(root: Path) -> dict[Path, str]:
+def _sheets(root: Path, course: Course) -> dict[Path, str]:
     """A sheet for each quiz, and the file from which `grader quiz` writes others."""
-    sources = sorted((root / "solutions").glob(f"*{QUIZ_SUFFIX}"))
-    quizzes = load_quizzes(root / "solutions", [source.name.removesuffix(QUIZ_SUFFIX) for source in sources])
+    quizzes = load_quizzes(root / "solutions", sorted(course.quizzes))
     questions = [quiz.questions for quiz in quizzes.values()]
     sheets = {root / "exercises" / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
     return {**sheets, root / "exercises" / FILENAME: to_json(questions)} if sheets else {}
 
 
-def _stubs(root: Path) -> dict[Path, str]:
-    sources = sorted((root / "solutions").glob("*.py"))
-    if not sources:
-        raise BuildError(f"{root / 'solutions'} holds no source: run this in a checkout of the course.")
-    return {root / "exercises" / source.name: _stub(source) for source in sources}
+def _stubs(root: Path, course: Course) -> dict[Path, str]:
+    return {
+        root / "exercises" / f"{unit}.py": _stub(root / "solutions" / f"{unit}.py", course)
+        for unit in sorted(course.units)
+    }
 
 
-def _stub(path: Path) -> str:
+def _stub(path: Path, course: Course) -> str:
     """Clear the solutions with nbgrader's own preprocessor, as its release of the same unit does."""
     import jupytext
 
@@ -103,10 +168,10 @@ def _stub(path: Path) -> str:
     except ImportError as error:
         raise BuildError("Building needs nbgrader: run `pip install -e .[nbgrader]`.") from error
 
-    notebook, _ = ClearSolutions().preprocess(read_source(path), {})
+    notebook, _ = ClearSolutions().preprocess(read_source(path, course), {})
     # Students get plain cells: nbgrader's metadata belongs to the notebook that it releases.
     notebook.metadata["jupytext"] |= {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all"}
-    return jupytext.writes(notebook, fmt="py:percent")
+    return jupytext.writes(notebook, fmt="py:percent").rstrip("\n") + "\n"
 
 
 def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:

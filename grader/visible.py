@@ -15,10 +15,11 @@ import pytest
 
 from grader.sandbox.door import Failure
 from grader.sandbox.student import Beside, Student
+from grader.selection import pytest_collection_modifyitems
 from grader.suites.checks import Wrong, begin_test
 from grader.suites.criteria import judge
 
-__all__ = ["pytest_configure", "pytest_runtest_makereport", "student"]
+__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -78,7 +78,7 @@ def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> Non
         for exercise, answer in answers.items():
             assert exercise in {name for statement in split(answer) for name in statement.names}
         whole = "\n\n".join(answers.values())
-        assert exercises.keys() <= names_in(unit, with_imports(unit, whole, ROOT / "solutions", COURSE)).keys()
+        assert exercises.keys() <= names_in(unit, with_imports(unit, whole, ROOT / "solutions")).keys()
 
 
 @pytest.mark.parametrize(("folder", "share"), [("solutions", 1), ("exercises", 0)])

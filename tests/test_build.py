@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from grader.build import BuildError, build, check
 from grader.course import ROOT, CourseError
 from grader.quiz.questions import read_questions
 from grader.quiz.sheet import write_sheet
-from grader.quiz.source import Quiz
+from grader.quiz.source import load_quiz
 
 UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
 SOURCE = '''\
@@ -44,9 +45,13 @@ def double(number: float) -> float:
 '''
 
 
-def course_of(root: Path, source: str) -> Path:
+def course_of(root: Path, source: str, more: str = "") -> Path:
+    """A course of one unit. more: lines on it for autograder.yml."""
     (root / "solutions").mkdir()
     (root / "solutions" / "arithmetic.py").write_text(source, encoding="utf-8")
+    settings, _, _ = SMALL_COURSE["autograder.yml"].partition("  sums:")
+    unit = f"  arithmetic:\n    title: Arithmetic\n    due: 2100-01-01T00:00:00Z\n    exercises: {{double: 1}}\n{more}"
+    (root / "autograder.yml").write_text(settings + unit, encoding="utf-8")
     return root
 
 
@@ -90,24 +95,86 @@ def test_check_names_a_stub_that_is_missing(tmp_path: Path) -> None:
     assert check(course_of(tmp_path, SOURCE)) == ["arithmetic.py"]
 
 
-def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path, quiz: Quiz) -> None:
-    root = course_of(tmp_path, SOURCE)
-    (root / "solutions" / "sums_quiz.yml").write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
+def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path) -> None:
+    root = course_of(tmp_path, SOURCE, "    quiz: 0\n")
+    source = root / "solutions" / "arithmetic_quiz.yml"
+    source.write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
     written = build(root)
-    assert [path.name for path in written] == ["arithmetic.py", "sums_quiz.md", "quizzes.json"]
-    assert written[1].read_text(encoding="utf-8") == write_sheet(quiz.questions, None, {})
-    assert read_questions(written[2]) == {"sums": quiz.questions}
+    assert [path.name for path in written] == ["arithmetic.py", "arithmetic_quiz.md", "quizzes.json"]
+    questions = load_quiz(source).questions
+    assert written[1].read_text(encoding="utf-8") == write_sheet(questions, None, {})
+    assert read_questions(written[2]) == {"arithmetic": questions}
     written[1].write_text("edited", encoding="utf-8")
     written[2].unlink()
-    assert check(root) == ["sums_quiz.md", "quizzes.json"]
+    assert check(root) == ["arithmetic_quiz.md", "quizzes.json"]
 
 
 def test_a_malformed_quiz_leaves_every_file_as_it_was(tmp_path: Path) -> None:
-    root = course_of(tmp_path, SOURCE)
-    (root / "solutions" / "sums_quiz.yml").write_text("title: Sums\n", encoding="utf-8")
-    with pytest.raises(CourseError, match=r"^solutions/sums_quiz.yml:1:1: the key 'items' is missing: add it\.$"):
+    root = course_of(tmp_path, SOURCE, "    quiz: 1\n")
+    (root / "solutions" / "arithmetic_quiz.yml").write_text("title: Sums\n", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"^solutions/arithmetic_quiz.yml:1:1: the key 'items' is missing: add it\.$"):
         build(root)
     assert not (root / "exercises").exists()
+
+
+# -- what autograder.yml leaves out ---------------------------------------------------------------------------
+
+TRIPLE = (
+    SOURCE.partition("\n\n\n")[2].replace("double", "triple").replace("2 *", "3 *").replace("Give twice", "Give thrice")
+)
+DEMO = """
+# %% [markdown]
+# ## Try it
+
+# %%
+if __name__ == "__main__":
+    print({}(2))
+"""
+
+
+def test_an_exercise_that_is_left_out_goes_with_its_text_and_with_what_needs_it(tmp_path: Path) -> None:
+    section = f"\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}"
+    uses = SOURCE.replace("2 * number", "triple(number) - number")
+    (written,) = build(course_of(tmp_path, uses + section + DEMO.format("triple")))
+    assert written.read_text(encoding="utf-8") == STUB
+
+
+def test_text_that_other_code_needs_stays(tmp_path: Path) -> None:
+    (written,) = build(course_of(tmp_path, f"{SOURCE}\n\n{TRIPLE}{DEMO.format('double')}"))
+    text = written.read_text(encoding="utf-8")
+    assert text.startswith(STUB)
+    assert text.endswith("print(double(2))\n")
+    assert "triple" not in text
+
+
+@pytest.mark.parametrize(
+    ("listed", "line"),
+    [("", None), ("  geometry: {title: G, due: 2100-01-01T00:00:00Z, exercises: {cube: 1}}\n", "cube")],
+)
+def test_what_a_unit_imports_of_what_is_left_out_goes(tmp_path: Path, listed: str, line: str | None) -> None:
+    imports = "# %%\nfrom geometry import cube, square\n\n\n"
+    root = course_of(tmp_path, SOURCE.replace("# %% nb", f"{imports}# %% nb"), listed)
+    others = [TRIPLE.replace("triple", name) for name in ("cube", "square")]
+    (root / "solutions" / "geometry.py").write_text("\n\n".join(others), encoding="utf-8")
+    text = build(root)[0].read_text(encoding="utf-8")
+    assert re.findall("from geometry import (.*)", text) == ([line] if line else [])
+    assert "square" not in text
+
+
+def test_what_was_built_of_what_is_left_out_now_is_removed(tmp_path: Path) -> None:
+    root = course_of(tmp_path, SOURCE)
+    (root / "solutions" / "geometry.py").write_text(SOURCE, encoding="utf-8")
+    (root / "solutions" / "arithmetic_quiz.yml").write_text("", encoding="utf-8")
+    build(root)
+    own, *stale = [root / "exercises" / name for name in ("README.md", "arithmetic_quiz.md", "geometry.py")]
+    for path in (own, *stale):
+        path.write_text("", encoding="utf-8")
+    assert check(root) == ["arithmetic_quiz.md", "geometry.py"]
+    assert build(root)[1:] == stale
+    assert sorted(path.name for path in own.parent.iterdir()) == ["README.md", "arithmetic.py"]
+
+
+# -- the course ----------------------------------------------------------------------------------------------
 
 
 def test_what_is_committed_is_in_step_with_its_sources() -> None:
@@ -145,7 +212,6 @@ def test_every_stub_raises_not_implemented_error(unit: str) -> None:
             "5: the answer",
         ),
         ("# %% [markdown]\n", "", "1: there is text above the first cell"),
-        ("return 2 * number", "return 2 *", "10: this is not Python"),
     ],
 )
 def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
@@ -156,16 +222,20 @@ def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new
 
 
 def test_a_malformed_source_leaves_every_stub_as_it_was(tmp_path: Path) -> None:
-    build(course_of(tmp_path, SOURCE))
+    listed = "  geometry: {title: G, due: 2100-01-01T00:00:00Z, exercises: {area: 1}}\n"
+    area = SOURCE.replace("double", "area")
+    (tmp_path / "geometry.py").write_text(area, encoding="utf-8")
+    (tmp_path / "geometry.py").rename(course_of(tmp_path, SOURCE, listed) / "solutions" / "geometry.py")
+    build(tmp_path)
     (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE.replace("Double", "Halve"), encoding="utf-8")
-    (tmp_path / "solutions" / "geometry.py").write_text(SOURCE.replace("# TODO: ", "# "), encoding="utf-8")
+    (tmp_path / "solutions" / "geometry.py").write_text(area.replace("# TODO: ", "# "), encoding="utf-8")
     with pytest.raises(BuildError):
         build(tmp_path)
     assert (tmp_path / "exercises" / "arithmetic.py").read_text(encoding="utf-8") == STUB
 
 
-def test_a_folder_without_solutions_is_no_course(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="holds no source: run this in a checkout of the course"):
+def test_a_folder_without_a_course_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match="run the grader from a checkout of the course"):
         build(tmp_path)
 
 

@@ -87,4 +87,4 @@ SUITES = {unit: Suite(unit) for unit in COURSE.units}
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
     """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions."""
-    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), ROOT / "solutions", COURSE))
+    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), ROOT / "solutions"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader.audit.mutants import Mutant, mutants_of
-from grader.course import ROOT, Course
+from grader.course import ROOT, Course, left_out
 from grader.misconceptions import misconceptions_of
 
 SUITES = ROOT / "grader" / "suites"
@@ -52,7 +52,8 @@ def cases_of(course: Course, unit: str) -> list[Case]:
     for name in ("misconceptions", "probes"):
         _tree(SUITES / unit / f"{name}.py")  # says so before anything is graded
     cases = [*_whole_files(course, unit), *_misconceptions(unit), *_mistakes(unit, exercises), *_mutants(course, unit)]
-    return sorted(cases, key=lambda case: exercises.index(case.exercise))
+    missing = left_out(course, ROOT).get(unit, [])
+    return sorted((case for case in cases if case.exercise not in missing), key=lambda c: exercises.index(c.exercise))
 
 
 def sample(cases: Sequence[Case]) -> list[Case]:
@@ -70,7 +71,7 @@ def _whole_files(course: Course, unit: str) -> Iterator[Case]:
     ]
     for kind, name, path in files:
         siblings = ROOT / ("exercises" if kind == "stub" else "solutions")
-        sources = with_imports(unit, _read(path), siblings, course)
+        sources = with_imports(unit, _read(path), siblings)
         for exercise in course.units[unit].exercises:
             yield Case(unit, exercise, kind, name, sources)
 
@@ -105,7 +106,7 @@ def _known(unit: str) -> dict[str, str]:
 def _mutants(course: Course, unit: str) -> Iterator[Case]:
     solutions = ROOT / "solutions"
     text = _read(solutions / f"{unit}.py")
-    siblings = with_imports(unit, text, solutions, course)
+    siblings = with_imports(unit, text, solutions)
     for mutant in mutants_of(unit, text, list(course.units[unit].exercises)):
         yield Case(unit, mutant.exercise, "mutant", mutant.id, {**siblings, unit: mutant.source}, mutant)
 
@@ -113,12 +114,15 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 # -- source texts ------------------------------------------------------------------------------------------------
 
 
-def with_imports(unit: str, text: str, siblings: Path, course: Course) -> dict[str, str]:
-    """A unit's text, after the texts of the units that it imports, directly or not, from the folder `siblings`."""
+def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
+    """A unit's text, after the texts of the units that it imports, directly or not, from the folder `siblings`.
+
+    They are there also where autograder.yml leaves a unit out on which a solution builds.
+    """
     sources: dict[str, str] = {}
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module in course.units:
-            sources |= with_imports(node.module, _read(siblings / f"{node.module}.py"), siblings, course)
+        if isinstance(node, ast.ImportFrom) and node.module and (siblings / f"{node.module}.py").is_file():
+            sources |= with_imports(node.module, _read(siblings / f"{node.module}.py"), siblings)
     return {**sources, unit: text}
 
 

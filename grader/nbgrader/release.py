@@ -75,7 +75,7 @@ def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path
         raise ReleaseError(f"{directory} is a file: name a directory for the nbgrader course.")
     files = {}
     for unit, points in rubric.possible(course).items():
-        cells = _unit_cells(root / "solutions" / f"{unit}.py", points)
+        cells = _unit_cells(root / "solutions" / f"{unit}.py", course, points)
         if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
         files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
@@ -115,12 +115,12 @@ def _notebook(cells: list[NotebookNode]) -> str:
     return nbformat.writes(notebook) + "\n"
 
 
-def _unit_cells(source: Path, points: dict[str, int]) -> list[NotebookNode]:
+def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
     """A unit's source, with one test cell below each exercise."""
     import nbformat
 
     try:
-        read = read_source(source)
+        read = read_source(source, course)
     except BuildError as error:
         raise ReleaseError(str(error)) from error
     first, *others = read.cells

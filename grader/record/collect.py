@@ -260,6 +260,7 @@ class _Job:
 
 def _owned(course: Course, root: Path) -> dict[str, str]:
     """The files that students receive and are not to change, as they are here: path and SHA-256."""
-    paths = {path.relative_to(root).as_posix(): path for path in (root / FILENAME, *received(course, root))}
+    files = {f"exercises/{name}": content for name, content in received(course, root).items()}
+    files[FILENAME] = (root / FILENAME).read_bytes()
     theirs = of_students(course)
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items() if name not in theirs}
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in theirs}

@@ -84,7 +84,7 @@ def release_github(directory: Path, mode: GradingMode = GradingMode.record, root
 def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author, root: Path) -> list[str]:
     """Makes the whole release in an empty folder, committed, and finds no leak in it. Gives the files' paths."""
     wheel = build_wheel(folder / "course", root)
-    files = {f"exercises/{path.name}": path.read_bytes() for path in received(course, root)}
+    files = {f"exercises/{name}": content for name, content in received(course, root).items()}
     files[FILENAME] = (root / FILENAME).read_bytes()
     files["constraints.txt"] = _constraints(root).encode()
     for path, text in _rendered(course, mode, wheel.name, root).items():

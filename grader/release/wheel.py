@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -15,9 +16,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from grader.course import FILENAME, ROOT, Course, load_course
+from grader.course import FILENAME, ROOT, Course, left_out, load_course
 from grader.files import digest
+from grader.quiz.questions import FILENAME as QUESTIONS
 from grader.release import ReleaseError
+from grader.selection import tests_left_out
+from grader.submission import SHEET_SUFFIX
 
 DISTRIBUTION = "attention-from-scratch-student"
 
@@ -84,18 +88,41 @@ def requirements(root: Path = ROOT) -> list[str]:
     return [one for one in dependencies if _name(one) not in NOT_IMPORTED]
 
 
-def received(course: Course, root: Path = ROOT) -> list[Path]:
-    """The files of exercises/ that students receive, sorted."""
-    exercises = root / "exercises"
+def received(course: Course, root: Path = ROOT) -> dict[str, bytes]:
+    """Return the files of exercises/ that students receive, by name, sorted: nothing of what the course leaves out."""
+    exercises, missing = root / "exercises", left_out(course, root)
     folder = sorted(path for path in exercises.iterdir() if path.is_file() and not path.name.startswith("."))
     code = {"conftest.py", "checking.py", *(f"{name}.py" for name in course.units)}
     code |= {f"test_{name}.py" for name in course.units}
-    return [path for path in folder if path.suffix in _DATA or path.name in code]
+    quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
+    files = {}
+    for path in folder:
+        is_quiz = path.name == QUESTIONS or path.name.endswith(SHEET_SUFFIX)
+        if path.name in (quizzes if is_quiz else code) or (path.suffix in _DATA and not is_quiz):
+            unit = path.stem.removeprefix("test_")
+            is_test = path.name == f"test_{unit}.py"
+            files[path.name] = _listed_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
+    return files
+
+
+def _listed_tests(content: bytes, names: list[str]) -> bytes:
+    """Return a file of visible tests without those that are about these exercises or call them."""
+    if not names:
+        return content
+    lines = content.decode("utf-8").splitlines(keepends=True)
+    found = tests_left_out("".join(lines), names).values()
+    for node in sorted(found, key=lambda one: one.lineno, reverse=True):
+        start = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+        after = itertools.dropwhile(lambda line: not line.strip(), lines[node.end_lineno :])
+        lines[start:] = after
+    return "".join(lines).encode()
 
 
 def _stage(package: Path, course: Course, root: Path) -> None:
     """Copies what the wheel holds, by the imports, and the course as students know it."""
-    modules = _needed(root / "grader", [ENTRY, *_imported(received(course, root))])
+    files = received(course, root)
+    code = [content for name, content in files.items() if name.endswith(".py")]
+    modules = _needed(root / "grader", [ENTRY, *_imported(code)])
     for source in (*modules, *(root / "grader" / "suites").glob("*.ini")):
         relative = source.relative_to(root / "grader")
         target = package / relative
@@ -104,8 +131,8 @@ def _stage(package: Path, course: Course, root: Path) -> None:
         target.write_text(text, encoding="utf-8", newline="\n")
     exercises = package / "received" / "exercises"
     exercises.mkdir(parents=True)
-    for source in received(course, root):
-        shutil.copyfile(source, exercises / source.name)
+    for name, content in files.items():
+        (exercises / name).write_bytes(content)
     shutil.copyfile(root / FILENAME, package / "received" / FILENAME)
 
 
@@ -121,17 +148,15 @@ def _needed(package: Path, names: list[str]) -> list[Path]:
         found.add(path)
         names.append(name.rpartition(".")[0])
         if path.relative_to(package).as_posix() not in _REPLACED:
-            names += _imported([path])
+            names += _imported([path.read_bytes()])
     return sorted(found)
 
 
-def _imported(paths: list[Path]) -> list[str]:
-    """The modules of the grader that these files import, or start by their name."""
+def _imported(sources: list[bytes]) -> list[str]:
+    """The modules of the grader that these programs import, or start by their name."""
     names: list[str] = []
-    for path in paths:
-        if path.suffix != ".py":
-            continue
-        for node in ast.walk(ast.parse(path.read_bytes())):
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Import():
                     names += [alias.name for alias in node.names]
