@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from grader.course import Course, load_course
-from grader.grade import Rubric, make_report
+from grader.grade import Rubric, make_report, right_exercises
 from grader.misconceptions import MisconceptionError
 from grader.misconceptions import build as build_misconceptions
 from grader.quiz.questions import Questions
@@ -133,10 +133,14 @@ class Engine:
 
     def _ask(self, number: int, submission: Submission) -> None:
         assert self._process.stdin
+        kept = submission.kept.units if submission.kept else {}
+        sources = {**submission.siblings, **submission.units}
+        graded = submission.units.keys() - kept.keys()
         request = {
             "number": number,
-            "units": {name: asdict(source) for name, source in submission.units.items()},
-            "siblings": {name: asdict(source) for name, source in submission.siblings.items()},
+            "units": {name: asdict(source) for name, source in sources.items() if name in graded},
+            "siblings": {name: asdict(source) for name, source in sources.items() if name not in graded},
+            "right": [name for unit in kept.values() for name in right_exercises(unit)],
         }
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import os
 import shutil
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from grader.quiz.source import Quiz
     from grader.report import Report
     from grader.submission import Submission
+
+MOST_NAMES = 20
 
 app.add_typer(release, name="release")
 app.info.help = "Grades the course, and builds what students receive."
@@ -55,15 +58,15 @@ def grade(
     from grader.batch import EngineFault
     from grader.course import ROOT, CourseError, load_course
     from grader.files import FolderInUse
-    from grader.grade import still_holds
+    from grader.grade import kept_part, still_holds
     from grader.quiz.source import load_quizzes
-    from grader.report import read_report, reports_folder
+    from grader.report import read_report, reports_folder, reports_of_others
     from grader.submission import SubmissionError, find_submissions, read_submission
 
     try:
         course = load_course()
         names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
-        quizzes = load_quizzes(ROOT / "solutions", [name for name in names if course.units[name].quiz])
+        quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
         found = find_submissions(submissions, course.units, student)
     except (CourseError, SubmissionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
@@ -73,19 +76,32 @@ def grade(
     kept: list[Report] = []
     graded: list[Report] = []
     faults: list[str] = []
+    changed: dict[str, list[str]] = {}
     # What lies within a submission may be the student's own making.
     is_ours = not any(into.resolve().is_relative_to(folder.resolve()) for _, folder in found)
 
+    def read(name: str, folder: Path, units: list[str]) -> Submission:
+        asked = [unit for unit in course.units if unit in units]
+        sheets = [unit for unit in asked if unit in quizzes]
+        return read_submission(name, folder, asked, ROOT / "exercises", course.units, sheets)
+
     def waiting() -> Iterator[Submission]:
-        """Those that have no report yet, or one that would change."""
+        """Those that have no report yet, or one that would change, with what stays of it where one unit is graded."""
         for name, folder in found:
-            submission = read_submission(name, folder, names, ROOT / "exercises", course.units, quizzes)
-            report = read_report(name, into) if is_ours and not again else None
-            if (
-                report
-                and still_holds(report, submission, course, quizzes, now)
-                and (report.isolation.enough or allow_unisolated)
-            ):
+            report = read_report(name, into) if is_ours else None
+            if report and not (report.isolation.enough or allow_unisolated):
+                report = None
+            others = [one for one in course.units if report and one in report.units and one not in names]
+            submission = read(name, folder, [*names, *others])
+            if report and others:
+                earlier = kept_part(report, others, submission, course, quizzes, now)
+                lost = [one for one in others if earlier is None or one not in earlier.units]
+                for one in lost:
+                    changed.setdefault(one, []).append(name)
+                if lost:
+                    submission = read(name, folder, [one for one in [*names, *others] if one not in lost])
+                submission = dataclasses.replace(submission, kept=earlier)
+            if report and not again and still_holds(report, submission, course, quizzes, now):
                 kept.append(report)
                 advance(name, "kept")
             else:
@@ -114,6 +130,15 @@ def grade(
     _print_table(reports, missed, course, into)
     if kept:
         out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
+    for name, students in changed.items():
+        out.print(
+            f"{name} has changed since it was graded, and is no longer in the reports of {_listed(students)}: "
+            "grade without --unit."
+        )
+    # Of a class, not of single submissions out of one.
+    is_class = not {folder for _, folder in found}.issuperset(submissions)
+    if is_class and (gone := reports_of_others(into, {name for name, _ in found})):
+        out.print(f"{escape(str(into))} also holds reports of students without a submission here: {_listed(gone)}.")
     if faults:
         rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."
         raise stop(OUR_FAULT, *faults, rest)
@@ -143,7 +168,8 @@ def _grade(
                 if isinstance(graded, str):
                     yield submission.student, graded
                 else:
-                    write_report(graded.report, graded.pytest, into)
+                    earlier = submission.kept.units if submission.kept else ()
+                    write_report(graded.report, graded.pytest, into, earlier)
                     yield submission.student, graded.report
         except NotLockedIn as error:
             raise stop(
@@ -165,7 +191,7 @@ def audit(
 
     Of all units, it writes docs/accuracy.md as well.
     """
-    from grader.course import ROOT, CourseError, load_course
+    from grader.course import ROOT, CourseError, describe_left_out, load_course
     from grader.files import write_atomically
 
     try:
@@ -173,6 +199,7 @@ def audit(
         units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
     except CourseError as error:
         raise stop(BAD_INPUT, str(error)) from None
+    described = describe_left_out(course)
 
     # Only now, for they import torch.
     from grader import failure_matrix
@@ -204,7 +231,8 @@ def audit(
             problems = [one for table in tables for one in problems_of_a_sample(table)]
         else:
             problems = [one for table in tables for one in problems_of(table)]
-            problems += idle_operators(tables) if unit is None else []
+            # What is left out may be all that an operator applies to.
+            problems += idle_operators(tables) if unit is None and not described else []
             written = write_tables(tables, folder, course)
         if not quick and unit is None and into is None:
             written.append(ROOT / "docs" / "accuracy.md")
@@ -217,6 +245,8 @@ def audit(
     except OSError as error:
         raise stop(OUR_FAULT, f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)
+    for sentence in described:
+        out.print(escape(sentence), soft_wrap=True)
     for path in written[-1:]:
         out.print(f"Written: {escape(str(path))}", soft_wrap=True)
     if problems:
@@ -228,7 +258,7 @@ def build() -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.build import BuildError
     from grader.build import build as build_exercises
-    from grader.course import load_course
+    from grader.course import describe_left_out, load_course
     from grader.documents import CourseError
     from grader.misconceptions import MisconceptionError
     from grader.misconceptions import build as build_misconceptions
@@ -236,12 +266,14 @@ def build() -> None:
     try:
         course = load_course()
         for path in [*build_exercises(), *build_misconceptions(list(course.units))]:
-            out.print(f"wrote {escape(str(path))}", soft_wrap=True)
+            out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
         from grader import failure_matrix  # after the rest, for it imports torch
 
         missing = failure_matrix.outdated(course, course.units)
         with _progress(len(missing), "recording misconceptions") as advance:
             failure_matrix.fill(course, course.units, lambda exercise: advance(exercise, "recorded", 1))
+        for sentence in describe_left_out(course):
+            out.print(escape(sentence), soft_wrap=True)
     except (BuildError, CourseError, MisconceptionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     except OSError as error:
@@ -405,19 +437,28 @@ def _print_audit(tables: list[UnitTable]) -> None:
     )
 
 
+def _listed(names: list[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return escape(", ".join(names[:MOST_NAMES])) + more
+
+
 def _print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:
     """One line a student: points by unit, and the first thing worth knowing; of those missed, that they were."""
     if not reports:
         return
     # Units by their numbers: the names of eight would leave no room for anything else.
-    units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in reports[0].units}
+    # The first report of each unit, for where single units were graded, some reports have more of them than others.
+    first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
+    units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
     table = Table("student", *units.values(), "total", "what stands out", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"
     rows = {name: [*"-" * (len(units) + 1), "[red]not graded[/]"] for name in missed}
     for report in reports:
         colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
-        points = [str(report.units[unit].points) for unit in units]
+        colour = colour if report.possible else "dim"
+        points = [str(report.units[unit].points) if unit in report.units else "-" for unit in units]
         total = f"[{colour}]{report.points}/{report.possible}[/]"
         rows[report.student] = [*points, total, escape(log_line(_stands_out(report)))]
     for student in sorted(rows, key=str.casefold):
@@ -425,9 +466,11 @@ def _print_table(reports: list[Report], missed: set[str], course: Course, into: 
     out.print(table)
     out.print()
     for unit, number in units.items():
-        possible, quiz = reports[0].units[unit].possible, reports[0].units[unit].quiz
+        possible, quiz = first[unit].possible, first[unit].quiz
         legend = f"unit {number}: {unit}, of {possible} points"
-        if quiz and quiz.points is None:
+        if quiz and not quiz.possible:
+            legend += "; its quiz is worth none"
+        elif quiz and quiz.points is None:
             legend += f"; its quiz counts from {course.units[unit].due:%Y-%m-%d}"
         elif quiz:
             legend += f", {quiz.possible} of them the quiz's"

@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 from dataclasses import dataclass
 
-from grader.course import ROOT
+from grader.course import ROOT, CourseError, describe_left_out, load_course
 from grader.sandbox import lockdown, users
 
 USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
@@ -40,6 +40,16 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def course_notes() -> list[str]:
+    """What autograder.yml leaves out of the solutions, or what is wrong with it; nothing on a student's machine."""
+    if not (ROOT / "solutions").is_dir():
+        return []
+    try:
+        return describe_left_out(load_course())
+    except CourseError as error:
+        return str(error).split("\n")
 
 
 def layers() -> list[Layer]:

@@ -251,6 +251,7 @@ class Engine:
         """Runs the suites of a submission's units over its door: outcomes, messages, and pytest's own report."""
         from grader.submission import UnitSource
         from grader.suites import conftest
+        from grader.suites.criteria import Outcome
 
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
@@ -258,6 +259,12 @@ class Engine:
         sources = {unit: UnitSource(**source) for unit, source in {**request["siblings"], **units}.items()}
         door = conftest.open_door(self.server, sources, config.stash[conftest.COURSE])
         conftest.begin_submission(config, door)
+        # What was graded before, and is right, needs no substitute.
+        config.stash[conftest.OUTCOMES].update(
+            (item.stash[conftest.CRITERION], Outcome(True))
+            for item in session.items
+            if item.stash[conftest.CRITERION].exercise in request["right"]
+        )
         items = [item for item in session.items if item.stash[conftest.CRITERION].unit in units]
         session.testscollected = len(items)
         report_plugin = config._json_report  # type: ignore[attr-defined]
@@ -274,11 +281,12 @@ class Engine:
                     conftest.fail_unit(config, items, unit, str(error))
         finally:
             door.close()
+        outcomes = {one: outcome for one, outcome in config.stash[conftest.OUTCOMES].items() if one.unit in units}
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return {
-            "outcomes": [self.described(*result) for result in config.stash[conftest.OUTCOMES].items()],
-            "misconceptions": self.diagnoses(config.stash[conftest.OUTCOMES]),
+            "outcomes": [self.described(*result) for result in outcomes.items()],
+            "misconceptions": self.diagnoses(outcomes),
             "messages": config.stash[conftest.MESSAGES],
             "layers": door.layers,
             # The units that took more than this process may use.

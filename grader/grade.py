@@ -21,6 +21,8 @@ from grader.quiz.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submission import CellsSource, SheetSource, Submission, UnitSource
 
+_STOOD_IN = "It was tested with a stand-in for your"
+
 
 class Rubric:
     """What points are given for: every criterion, as the engine collected them from the suites, and the quizzes."""
@@ -66,10 +68,18 @@ def make_report(
     """The report of one submission, on the units that were read or could not be.
 
     result: what the engine gave for it. missing: the layers that this system lacks. now: decides the feedback.
+    Units that the submission keeps of an earlier report come from there.
     """
     names = [name for name in course.units if name in submission.units or name in submission.problems]
-    units = {name: _unit(name, submission, result, rubric, course, now) for name in names}
+    kept = submission.kept.units if submission.kept else {}
+    units = {
+        name: kept[name] if name in kept else _unit(name, submission, result, rubric, course, now) for name in names
+    }
+    messages = [report.Message(**message) for message in result["messages"]]
     layers = result["layers"] or {layer: layer not in missing for layer in LAYERS}
+    if submission.kept:
+        messages = sorted([*submission.kept.messages, *messages], key=lambda message: names.index(message.unit))
+        layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
     return report.Report(
         schema="attention-from-scratch/report/v1",
         student=submission.student,
@@ -79,7 +89,7 @@ def make_report(
         points=sum(unit.points for unit in units.values()),
         possible=sum(unit.possible for unit in units.values()),
         units=units,
-        messages=[report.Message(**message) for message in result["messages"]],
+        messages=messages,
         timing=report.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
         isolation=report.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={"grader": __version__, "course": course.version, **versions},
@@ -103,6 +113,38 @@ def still_holds(
         and {name: unit.feedback for name, unit in made.units.items()}
         == {name: course.feedback_level(name, now) for name in names}
     )
+
+
+def kept_part(
+    made: report.Report,
+    units: Iterable[str],
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz],
+    now: datetime.datetime,
+) -> report.Report | None:
+    """An earlier report cut down to those of its units that are the same now: their own files, and the hidden tests.
+
+    None where there is no such unit. submission: has been read with all of these units.
+    """
+    kept = {
+        name: made.units[name]
+        for name in units
+        if made.units[name].digest == _unit_digest(name, submission, course, quizzes, now, "hidden")
+        and made.units[name].feedback == course.feedback_level(name, now)
+    }
+    messages = [message for message in made.messages if message.unit in kept]
+    return made.model_copy(update={"units": kept, "messages": messages}) if kept else None
+
+
+def right_exercises(unit: report.Unit) -> list[str]:
+    """The exercises of a unit that passed every test, each with the student's own answers to others."""
+    return [
+        name
+        for name, exercise in unit.exercises.items()
+        if all(test.outcome == "passed" for test in exercise.tests)
+        and not any(remark.startswith(_STOOD_IN) for remark in exercise.remarks)
+    ]
 
 
 def _unit(
@@ -131,6 +173,7 @@ def _unit(
         remarks=[problem] if problem else list(submission.units[name].remarks),
         exercises=exercises,
         quiz=quiz,
+        digest=_unit_digest(name, submission, course, rubric.quizzes, now, rubric.suites),
     )
 
 
@@ -213,7 +256,7 @@ def _exercise(
     stood_in = _names(outcome for outcome in outcomes.values() if outcome["passed"])
     remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
     if stood_in:
-        remarks.append(f"It was tested with a stand-in for your {stood_in}, so that mistakes there cost nothing here.")
+        remarks.append(f"{_STOOD_IN} {stood_in}, so that mistakes there cost nothing here.")
     return report.Exercise(
         points=sum(test.points for test in tests),
         possible=sum(test.possible for test in tests),
@@ -249,8 +292,34 @@ def _digest(
         "problems": submission.problems,
         "sheets": {name: asdict(sheet) for name, sheet in submission.sheets.items()},
         "sheet_problems": submission.sheet_problems,
-        "quizzes": {name: _what_counts(quiz, course.is_over(name, now)) for name, quiz in quizzes.items()},
+        "quizzes": {
+            name: _what_counts(quiz, course.is_over(name, now))
+            for name, quiz in quizzes.items()
+            if name in submission.units or name in submission.problems
+        },
     }
+    return _sha256(handed_in, suites)
+
+
+def _unit_digest(
+    name: str,
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz | Questions],
+    now: datetime.datetime,
+    suites: report.Suites,
+) -> str:
+    """The same of one unit's own files. Of those that it may import nothing is in it."""
+    source, sheet, quiz = submission.units.get(name), submission.sheets.get(name), quizzes.get(name)
+    handed_in = {
+        "unit": asdict(source) if source else submission.problems.get(name),
+        "sheet": asdict(sheet) if sheet else submission.sheet_problems.get(name),
+        "quiz": _what_counts(quiz, course.is_over(name, now)) if quiz else None,
+    }
+    return _sha256(handed_in, suites)
+
+
+def _sha256(handed_in: dict[str, Any], suites: report.Suites) -> str:
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
     total.update(_grader_digest(suites))
     return total.hexdigest()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ NOT_WRITTEN = "It is not written yet."
 """The reason that a test gives where the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Text = Annotated[str, BeforeValidator(lambda text: sanitize(text) if isinstance(text, str) else text)]
 """Text that a student may have influenced, sanitized whenever a report is made or read."""
 
@@ -90,6 +92,7 @@ class Unit(_Model):
     remarks: list[Text] = Field(description="What befell the unit as a whole: a file that could not be read, and why.")
     exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
     quiz: Quiz | None = Field(description="None where the unit has no quiz.")
+    digest: Digest = Field(description="SHA-256 of the unit's own files and of what they were graded by.")
 
 
 class Message(_Model):
@@ -138,7 +141,7 @@ class Report(_Model):
     timing: Timing = Field(description="When, and for how long.")
     isolation: Isolation = Field(description="What kept student code from everything else while it ran.")
     versions: dict[str, str] = Field(description="Of the grader, the course, and what they were run with.")
-    digest: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of everything that decides the score.")
+    digest: Digest = Field(description="SHA-256 of everything that decides the score.")
 
     def to_json(self) -> str:
         return self.model_dump_json(by_alias=True, indent=2) + "\n"
@@ -174,16 +177,43 @@ def read_report(student: str, directory: Path) -> Report | None:
         return None
 
 
-def write_report(report: Report, pytest_report: dict[str, Any] | None, directory: Path) -> Path:
+def reports_of_others(directory: Path, students: Collection[str]) -> list[str]:
+    """The students, in order, who have a report in the folder and are none of these."""
+    names = sorted(path.stem for path in directory.glob("*.json") if path.stem not in students)
+    return [name for name in names if read_report(name, directory)]
+
+
+def write_report(
+    report: Report, pytest_report: dict[str, Any] | None, directory: Path, kept: Collection[str] = ()
+) -> Path:
     """Writes directory/<student>.json and, for the instructor alone, directory/instructor/<student>.pytest.json.
 
-    The student's file comes last, so where it is there, everything is. Raises OSError.
+    The student's file comes last, so where it is there, everything is. kept: the units that were graded before, whose
+    tests stay in the instructor's file. Raises OSError.
     """
     instructor = directory / INSTRUCTOR
     instructor.mkdir(parents=True, exist_ok=True)
     if pytest_report is not None:
-        text = json.dumps(pytest_report, indent=1, default=str)
-        write_atomically(instructor / f"{report.student}.pytest.json", text + "\n")
+        path = instructor / f"{report.student}.pytest.json"
+        if kept:
+            pytest_report = _with_earlier_tests(pytest_report, path, kept, list(report.units))
+        write_atomically(path, json.dumps(pytest_report, indent=1, default=str) + "\n")
     path = directory / f"{report.student}.json"
     write_atomically(path, report.to_json())
     return path
+
+
+def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], units: list[str]) -> dict[str, Any]:
+    """Pytest's report with the tests of the units in `kept` that the file at `path` has, in the order of `units`."""
+
+    def unit_of(test: dict[str, Any]) -> str:
+        return Path(test["nodeid"].partition("::")[0]).stem.removeprefix("test_")
+
+    try:
+        earlier = [test for test in json.loads(path.read_bytes())["tests"] if unit_of(test) in kept]
+    except (OSError, ValueError, LookupError, TypeError):
+        return new  # there is none, or not in this form
+    tests = sorted([*earlier, *new.get("tests", [])], key=lambda test: units.index(unit_of(test)))
+    counts = Counter(test["outcome"] for test in tests)
+    summary = {**counts, "total": len(tests), "collected": len(tests)}
+    return {**new, "exitcode": 1 if counts["failed"] else 0, "summary": summary, "tests": tests}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from grader import __version__
 from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, run, stop
@@ -86,7 +87,7 @@ def doctor() -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
     from rich.table import Table
 
-    from grader.doctor import layers, versions
+    from grader.doctor import course_notes, layers, versions
 
     for name, version in versions().items():
         out.print(f"{name:20} {version}")
@@ -102,6 +103,8 @@ def doctor() -> None:
     for layer in found:
         if layer.mend:
             out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
+    for note in course_notes():
+        out.print(f"\n{escape(note)}", soft_wrap=True)
     is_enough = all(layer.mend is None for layer in found if layer.is_needed)
     out.print("\nStudent code can be locked in here." if is_enough else "\nStudent code cannot be locked in here.")
     if not is_enough:

@@ -16,9 +16,13 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, healed, read_notebook
 from grader.plain_files import MEGABYTE, UnreadableError, read_text
+
+if TYPE_CHECKING:
+    from grader.report import Report
 
 SHEET_LIMIT = 256 * 1024
 """Of a quiz's sheet, which is a few pages of text."""
@@ -100,6 +104,7 @@ class Submission:
 
     siblings: units that are not to be graded now, but that the others may import. sheets, sheet_problems: the same
     as units and problems, of their quizzes. handed_in: whether anything here is more than what students receive.
+    kept: an earlier report on those of the units that are not to be graded again.
     """
 
     student: str
@@ -111,6 +116,7 @@ class Submission:
     sheets: dict[str, SheetSource | CellsSource] = dataclasses.field(default_factory=dict)
     sheet_problems: dict[str, str] = dataclasses.field(default_factory=dict)
     handed_in: bool = True
+    kept: Report | None = None
 
 
 def find_submissions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -285,7 +286,8 @@ def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> 
 def test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte(quiz: Quiz) -> None:
     right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
     assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
-    assert right.model_copy(update={"digest": ""}).to_json() == wrong.model_copy(update={"digest": ""}).to_json()
+    digests = re.compile('(?<="digest": ")[0-9a-f]+')
+    assert digests.sub("", right.to_json()) == digests.sub("", wrong.to_json())
     assert of_quiz(right).items["mean_of_two"].model_dump() == {
         "answered": True, "points": None, "possible": 2, "problem": None, "sentences": [],
         "answer": None, "explanation": None,

@@ -61,6 +61,7 @@ REPORT: dict[str, Any] = {
                     },
                 },
             },
+            "digest": "1" * 64,
         }
     },
     "messages": [

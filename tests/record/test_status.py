@@ -46,7 +46,9 @@ def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
 
 
 def unit(points: int) -> Unit:
-    return Unit(points=points, possible=30, feedback="points", path=None, remarks=[], exercises={}, quiz=None)
+    return Unit(
+        points=points, possible=30, feedback="points", path=None, remarks=[], exercises={}, quiz=None, digest="0" * 64
+    )
 
 
 @pytest.fixture
