@@ -133,12 +133,14 @@ def grade(
     for name, students in changed.items():
         out.print(
             f"{name} has changed since it was graded, and is no longer in the reports of {_listed(students)}: "
-            "grade without --unit."
+            "grade without --unit.",
+            soft_wrap=True,
         )
     # Of a class, not of single submissions out of one.
     is_class = not {folder for _, folder in found}.issuperset(submissions)
     if is_class and (gone := reports_of_others(into, {name for name, _ in found})):
-        out.print(f"{escape(str(into))} also holds reports of students without a submission here: {_listed(gone)}.")
+        who = f"reports of students without a submission here: {_listed(gone)}."
+        out.print(f"{escape(str(into))} also holds {who}", soft_wrap=True)
     if faults:
         rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."
         raise stop(OUR_FAULT, *faults, rest)

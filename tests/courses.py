@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from grader.misconceptions import build
 
@@ -262,6 +265,29 @@ def copy_course(root: Path, **limits: float) -> Path:
     shutil.copytree(REPOSITORY / "build" / "misconceptions", root / "build" / "misconceptions")
     if (REPOSITORY / "build" / "failures").is_dir():
         shutil.copytree(REPOSITORY / "build" / "failures", root / "build" / "failures")
+    return root
+
+
+LISTED = {
+    "self_attention": {"project_qkv": 0, "SelfAttention_v1": 2, "dot_product_variance": 1},
+    "multi_head_attention": {"unroll_heads": 1},
+}
+
+
+def make_changed_course(root: Path) -> Path:
+    """A copy of this course with the units, exercises and weights of LISTED, which is still to be built.
+
+    The quiz of the first unit is over and has no points; that of the second is left out.
+    """
+    copy_course(root)
+    settings = yaml.safe_load((root / "autograder.yml").read_text(encoding="utf-8"))
+    (first, exercises), (second, others) = LISTED.items()
+    given = settings["units"]
+    quiz = {"due": datetime.datetime.fromisoformat(LONG_PAST), "quiz": 0}
+    settings["units"] = {first: given[first] | quiz | {"exercises": exercises}}
+    del given[second]["quiz"]
+    settings["units"][second] = given[second] | {"exercises": others}
+    (root / "autograder.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     return root
 
 
