@@ -13,13 +13,14 @@ import pytest
 from courses import SMALL_COURSE
 
 from grader import grade
-from grader.course import Course
+from grader.batch import Engine
+from grader.course import ROOT, Course, load_course
 from grader.quiz.sheet import write_sheet
 from grader.quiz.source import Quiz, load_quiz
 from grader.report import Exercise, Report
 from grader.report import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
-from grader.submission import CellsSource, SheetSource, Submission, UnitSource
+from grader.submission import CellsSource, SheetSource, Submission, UnitSource, read_submission
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
@@ -504,3 +505,48 @@ def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None
     assert grade.still_holds(report(course=two), SUBMISSION, two, {}, BEFORE)
     assert not grade.still_holds(report(course=two), SUBMISSION, two, {}, AFTER)
     assert grade.still_holds(report(), SUBMISSION, course(), {}, AFTER)
+
+
+# -- one unit after the other ---------------------------------------------------------------------------------
+
+
+def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
+    engine: Engine, greeting: dict[str, Any], tmp_path: Path
+) -> None:
+    """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
+    course, first, second = load_course(), "causal_attention", "multi_head_attention"
+    for unit in (first, second):
+        text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        text = text.replace("CausalAttention(d_in, d_out, context_length,", "CausalAttention(d_in, d_out, 3,")
+        (tmp_path / f"{unit}.py").write_text(text, encoding="utf-8")
+
+    def graded(submission: Submission) -> Report:
+        [(_, found)] = engine.grade([submission], 1)
+        rubric = grade.Rubric(greeting["criteria"])
+        return grade.make_report(submission, found, rubric, course, {}, greeting["versions"], BEFORE)
+
+    def read(*units: str) -> Submission:
+        return read_submission("ada", tmp_path, units, ROOT / "exercises", course.units)
+
+    both = read(first, second)
+    kept = grade.kept_part(graded(read(first)), [first], both, course, {}, BEFORE)
+    merged, whole = graded(dataclasses.replace(both, kept=kept)), graded(both)
+    assert merged.model_copy(update={"timing": whole.timing}) == whole
+    assert merged.units[first].points == merged.units[first].possible
+    assert merged.units[second].points < merged.units[second].possible
+
+
+@pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
+def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None:
+    submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
+    made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
+    assert grade.kept_part(made, ["sums"], submission, with_quiz, quizzes, now)
+    if change == "file":
+        submission = dataclasses.replace(submission, units={"sums": UnitSource("sums.py", ("a = 2\n",))})
+    elif change == "sheet":
+        submission = handed_in(quiz, WRONG)
+    elif change == "quiz":
+        quizzes = {"sums": dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})}
+    else:
+        now = AFTER
+    assert grade.kept_part(made, ["sums"], submission, with_quiz, quizzes, now) is None
