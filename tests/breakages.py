@@ -240,7 +240,7 @@ BREAKAGES = {
             "tests/emit/test_escape.py"),
         Change(
             "Gradescope shows partial points as passed", "grader/emit/gradescope.py",
-            '"status": "passed" if score == possible else "failed",', '"status": "passed" if score else "failed",',
+            '"status": "passed" if passed else "failed",', '"status": "passed" if score else "failed",',
             "tests/emit/test_gradescope_results.py"),
         Change(
             "Classroom 50 gets local time for UTC", "grader/emit/classroom50.py",

@@ -54,7 +54,7 @@ def report(
         "items": {"order": order},
     }
     told = {"feedback": "misconception", "path": None, "remarks": remarks}
-    unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz}
+    unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
     return Report.model_validate(
         {
             "schema": "attention-from-scratch/report/v1",
@@ -105,6 +105,15 @@ def of_notebook(**settings: Any) -> Feedback:
 def test_an_exercise_begins_with_its_points() -> None:
     assert read(of_add()) == "add: 2 of 6 points"
     assert of_add().plain() == "`add`: 2 of 6 points"
+
+
+@pytest.mark.parametrize(("outcomes", "share"), [(("passed", "failed"), 0.5), (("passed", "passed"), 1)])
+def test_without_points_the_share_is_that_of_the_criteria(outcomes: tuple[str, ...], share: float) -> None:
+    tests = [missed(outcome, None, None, outcome) for outcome in outcomes]
+    feedback = of_add(tests=tests, points=0, possible=0)
+    assert (feedback.headline, feedback.share) == ("`add`: 0 of 0 points", share)
+    assert of_order(points=0, possible=0).share is None
+    assert "It is worth no points." in read(of_order(possible=0))
 
 
 def test_each_missed_criterion_is_told_and_what_they_missed_it_for_once() -> None:
