@@ -138,7 +138,7 @@ def grade(
         )
     # Of a class, not of single submissions out of one.
     is_class = not {folder for _, folder in found}.issuperset(submissions)
-    if is_class and (gone := reports_of_others(into, {name for name, _ in found})):
+    if is_ours and is_class and (gone := reports_of_others(into, {name for name, _ in found})):
         who = f"reports of students without a submission here: {_listed(gone)}."
         out.print(f"{escape(str(into))} also holds {who}", soft_wrap=True)
     if faults:
