@@ -40,14 +40,14 @@ def drawn(shapes: dict[str, tuple[int, ...]], d_in: int, generator: torch.Genera
     return {name: torch.empty(shape).uniform_(-most, most, generator=generator) for name, shape in shapes.items()}
 
 
-def new_wrapper(student: Student, d_out: int = 2) -> Object:
+def new_wrapper(student: Student, d_out: int = 2, qkv_bias: bool = False) -> Object:
     """Two heads, each from 3 to d_out, for up to six tokens."""
-    return expect_module("MultiHeadAttentionWrapper", student.MultiHeadAttentionWrapper(3, d_out, 6, 0.0, 2, False))
+    return expect_module("MultiHeadAttentionWrapper", student.MultiHeadAttentionWrapper(3, d_out, 6, 0.0, 2, qkv_bias))
 
 
-def new_attention(student: Student, d_out: int = 2, dropout: float = 0.0, qkv_bias: bool = False) -> Object:
+def new_attention(student: Student, d_out: int = 2, dropout: float = 0.0) -> Object:
     """Two heads, from 3 to d_out together, for up to six tokens."""
-    return expect_module("MultiHeadAttention", student.MultiHeadAttention(3, d_out, 6, dropout, 2, qkv_bias))
+    return expect_module("MultiHeadAttention", student.MultiHeadAttention(3, d_out, 6, dropout, 2))
 
 
 def expect_two(heads: Object) -> None:
@@ -304,13 +304,13 @@ def test_stack_heads_refuses_widths_that_do_not_match(student: Student) -> None:
 
 
 @pytest.mark.example("stack_heads")
-def test_stack_heads_refuses_biases_that_attention_alone_has(student: Student) -> None:
-    """Where attention has biases and the heads have none, there is nothing to put in their place: an error."""
+def test_stack_heads_refuses_biases_that_the_heads_alone_have(student: Student) -> None:
+    """Where the heads have biases and attention has none, they would be lost: an error."""
     expect_refusal(
         student,
-        new_wrapper(student),
-        new_attention(student, d_out=4, qkv_bias=True),
-        idea="attention has biases, and the heads have none to put in their place",
+        new_wrapper(student, qkv_bias=True),
+        new_attention(student, d_out=4),
+        idea="the heads have biases, and attention has no place for them",
     )
 
 

@@ -13,7 +13,8 @@
 # are the same function, and build the attention of GPT-2.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check multi_head_attention`, or `pytest test_multi_head_attention.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
@@ -241,7 +242,9 @@ def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 #
 # Hide the future, divide by √head_dim, and take the softmax over the keys. It is head_dim that counts, and not
 # d_out: a score sums as many products as *one head* has features, and unit 2 has measured what that does to its
-# variance. (Some notes say that the scores are divided by 1/√head_dim. They are *multiplied* by it.)
+# variance. (Some notes say that the scores are divided by 1/√head_dim. They are *multiplied* by it.) The solution makes
+# the mask on the device of the scores. The module of unit 3 does not need that: its mask is a buffer, which moves with
+# the module.
 #
 # ```text
 # 8. weights (1, 2, 3, 3)
@@ -465,11 +468,11 @@ class MultiHeadAttentionWrapper(nn.Module):
     - heads is an nn.ModuleList of num_heads causal attention modules, each from d_in to d_out
     - every head has weights of its own
     - the output is the heads' outputs side by side, head 0 first
-    - W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then all
-      three have one, and it counts
+    - W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then
+      each layer adds its own bias
     - any number of tokens up to context_length
     - dropout acts on each head's weights, in training only
-    - gradients reach all parameters and the inputs
+    - gradients reach the inputs and the weights of all heads
     - works in float64 after .double()
     - the inputs are left as they were
     """
@@ -536,7 +539,7 @@ class MultiHeadAttention(nn.Module):
 
     - W_query, W_key and W_value are nn.Linear from d_in to d_out, and out_proj is nn.Linear from d_out to
       d_out, with a bias
-    - W_query, W_key and W_value have no bias unless qkv_bias=True; then all three have one, and it counts
+    - W_query, W_key and W_value have no bias unless qkv_bias=True; then each layer adds its own bias
     - each head attends with its own head_dim = d_out / num_heads features of queries, keys and values,
       head 0 first; scores over √head_dim
     - no token sees a later one
@@ -545,9 +548,11 @@ class MultiHeadAttention(nn.Module):
     - dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or
       is divided by 1 - dropout
     - num_heads that does not divide d_out raises ValueError or AssertionError
-    - gradients reach all parameters and the inputs
+    - gradients reach the inputs, the weights of the four layers and the bias of out_proj
     - works in float64 after .double()
     - the inputs are left as they were
+
+    Keep num_heads as an attribute of this name, because stack_heads reads it. The name itself is not graded.
 
     The worked example makes the four layers in the order of the first rule; another order is as right.
     """
@@ -608,9 +613,11 @@ def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
     - the wrapper is left as it was
     - attention's weights stay nn.Parameter that require gradients
     - widths that do not match raise an error
-    - biases that attention has and the heads have not raise an error
+    - biases that the heads have and attention has not raise an error
+    - biases that attention has and the heads have not raise an error, or are set to zero
 
-    Biases that only the heads have would be lost: it is wise to refuse them too, but no point hangs on it.
+    Two heads of width 4 do not match an attention with four heads of width 2, although both have 8 features: number
+    and width must both be the same. It is better to raise an error for another number too, but this is not graded.
     """
     # TODO: Refuse what does not match, then stack the weights of the heads, and their biases.
     ### BEGIN SOLUTION
@@ -650,6 +657,8 @@ def gpt2_small_attention() -> nn.Module:
     - 12 heads
     - up to 1,024 tokens
     - no bias for queries, keys and values: 2,360,064 parameters in all
+
+    The dropout is not graded.
     """
     # TODO: Choose the arguments, and return the module.
     ### BEGIN SOLUTION

@@ -451,6 +451,16 @@ def out_proj_made_anew(wrapper, attention):
     attention.out_proj = nn.Linear(width, width)
 
 
+@torch.no_grad()
+def biases_of_the_heads_dropped(wrapper, attention):
+    for kind in "W_query", "W_key", "W_value":
+        whole = attention.get_submodule(kind)
+        parts = [head.get_submodule(kind) for head in wrapper.heads]
+        if whole.bias is not None:
+            whole.bias.copy_(torch.cat([part.bias for part in parts]))
+        whole.weight.copy_(torch.cat([part.weight for part in parts]))
+
+
 def every_bias_refused(wrapper, attention):
     for _, whole, parts in matching(wrapper, attention):
         for layer in (whole, *parts):

@@ -780,10 +780,14 @@ ROWS = [
         "Only the heads' width is compared, and not that of the inputs. Both have to match: d_out, shared out among "
         "the heads, and d_in."),
     row("stack_heads", "bias_of_attention_accepted",
-        replace("(part.bias is None) != (whole.bias is None)", "False")
+        replace("(part.bias is None) != (whole.bias is None)", "part.bias is not None and whole.bias is None")
         .replace("if whole.bias is not None", "if whole.bias is not None and parts[0].bias is not None"),
         "Biases that attention alone has go unnoticed, and its outputs then differ from the wrapper's. Raise an error "
         "where the heads have none to put in their place."),
+    row("stack_heads", "biases_of_the_heads_dropped",
+        replace("(part.bias is None) != (whole.bias is None)", "part.bias is None and whole.bias is not None"),
+        "Biases that the heads alone have are dropped without a word, and attention then gives other outputs. Raise an "
+        "error where attention has no place for them."),
     row("stack_heads", "every_bias_refused",
         replace("(part.bias is None) != (whole.bias is None)", "part.bias is not None or whole.bias is not None"),
         "Biases are refused on whichever side. Where both have them, there is room for them: stack them, too."),

@@ -274,7 +274,7 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
     widths, d_out, whole_d_in = [width] * num_heads, width * num_heads, d_in
     match draw.pick("bias", "d_in", "wide", "narrow", "more heads", "fewer heads"):
         case "bias":
-            heads_bias, whole_bias = False, True
+            heads_bias, whole_bias = True, False
         case "d_in":
             whole_d_in = d_in + 1
         case "wide":
@@ -289,6 +289,20 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
     before = state_of(wrapper)
     yield from refusal(unit.stack_heads, wrapper, attention, any_error=True)
     yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
+
+
+@probe("stack_heads", draws=20)
+def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Observation]:
+    d_in, width, num_heads = draw.sizes(3)
+    wrapper, attention = Wrapper(d_in, [width] * num_heads, False), Whole(d_in, num_heads * width, num_heads, True)
+    try:
+        unit.stack_heads(wrapper, attention)
+    except Exception:  # torch may be the one to refuse
+        is_right = True
+    else:
+        biases = [getattr(attention, name).bias for name in NAMES]
+        is_right = not any(bias.any() for bias in biases if bias is not None)
+    yield "whether biases that attention alone has are refused or zero", is_right
 
 
 @probe("gpt2_small_attention", draws=2)

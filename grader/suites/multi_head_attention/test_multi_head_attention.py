@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox import parts
+from grader.sandbox import door, parts
 from grader.sandbox.student import Object, Student
 from grader.suites.causal import expect_no_look_ahead, future, softmax, texts_with_other_ends
 from grader.suites.checks import (
@@ -541,8 +541,8 @@ def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
 
 
 WRAPPER_BIAS = (
-    "W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then all three have one, "
-    "and it counts"
+    "W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then each layer adds "
+    "its own bias"
 )
 
 
@@ -607,7 +607,7 @@ def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor, by_weights: bo
     expect_true(not bool(is_zero.all()), "Everything is dropped in training.")
 
 
-@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="gradients reach all parameters and the inputs")
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="gradients reach the inputs and the weights of all heads")
 def test_gradients_of_the_wrapper(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the three layers of each head, and the inputs."""
     wrapper, weights = wrapper_of(student, fresh, 2)
@@ -761,7 +761,7 @@ def test_four_layers(student: Student) -> None:
     expect_bias(parameters, "out_proj", D_OUT)
 
 
-BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then all three have one, and it counts"
+BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then each layer adds its own bias"
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
@@ -944,7 +944,10 @@ def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) ->
     expect_error(functools.partial(attend, NOT_DIVIDING))
 
 
-@pytest.mark.exercise("MultiHeadAttention", rule="gradients reach all parameters and the inputs")
+@pytest.mark.exercise(
+    "MultiHeadAttention",
+    rule="gradients reach the inputs, the weights of the four layers and the bias of out_proj",
+)
 def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach all four layers, out_proj's bias too, and the inputs."""
     weights = {
@@ -1091,12 +1094,34 @@ def test_widths_that_do_not_match_are_refused(student: Student, fresh: Fresh) ->
         expect_any_error(functools.partial(student.stack_heads, wrapper, other))
 
 
-@pytest.mark.exercise("stack_heads", rule="biases that attention has and the heads have not raise an error")
-def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where attention has biases and the heads have none, there should be an error, and where both have, none."""
+@pytest.mark.exercise("stack_heads", rule="biases that the heads have and attention has not raise an error")
+def test_biases_of_the_heads_alone_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where the heads have biases and attention has none, there should be an error, and where both have, none."""
     with_bias, without = two_modules(student, fresh, bias=True), two_modules(student, fresh)
     student.stack_heads(*with_bias[:2])
-    expect_any_error(functools.partial(student.stack_heads, without[0], with_bias[1]))
+    expect_any_error(functools.partial(student.stack_heads, with_bias[0], without[1]))
+
+
+@pytest.mark.exercise(
+    "stack_heads", rule="biases that attention has and the heads have not raise an error, or are set to zero"
+)
+def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -> None:
+    """Where attention alone has biases, there should be an error or biases of zero, and where both have, no error."""
+    student.stack_heads(*two_modules(student, fresh, bias=True)[:2])
+    wrapper, attention = two_modules(student, fresh)[0], two_modules(student, fresh, bias=True)[1]
+    biases = {f"{name}.bias": fresh(D_OUT) for name in LAYERS}
+    attention.set(biases)
+    try:
+        student.stack_heads(wrapper, attention)
+    except door.Raised as raised:
+        if raised.types[0] == "NotImplementedError" or "Exception" not in raised.types:
+            raise
+        return
+    left = attention.parameters()
+    expect_true(
+        not any(bool(left[name].any()) for name in biases if name in left),
+        "It raised no error, and attention keeps biases that the heads do not have.",
+    )
 
 
 # -- gpt2_small_attention ----------------------------------------------------------------------------------------

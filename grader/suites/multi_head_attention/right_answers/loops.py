@@ -132,6 +132,7 @@ def stack_heads(wrapper, attention):
         rows, numbers = [], []
         for head in wrapper.heads:
             layer = getattr(head, name)
+            assert layer.bias is None or target.bias is not None
             rows += list(layer.weight.detach().clone())
             if target.bias is not None:
                 numbers += layer.bias.tolist()  # there is no tolist where there is no bias

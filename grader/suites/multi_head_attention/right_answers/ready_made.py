@@ -86,8 +86,11 @@ def stack_heads(wrapper, attention):
     for name in ("W_query", "W_key", "W_value"):
         target, heads = attention.get_submodule(name), [head.get_submodule(name) for head in wrapper.heads]
         target.weight.copy_(torch.vstack([head.weight for head in heads]))
+        biases = [head.bias for head in heads if head.bias is not None]
         if target.bias is not None:
-            target.bias.copy_(torch.hstack([head.bias for head in heads]))
+            target.bias.copy_(torch.hstack(biases) if biases else torch.zeros_like(target.bias))
+        elif biases:
+            raise ValueError("attention has no place for the biases of the heads")
 
 
 def gpt2_small_attention():
