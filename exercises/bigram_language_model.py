@@ -12,7 +12,8 @@
 # **head** of attention.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check bigram_language_model`, or `pytest test_bigram_language_model.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
@@ -134,7 +135,7 @@ def sample_batch(
 
     - each row of idx is a stretch of the data: T tokens that stand one behind the other there
     - each target is the token that follows, in the data, on the token of idx at the same place
-    - every start from 0 to N - T - 1 comes up, and no other
+    - every start from 0 to N - T - 1 can come up, and no other
     - all of these starts are equally likely
     - each row has a draw of its own, so rows may be the same, and there may be more rows than starts
     - data of T + 1 tokens is enough
@@ -212,7 +213,7 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     - gradients flow to the logits
     - logits and targets are left as they were
 
-    Do without torch's cross_entropy and log_softmax: a report remarks on them, but no point hangs on it.
+    Do without torch's cross_entropy, nll_loss and log_softmax: if you use one, you get a comment but lose no points.
     """
     # TODO: Subtract the largest logit of each row, and put the formula above into code.
     # YOUR CODE HERE
@@ -229,6 +230,9 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 #
 # A mean forgets the order, and it takes everything for equally important. Never mind: it is the first step. Say it as
 # it stands in the formula, with a loop over texts and tokens.
+#
+# The next two exercises ask for the same numbers in two other ways. Only the numbers are graded, so one body pasted
+# three times gets all points. The three ways are for learning: each is a step towards attention.
 
 
 # %%
@@ -384,7 +388,7 @@ class Head(nn.Module):
 #
 # A bigram model needs the last token alone, but it may be handed the whole text. The same loop serves a model with
 # attention, such as one made of the `Head` above, if it is handed only the last `block_size` tokens,
-# `idx[:, -block_size:]`: that model has no row of its mask for a longer text.
+# `idx[:, -block_size:]`: that model has no row of its mask for a longer text. The last cell of this unit does so.
 
 
 # %%
@@ -442,10 +446,12 @@ class BigramLanguageModel(nn.Module):
 # about a second. The text is only a few lines long, so that you can see what the model can know: after a `q` there is
 # always a `u`, and after a space often a `t`.
 #
-# Look at the loss. It begins above $\ln V$ and falls, and then it does not fall any further. What would the model have
-# to know to get below that? The word before, for one thing: after `sat` comes `on`, `in` or `under`, and after `the`
-# none of these, but all that it sees of either is the space. One character of memory is all that a bigram model has.
-# Give each token a head that hears its past, and the block of unit 7 around it, and you are on the way to a GPT.
+# Look at the loss. It begins above $\ln V$ and falls, and then it does not fall any further. From one line to the next
+# it may even rise a little: each is the loss of one batch, which was drawn by chance, and not of the whole text. What
+# would the model have to know to get below that? The word before, for one thing: after `sat` comes `on`, `in` or
+# `under`, and after `the` none of these, but all that it sees of either is the space. One character of memory is all
+# that a bigram model has. Give each token a head that hears its past, and the block of unit 7 around it, and you are on
+# the way to a GPT.
 
 # %%
 if __name__ == "__main__":
@@ -474,3 +480,31 @@ that night the dog slept on the mat, and the cat slept next to it.
 
     prompt = torch.tensor([encode("the ", vocabulary)])  # (1, 4)
     print(decode(model.generate(prompt, 200)[0].tolist(), vocabulary))
+
+# %% [markdown]
+# ## The same loop, with attention
+#
+# Here your `generate` writes with a model that has a head of attention. It is inherited as it is; only `forward`
+# differs, and takes the last `block_size` tokens of the text. The prompt has 4 tokens and 20 are added, although the
+# head can take no more than 8. (The model is not trained, so its text means nothing.) Leave out the slice, and see
+# where it stops.
+
+# %%
+if __name__ == "__main__":
+
+    class AttentionLanguageModel(BigramLanguageModel):
+        """Predicts each next token from up to block_size tokens: idx (B, T) -> logits of the last of them."""
+
+        def __init__(self, vocab_size: int, n_embd: int, block_size: int) -> None:
+            super().__init__(vocab_size)
+            self.block_size = block_size
+            self.token_embedding_table = nn.Embedding(vocab_size, n_embd)
+            self.head = Head(n_embd, n_embd, block_size, dropout=0.0)
+            self.output = nn.Linear(n_embd, vocab_size)
+
+        def forward(self, idx: torch.Tensor) -> tuple[torch.Tensor, None]:
+            last = idx[:, -self.block_size :]  # (B, T) -> (B, block_size), or (B, T) where the text is shorter
+            return self.output(self.head(self.token_embedding_table(last))), None  # (B, block_size, V)
+
+    model_with_attention = AttentionLanguageModel(len(vocabulary), n_embd=16, block_size=8)
+    print(decode(model_with_attention.generate(prompt, 20)[0].tolist(), vocabulary))

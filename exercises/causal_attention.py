@@ -16,7 +16,8 @@
 # together, for a batch of texts at once.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check causal_attention`, or `pytest test_causal_attention.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
@@ -195,7 +196,7 @@ class CausalAttention(nn.Module):
     """Causal self-attention for a batch of texts: (B, T, d_in) -> (B, T, d_out).
 
     - W_query, W_key and W_value are nn.Linear from d_in to d_out
-    - the layers have no bias unless qkv_bias=True; then all three have one, and it counts
+    - the layers have no bias unless qkv_bias=True; then each layer adds its own bias
     - scores are the dot products of the queries with the keys, divided by the square root of d_out
     - no output depends on a later token
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
@@ -210,6 +211,8 @@ class CausalAttention(nn.Module):
     - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
     - works in float64 after .double()
     - the inputs are left as they were
+
+    Longer texts are not graded. The mask has no place for them, so it is better to raise an error.
     """
 
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:

@@ -14,7 +14,8 @@
 # replaced both.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules: what
-# they say is what is graded, and nothing else is. To check your answers, run
+# they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule names it or says
+# that it is kept. To check your answers, run
 # `grader check encoder_decoder_attention`, or `pytest test_encoder_decoder_attention.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #

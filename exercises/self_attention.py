@@ -14,7 +14,8 @@
 # why the scores are scaled at all.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check self_attention`, or `pytest test_self_attention.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
@@ -153,10 +154,10 @@ class SelfAttention_v2(nn.Module):
     """Self-attention with three linear layers: (T, d_in) -> (T, d_out).
 
     - W_query, W_key and W_value are nn.Linear from d_in to d_out
-    - the layers have no bias unless qkv_bias=True; then all three have one, and it counts
+    - the layers have no bias unless qkv_bias=True; then each layer adds its own bias
     - the output is the scaled dot-product attention of the three layers' outputs
     - any number of tokens, one included
-    - gradients reach all parameters and the inputs
+    - gradients reach the inputs and the weights of the three layers
     - works in float64 after .double()
     - the inputs are left as they were
 
@@ -229,7 +230,7 @@ def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | No
     - the second is the variance of q·k / √d_k, near 1
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
-    - without a generator, torch's global one is used
+    - without a generator, torch's global one is used, and it advances too
     """
     # TODO: Draw the pairs with `torch.randn`, take their dot products, and return the two variances.
     # YOUR CODE HERE

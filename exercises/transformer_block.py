@@ -15,7 +15,8 @@
 # models to the last one.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check transformer_block`, or `pytest test_transformer_block.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #

@@ -33,7 +33,8 @@
 # embeddings of tokens.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. To check your answers, run
+# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
+# names it or says that it is kept. To check your answers, run
 # `grader check positional_encoding`, or `pytest test_positional_encoding.py` in the folder of the file:
 # each failure says in a sentence what is wrong.
 #
@@ -167,7 +168,7 @@ def add_positions(x: torch.Tensor) -> torch.Tensor:
 
     - token t of every sequence is that of x, as it is, plus row t of the encoding from the last exercise
     - any number of sequences and of tokens, one included
-    - an odd d raises an error
+    - an odd d raises ValueError or AssertionError
     - the result keeps the dtype of x, float32 or float64
     - x may be a view with any memory layout
     - gradients flow to x

@@ -418,7 +418,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
 
 
 @pytest.mark.exercise(
-    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts"
+    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias"
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
     """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
@@ -426,7 +426,7 @@ def test_no_layer_has_a_bias_by_default(student: Student) -> None:
 
 
 @pytest.mark.exercise(
-    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts"
+    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias"
 )
 def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     """With qkv_bias=True, W_query, W_key and W_value should each have a bias of d_out numbers."""
@@ -437,7 +437,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
 
 
 @pytest.mark.exercise(
-    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then all three have one, and it counts"
+    "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias"
 )
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
