@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from importlib import import_module
@@ -11,10 +14,12 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
+from oracles.figures import FIGURES, ORDERS, PRINTED
 from oracles.slips import SLIPS
 
 from grader.course import ROOT, load_course
-from grader.quiz.source import NumberItem, Quiz, ShapeItem, exact, load_quizzes
+from grader.quiz.source import BugItem, NumberItem, OrderItem, Quiz, ShapeItem, exact, load_quizzes
 
 COURSE = load_course()
 QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
@@ -72,3 +77,51 @@ def test_every_other_number_of_a_row_is_what_its_slip_comes_to(unit: str, name: 
                 assert found == written, (column, row)
             else:
                 assert abs(found - written) <= float(item.tolerance) / 2 + 1e-9, (column, found, row)
+
+
+SOURCES = {
+    name: item
+    for unit in QUIZZES
+    for name, item in yaml.safe_load((ROOT / "solutions" / f"{unit}_quiz.yml").read_text("utf-8"))["items"].items()
+}
+
+
+def text(item: dict[str, Any], *keys: str) -> str:
+    """What stands in an item, its choices and its lines under these keys."""
+    parts = [item, *item.get("choices", []), *item.get("lines", {}).values()]
+    return " ".join(str(part[key]) for part in parts for key in keys if key in part)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_other_decimal_of_an_item_is_worked_out_too(name: str) -> None:
+    given = text(SOURCES[name], "question", "text", "steps", "code", "fix")
+    said = text(SOURCES[name], "explanation", "sentence", "slips")
+    figures = FIGURES.get(name, {})
+    decimals = re.compile(r"(?<![\w.*])\d+\.\d+")  # no exponent of a program
+    assert set(decimals.findall(said)) <= {*decimals.findall(given), *figures}
+    for written, value in figures.items():
+        assert re.search(rf"(?<![\w.,]){re.escape(written)}(?![.,]?\d)", f"{given} {said}"), written
+        number = written.replace(",", "").replace("−", "-")
+        assert abs(value - float(number)) <= 10.0 ** -len(number.partition(".")[2]) / 2 + 1e-9, written
+
+
+@pytest.mark.parametrize(
+    "name", [name for quiz in QUIZZES.values() for name, i in quiz.items.items() if i.kind == "bug"]
+)
+def test_a_program_prints_what_the_question_says(name: str) -> None:
+    [item] = [quiz.items[name] for quiz in QUIZZES.values() if name in quiz.items]
+    assert isinstance(item, BugItem)
+    for is_fixed, pattern in enumerate(PRINTED[name]):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(item.program(mended=bool(is_fixed)), {"__name__": "__main__"})
+        assert re.fullmatch(pattern, output.getvalue().strip())
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_steps_are_ordered_by_what_they_come_to(name: str) -> None:
+    [item] = [quiz.items[name] for quiz in QUIZZES.values() if name in quiz.items]
+    assert isinstance(item, OrderItem)
+    values = [value for step in item.steps for words, value in ORDERS[name].items() if words in step]
+    assert len(values) == len(item.steps)
+    assert [values["abcdefgh".index(letter)] for letter in item.answer.split()] == sorted(values)
