@@ -131,8 +131,9 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
 #
 # $$\text{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
 #
-# Every exponential is positive, so every share is too. Larger scores get larger shares, and a lead of one in
-# the score is always a factor of $e$ in the share. The derivatives are simple as well, which training likes.
+# Every exponential is positive, so every share is too. (In a computer's numbers, a share that is far too small becomes
+# 0.) Larger scores get larger shares, and a lead of one in the score is always a factor of $e$ in the share. The
+# derivatives are simple as well, which training likes.
 #
 # A tensor with several dimensions holds many lists of scores. `dim` says along which dimension one list lies:
 # along it, the results sum to one. `keepdim=True` in `sum` helps to divide.

@@ -234,6 +234,8 @@ class TransformerBlock(nn.Module):
 # `make_block()` gives a new block at every call. With unit 4's attention it may be
 #
 # ```python
+# from multi_head_attention import MultiHeadAttention
+#
 # def make_block():
 #     attention = MultiHeadAttention(768, 768, 1024, 0.1, 12, qkv_bias=True)
 #     return TransformerBlock(attention, FeedForward(768), 768, 0.1)
