@@ -670,6 +670,9 @@ ROWS = [
         .replace("weights @ values", "(weights @ values).view(*shape, -1)"),
         "The texts of a batch are put one behind the other as one long text, so later ones see the earlier ones. Texts "
         "of a batch never talk to each other."),
+    row("Head", "batch_held_to_block_size", replace("x.shape[1] >", "x.shape[0] >"),
+        "More texts than block_size are refused. It limits the tokens of a text, the second dimension of x; a batch "
+        "may have any number of texts."),
     row("Head", "single_token_refused",
         replace("scores = queries",
                 'if num_tokens < 2:\n            raise ValueError("there is no past")\n        scores = queries'),

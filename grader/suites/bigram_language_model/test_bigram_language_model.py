@@ -728,6 +728,8 @@ def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
 def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch of several texts each should be attended on its own."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    # More texts than a text may have tokens: block_size does not limit the batch.
+    inputs = inputs.repeat(T, 1, 1)  # (B, T, n_embd) -> (B · T, T, n_embd)
     output = head_with(student, matrices, T)(inputs)
     expect_close(output, attended(student, inputs, **matrices), "The outputs")
 

@@ -477,6 +477,9 @@ ROWS = [
         .replace("weights @ values", "(weights @ values).view(*shape[:2], -1)"),
         "The texts of a batch are put one behind the other as one long text, so later ones see the earlier ones. Texts "
         "of a batch never look at each other."),
+    row("CausalAttention", "batch_held_to_context_length", replace("inputs.shape[1] >", "inputs.shape[0] >"),
+        "More texts than context_length are refused. It limits the tokens of a text, the second dimension of the "
+        "inputs; a batch may have any number of texts."),
     row("CausalAttention", "single_token_refused",
         replace("queries = self",
                 "if inputs.shape[1] < 2:\n            raise ValueError('there is no past')\n        queries = self"),

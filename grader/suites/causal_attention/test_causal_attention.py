@@ -506,6 +506,8 @@ def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
 def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch of several texts each should be attended on its own."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    # More texts than a text may have tokens: context_length does not limit the batch.
+    inputs = inputs.repeat(T, 1, 1)  # (B, T, d_in) -> (B · T, T, d_in)
     output = evaluated(student, matrices, T)(inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
