@@ -23,7 +23,8 @@ from grader.course import ROOT, load_course
 
 torch.set_num_threads(1)  # threads only wait for each other on tensors this small
 
-UNITS = list(load_course().units)
+COURSE = load_course()
+UNITS = list(COURSE.units)
 SOLUTIONS = ROOT / "solutions"
 
 
@@ -49,7 +50,7 @@ def demo(unit: str) -> tuple[dict[str, Any], str, list[Any]]:
         warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
         names = runpy.run_path(str(SOLUTIONS / f"{unit}.py"), run_name="__main__")
     names["print"] = printed.append
-    for cell in read_source(SOLUTIONS / f"{unit}.py").cells:
+    for cell in read_source(SOLUTIONS / f"{unit}.py", COURSE).cells:
         for program in re.findall(r"```python\n(.*?)```", cell.source, re.DOTALL):
             assert cell.cell_type == "markdown"
             exec(program, names)
@@ -57,7 +58,8 @@ def demo(unit: str) -> tuple[dict[str, Any], str, list[Any]]:
 
 
 def text(unit: str) -> str:
-    return " ".join(cell.source for cell in read_source(SOLUTIONS / f"{unit}.py").cells if cell.cell_type == "markdown")
+    cells = read_source(SOLUTIONS / f"{unit}.py", COURSE).cells
+    return " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
 @pytest.mark.parametrize("unit", UNITS)
