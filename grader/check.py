@@ -18,7 +18,7 @@ from grader.documents import nearest
 from grader.emit.reading import NOTHING_YET, told
 from grader.quiz.questions import FILENAME, Questions, read_questions
 from grader.report import NOT_WRITTEN, Exercise, Message, Report, Unit
-from grader.submission import find_submissions, missing_unit, read_submission
+from grader.submission import missing_unit, read_submission, require_folder, require_name
 
 WIDTH = 100
 
@@ -36,7 +36,9 @@ def check_answers(name: str | None, student: str | None) -> Report:
     units = list(course.units) if name is None else [_unit_of(name, course)]
     # A workflow names the student: then this folder is the submission, even if nothing is left in it.
     folder = _answers_folder(course) if student is None else _here()
-    [(student, folder)] = find_submissions([folder], course.units, student or _as_name(folder))
+    student = student or _as_name(folder)
+    require_folder(folder)
+    require_name(student, folder)
     asked = read_questions(ROOT / "exercises" / FILENAME) if course.quizzes else {}
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
     submission = read_submission(student, folder, units, ROOT / "exercises", course.units, quizzes)

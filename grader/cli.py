@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, run, stop
+from grader.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, run, safe, stop
 from grader.release.commands import release
 from grader.safe_text import log_line
 from grader.student import app
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from grader.quiz.source import Quiz
     from grader.report import Report
     from grader.submission import Submission
+    from grader.submissions.archives import Files
+    from grader.submissions.layouts import Submissions
 
 MOST_NAMES = 20
 
@@ -41,10 +43,16 @@ def main() -> None:
 
 @app.command()
 def grade(
-    submissions: Annotated[list[Path], typer.Argument(help="Folders of submissions, or of classes of them.")],
+    submissions: Annotated[
+        list[Path], typer.Argument(help="Folders or archives of submissions, or of classes of them.")
+    ],
     into: Annotated[Path, typer.Option("--out", help="The folder to write <student>.json to.")],
     unit: Annotated[str | None, typer.Option(help="Grade this unit alone.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(help="How the submissions lie: moodle, canvas, gradescope, units, folders or single."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="How many to grade at once.")] = os.cpu_count() or 1,
     allow_unisolated: Annotated[
         bool, typer.Option("--allow-unisolated", help="Run student code even where nothing locks it in.")
@@ -61,29 +69,32 @@ def grade(
     from grader.grade import kept_part, still_holds
     from grader.quiz.source import load_quizzes
     from grader.report import read_report, reports_folder, reports_of_others
-    from grader.submission import SubmissionError, find_submissions, read_submission
+    from grader.submission import SubmissionError, read_submission
+    from grader.submissions.layouts import find_submissions
 
     try:
         course = load_course()
         names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
         quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
-        found = find_submissions(submissions, course.units, student)
+        came = find_submissions(submissions, course.units, student, layout)
     except (CourseError, SubmissionError) as error:
         raise stop(BAD_INPUT, str(error)) from None
     _require_folder(into)
 
     now = datetime.datetime.now(datetime.UTC)
+    found = came.found
+    ignored: dict[str, list[str]] = {}
     kept: list[Report] = []
     graded: list[Report] = []
     faults: list[str] = []
     changed: dict[str, list[str]] = {}
     # What lies within a submission may be the student's own making.
-    is_ours = not any(into.resolve().is_relative_to(folder.resolve()) for _, folder in found)
+    is_ours = not any(isinstance(one, Path) and into.resolve().is_relative_to(one.resolve()) for _, one in found)
 
-    def read(name: str, folder: Path, units: list[str]) -> Submission:
+    def read(name: str, folder: Path | Files, units: list[str]) -> Submission:
         asked = [unit for unit in course.units if unit in units]
         sheets = [unit for unit in asked if unit in quizzes]
-        return read_submission(name, folder, asked, ROOT / "exercises", course.units, sheets)
+        return read_submission(name, folder, asked, ROOT / "exercises", course.units, sheets, unit)
 
     def waiting() -> Iterator[Submission]:
         """Those that have no report yet, or one that would change, with what stays of it where one unit is graded."""
@@ -101,6 +112,8 @@ def grade(
                 if lost:
                     submission = read(name, folder, [one for one in [*names, *others] if one not in lost])
                 submission = dataclasses.replace(submission, kept=earlier)
+            for one in submission.ignored:
+                ignored.setdefault(one, []).append(name)
             if report and not again and still_holds(report, submission, course, quizzes, now):
                 kept.append(report)
                 advance(name, "kept")
@@ -127,6 +140,8 @@ def grade(
 
     reports = [*kept, *graded]
     missed = {name for name, _ in found} - {report.student for report in reports}
+    if reports:
+        _print_reading(came, ignored, reports)
     _print_table(reports, missed, course, into)
     if kept:
         out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
@@ -137,13 +152,15 @@ def grade(
             soft_wrap=True,
         )
     # Of a class, not of single submissions out of one.
-    is_class = not {folder for _, folder in found}.issuperset(submissions)
+    is_class = came.layouts != ["single"]
     if is_ours and is_class and (gone := reports_of_others(into, {name for name, _ in found})):
         who = f"reports of students without a submission here: {_listed(gone)}."
         out.print(f"{escape(str(into))} also holds {who}", soft_wrap=True)
     if faults:
         rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."
-        raise stop(OUR_FAULT, *faults, rest)
+        raise stop(OUR_FAULT, *came.problems, *faults, rest)
+    if came.problems:
+        raise stop(IMPERFECT, *came.problems, "All others were graded.")
     if strict and any(report.points < report.possible for report in reports):
         raise typer.Exit(IMPERFECT)
 
@@ -437,6 +454,38 @@ def _print_audit(tables: list[UnitTable]) -> None:
         f"{naming.others_named} of {naming.others} other mistakes; "
         f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
     )
+
+
+def _print_reading(came: Submissions, ignored: dict[str, list[str]], reports: list[Report]) -> None:
+    """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
+    from grader.submission import missing_unit
+    from grader.submissions.layouts import described
+
+    def say(text: str) -> None:
+        out.print(safe(text, out), soft_wrap=True)
+
+    empty = [
+        report.student
+        for report in reports
+        if all(unit.path is None and unit.remarks == [missing_unit(name)] for name, unit in report.units.items())
+    ]
+    if 2 * len(empty) > len(reports) and came.layouts != ["single"]:
+        say(
+            f"{len(empty)} of {len(reports)} submissions hold none of the course's files and get no points: "
+            "see whether this is the right folder, and the layout below the right one (--layout)."
+        )
+    say(f"Layout: {'; '.join(map(described, came.layouts))}.")
+    if came.late:
+        say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
+    names = [*came.ignored, *(f"{name} ({_whose(students)})" for name, students in sorted(ignored.items()))]
+    if names:
+        more = f", and {len(names) - 50} more names" if len(names) > 50 else ""
+        say(f"Ignored: {', '.join(names[:50])}{more}.")
+    out.print()
+
+
+def _whose(students: list[str]) -> str:
+    return ", ".join(students) if len(students) < 4 else f"{len(students)} submissions"
 
 
 def _listed(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.plain_files import MEGABYTE, UnreadableError, read_text, size_text, unix_lines
+from grader.plain_files import MEGABYTE, Tree, UnreadableError, read_text, size_text, unix_lines
 
 CODE_LIMIT = 1 * MEGABYTE
 """Of one unit's code, in a notebook or in a script."""
@@ -51,7 +51,7 @@ class Notebook:
     remarks: tuple[str, ...] = ()
 
 
-def read_notebook(folder: Path, relative: str) -> Notebook | None:
+def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     """Read the notebook `relative` beneath `folder`; None where there is none. Raises UnreadableError."""
     all_cells = read_all_cells(folder, relative)
     if all_cells is None:
@@ -87,7 +87,7 @@ def read_notebook(folder: Path, relative: str) -> Notebook | None:
     return Notebook(relative, tuple(cells), tuple(quiz_cells), remarks)
 
 
-def read_all_cells(folder: Path, relative: str) -> list[Any] | None:
+def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
     """All cells of a notebook, as they stand in it; None where there is no such file. Raises UnreadableError."""
     text = read_text(folder, relative, NOTEBOOK_LIMIT)
     if text is None:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 MEGABYTE = 2**20
 
@@ -28,12 +29,19 @@ class UnreadableError(Exception):
     """Why a file is not read, in one sentence that begins with its name."""
 
 
-def read_text(folder: Path, relative: str, limit: int) -> str | None:
+class Tree(Protocol):
+    """Files that are read as those of a folder are, such as those of an archive."""
+
+    def read_bytes(self, relative: str, limit: int) -> bytes | None:
+        """Return the content of a plain file; None where there is no such file. Raises UnreadableError."""
+
+
+def read_text(folder: Path | Tree, relative: str, limit: int) -> str | None:
     """The text of the file `relative` beneath `folder`; None where there is none. Lines end in "\\n".
 
     limit: the most bytes that it may have. Raises UnreadableError.
     """
-    content = _read_bytes(folder, relative, limit)
+    content = read_bytes(folder, relative, limit) if isinstance(folder, Path) else folder.read_bytes(relative, limit)
     return None if content is None else _decoded(content, relative)
 
 
@@ -59,18 +67,18 @@ def _decoded(content: bytes, relative: str) -> str:
         raise UnreadableError(f"{relative} is not UTF-8 (byte {error.start + 1}): save it as UTF-8.") from None
 
 
-def _read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
-    """The content of a plain file beneath `folder`; None where there is no such file."""
+def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
+    """The content of a plain file beneath `folder`; None where there is no such file. Raises UnreadableError."""
     try:
         with _opened(folder, relative) as descriptor:
             # Looked at again, for it can have changed between the first look and the opening.
             status = os.fstat(descriptor)
             _refuse_unless_file(status, relative)
-            _refuse_beyond(limit, status.st_size, relative)
+            refuse_beyond(limit, status.st_size, relative)
             content = bytearray()
             while chunk := os.read(descriptor, MEGABYTE):
                 content += chunk
-                _refuse_beyond(limit, len(content), relative)
+                refuse_beyond(limit, len(content), relative)
             return bytes(content)
     except FileNotFoundError:
         return None
@@ -126,7 +134,8 @@ def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
         raise UnreadableError(f"{relative} is a hard link to another file: put a copy of its own there.")
 
 
-def _refuse_beyond(limit: int, size: int, relative: str) -> None:
+def refuse_beyond(limit: int, size: int, relative: str) -> None:
+    """Raise UnreadableError where a file has more bytes than `limit`."""
     if size > limit:
         mends = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
         mend = mends.get(relative.rpartition(".")[2], "hand in your code alone and save it.")

@@ -10,16 +10,17 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from grader.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, healed, read_notebook
 from grader.plain_files import MEGABYTE, UnreadableError, read_text
+from grader.submissions.archives import Archive, Files, Folder, Found, Later, Mount, View, Walked, renamed, walk
+from grader.submissions.names import SHEET_SUFFIX, is_code, stands_for
 
 if TYPE_CHECKING:
     from grader.report import Report
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 SHEET_LIMIT = 256 * 1024
 """Of a quiz's sheet, which is a few pages of text."""
 GIT_LIMIT = 4 * MEGABYTE
-
-SHEET_SUFFIX = "_quiz.md"
 
 _MOST_NAMES = 1000
 """So many names of a folder are looked at."""
@@ -43,6 +42,9 @@ _NEVER_READ = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
     *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
 )  # fmt: skip
+
+
+T = TypeVar("T")
 
 
 class SubmissionError(Exception):
@@ -104,11 +106,11 @@ class Submission:
 
     siblings: units that are not to be graded now, but that the others may import. sheets, sheet_problems: the same
     as units and problems, of their quizzes. handed_in: whether anything here is more than what students receive.
-    kept: an earlier report on those of the units that are not to be graded again.
+    kept: an earlier report on those of the units that are not to be graded again. ignored: names that nobody needs.
     """
 
     student: str
-    folder: Path
+    folder: Path | Files
     commit: str | None
     units: dict[str, UnitSource]
     problems: dict[str, str]
@@ -117,53 +119,31 @@ class Submission:
     sheet_problems: dict[str, str] = dataclasses.field(default_factory=dict)
     handed_in: bool = True
     kept: Report | None = None
-
-
-def find_submissions(
-    paths: Sequence[Path], unit_names: Iterable[str], student: str | None = None
-) -> list[tuple[str, Path]]:
-    """The student and the folder of each submission in `paths`.
-
-    A folder with unit files, in it, in exercises/ or in folders named after the units, is a submission. One
-    without, whose children are folders, is a class: each child is a submission. With `student` given, the only path
-    is one submission in any case. Raises SubmissionError for a path, a name or a link that cannot be graded, or a
-    name used twice.
-    """
-    if not paths:
-        raise SubmissionError("There is nothing to grade: give the folder of a submission or of a class.")
-    if student is not None and len(paths) > 1:
-        raise SubmissionError(
-            f"The student {student!r} is named, but {len(paths)} paths are given: give exactly one path."
-        )
-    units = set(unit_names)
-    found = []
-    for path in paths:
-        _require_folder(path)
-        children = None if student is not None else _class_members(path, units)
-        if children is None:
-            found.append((path.resolve().name if student is None else student, path))
-        else:
-            found.extend((child.name, child) for child in children)
-    _require_distinct_names(found)
-    return found
+    ignored: tuple[str, ...] = ()
 
 
 def read_submission(
     student: str,
-    folder: Path,
+    folder: Path | Files,
     unit_names: Iterable[str],
     stubs: Path,
     sibling_names: Iterable[str] = (),
     quiz_names: Iterable[str] = (),
+    only: str | None = None,
 ) -> Submission:
     """Read each unit's source from `folder`, its exercises/ or its <unit>/, as <unit>.py or <unit>.ipynb.
 
-    Of `sibling_names`, those that can be read come with them; of `quiz_names`, the answers: the sheet, <unit>_quiz.md,
+    Where nothing was written there, other folders and archives in it are searched, and misnamed files too. Of
+    `sibling_names`, those that can be read come with them; of `quiz_names`, the answers: the sheet, <unit>_quiz.md,
     or cells of <unit>.ipynb. `stubs` holds the course's own files: where one is there more than once, the untouched
-    stub yields. Nothing that a student can do raises an error: what cannot be read becomes a sentence in `problems`
-    or `sheet_problems`.
+    stub yields. `only` is the unit that all of it is for, if there is one: a script or notebook of any name is then
+    that unit's, where it is the only one. Nothing that a student can do raises an error: what cannot be read becomes a
+    sentence in `problems` or `sheet_problems`.
     """
-    reader = _Reader(folder, stubs)
+    unit_names = list(unit_names)
+    tree: Files = Folder(folder) if isinstance(folder, Path) else folder
+    tree = tree.opened() if isinstance(tree, Later) else tree
+    reader = _Reader(tree, stubs, dict.fromkeys([*unit_names, *sibling_names]), only)
     units: dict[str, UnitSource] = {}
     problems: dict[str, str] = {}
     for unit in unit_names:
@@ -188,49 +168,37 @@ def read_submission(
     # Where there is nothing at all, it is for somebody to find out why.
     handed_in = reader.worked_on or is_wrong or not units
     return Submission(
-        student, folder, _read_commit(folder), units, problems, siblings, sheets, sheet_problems, handed_in
-    )
+        student, folder, _read_commit(tree), units, problems, siblings, sheets, sheet_problems, handed_in,
+        ignored=tuple(reader.ignored()),
+    )  # fmt: skip
 
 
-def _require_folder(path: Path) -> None:
+def require_folder(path: Path) -> None:
+    """Raise SubmissionError where there is no folder, or only a link to one."""
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):
         raise SubmissionError(
-            f"{_quoted(path)} does not exist: give the folder of a submission or of a class."
+            f"{quoted(path)} does not exist: give the folder of a submission or of a class."
         ) from None
     if stat.S_ISLNK(mode):
-        raise SubmissionError(f"{_quoted(path)} is a symbolic link: give the folder that it points to.")
+        raise SubmissionError(f"{quoted(path)} is a symbolic link: give the folder that it points to.")
     if not stat.S_ISDIR(mode):
-        raise SubmissionError(f"{_quoted(path)} is not a folder: give the folder that the file lies in.")
+        raise SubmissionError(f"{quoted(path)} is not a folder: give the folder that the file lies in.")
 
 
-def _class_members(path: Path, units: set[str]) -> list[Path] | None:
-    """The submissions of a class, by name; None where the folder is itself a submission."""
-    try:
-        with os.scandir(path) as entries:
-            children = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
+def require_name(student: str, path: Path) -> None:
+    """Raise SubmissionError where no report can have the student's name."""
+    if not STUDENT.fullmatch(student):
         raise SubmissionError(
-            f"{_quoted(path)} cannot be listed ({error.strerror}): make it readable for the grader."
-        ) from None
-    unit_files = {f"{unit}{suffix}" for unit in units for suffix in (".py", ".ipynb", SHEET_SUFFIX)}
-    for entry in children:
-        # In a folder named after a unit, as nbgrader keeps it, the notebook may have been given another name.
-        if entry.name in units:
-            names = _names_in(path / entry.name)
-            is_unit = any(name in unit_files or name.endswith(".ipynb") for name in names)
-        else:
-            is_unit = entry.name in unit_files or entry.name == "exercises"
-        if is_unit:
-            return None
-    children = [entry for entry in children if not entry.name.startswith(".") and entry.name != "__pycache__"]
-    for entry in children:
-        if entry.is_symlink():
-            raise SubmissionError(
-                f"{_quoted(path / entry.name)} is a symbolic link: put the submission's own folder there."
-            )
-    return [path / entry.name for entry in children if entry.is_dir(follow_symlinks=False)] or None
+            f"{quoted(path)} cannot be graded as {student!r}: rename the folder or name the student, "
+            "with letters, digits, '.', '_' and '-' only, and a letter or a digit first."
+        )
+
+
+def quoted(path: Path) -> str:
+    """Write a path as messages do: others may have chosen its name."""
+    return repr(str(path))
 
 
 def missing_unit(unit: str) -> str:
@@ -243,65 +211,56 @@ def missing_sheet(unit: str) -> str:
     return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in exercises/."
 
 
-def _names_in(folder: Path) -> list[str]:
-    """What a folder that is no link holds, as far as it is looked at."""
-    with contextlib.suppress(OSError):
-        if not folder.is_symlink():
-            with os.scandir(folder) as entries:
-                return sorted(entry.name for entry in itertools.islice(entries, _MOST_NAMES))
-    return []
-
-
-def _require_distinct_names(found: list[tuple[str, Path]]) -> None:
-    seen: dict[str, tuple[str, Path]] = {}
-    for student, path in found:
-        if not STUDENT.fullmatch(student):
-            raise SubmissionError(
-                f"{_quoted(path)} cannot be graded as {student!r}: rename the folder or name the student, "
-                "with letters, digits, '.', '_' and '-' only, and a letter or a digit first."
-            )
-        # Reports are files named after students, and some disks do not tell upper from lower case.
-        if twin := seen.get(student.casefold()):
-            same = f"both called {student!r}" if twin[0] == student else "named alike but for upper and lower case"
-            raise SubmissionError(f"{_quoted(twin[1])} and {_quoted(path)} are {same}: rename one of the folders.")
-        seen[student.casefold()] = (student, path)
-
-
-def _quoted(path: Path) -> str:
-    return repr(str(path))
-
-
 class _Reader:
-    """Reads the files of one student's folder. A notebook holds a unit and its quiz, and is parsed once."""
+    """Reads the files of one student's folder. A notebook holds a unit and its quiz, and is parsed once.
 
-    def __init__(self, folder: Path, stubs: Path) -> None:
+    units: every unit that a file may be named after. only: the unit that is graded, where it is a single one.
+    """
+
+    def __init__(self, folder: Files, stubs: Path, units: Iterable[str], only: str | None) -> None:
         self.folder = folder
         self.stubs = stubs
+        self.units = list(units)
+        self.only = only
         # Whether anything that was read is not as students receive it.
         self.worked_on = False
+        # The paths that were graded, or that a sentence names.
+        self.named: set[str] = set()
         self.notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, folder))
 
     def read_unit(self, unit: str) -> UnitSource:
-        stub = self._stub(f"{unit}.py")
+        name = f"{unit}.py"
+        stub = self._stub(name)
         sources: dict[str, UnitSource] = {}
         problems: list[str] = []
-        for relative in self._places(unit, f"{unit}.py"):
+        for relative in self._places(unit, name):
             try:
-                source = self._source(relative, stub or "")
+                source = self._source(self.folder, relative, stub or "")
             except UnreadableError as error:
                 problems.append(str(error))
             else:
                 if source:
                     sources[relative] = source
-        if not sources:
-            raise UnreadableError([*problems, *self._renamed(unit), missing_unit(unit)][0])
-
         untouched = [] if stub is None else [code_lines([stub])]
         lines = {path: code_lines(source.cells) for path, source in sources.items()}
+        elsewhere: list[str] = []
+        if not problems and all(own in untouched for own in lines.values()):
+            found = self._elsewhere(
+                unit,
+                name,
+                lambda view, path: self._source(view, path, stub or ""),
+                lambda source: code_lines(source.cells),
+                untouched,
+            )
+            elsewhere = _replace(sources, lines, found, untouched, name)
+            problems = found.problems
+        if not sources:
+            raise UnreadableError([*problems, missing_unit(unit)][0])
         chosen, others = _choose(lines, untouched, problems)
         self.worked_on |= lines[chosen] not in untouched
+        self.named |= lines.keys()
         source = sources[chosen]
-        remarks = [*source.remarks, *others]
+        remarks = [*elsewhere, *source.remarks, *others]
         beside = [name for name in _NEVER_READ if self._is_there(str(Path(chosen).with_name(name)))]
         if beside:
             remarks.append(f"Nothing reads or runs what lies beside {chosen}: {', '.join(beside)}.")
@@ -310,46 +269,149 @@ class _Reader:
     def read_quiz(self, unit: str) -> SheetSource | CellsSource:
         name = f"{unit}{SHEET_SUFFIX}"
         sources: dict[str, SheetSource | CellsSource] = {}
-        lines: dict[str, list[str]] = {}
         problems: list[str] = []
         # Those of notebooks are remarks on the unit as well: here they are told only where nothing else is there.
         of_notebooks: list[str] = []
         for relative in self._places(unit, name):
             is_notebook = relative.endswith(".ipynb")
             try:
-                if is_notebook:
-                    notebook = self.notebook(relative)
-                    if notebook and notebook.quiz_cells:
-                        sources[relative] = CellsSource(f"{unit}.ipynb", notebook.quiz_cells)
-                        lines[relative] = answer_lines(notebook.quiz_cells)
-                    elif notebook:
-                        of_notebooks.append(
-                            f"{relative} has no cells like `answer_1 = ...`, and {name} is missing: answer the quiz in "
-                            "one of the two."
-                        )
-                elif (text := read_text(self.folder, relative, SHEET_LIMIT)) is not None:
-                    sources[relative], lines[relative] = SheetSource(text), _written_lines(text)
+                notebook = self.notebook(relative) if is_notebook else None
+                if notebook and not notebook.quiz_cells:
+                    of_notebooks.append(
+                        f"{relative} has no cells like `answer_1 = ...`, and {name} is missing: answer the quiz in "
+                        "one of the two."
+                    )
+                elif source := self._answers(self.folder, relative, notebook):
+                    sources[relative] = source
             except UnreadableError as error:
                 (of_notebooks if is_notebook else problems).append(str(error))
-        if not sources:
-            raise UnreadableError([*problems, *of_notebooks, *self._renamed(unit), missing_sheet(unit)][0])
+        lines = {path: _answer_lines(source) for path, source in sources.items()}
         stub = self._stub(name)
         untouched = [[]] if stub is None else [[], _written_lines(stub)]
+        elsewhere: list[str] = []
+        if not problems and all(own in untouched for own in lines.values()):
+            found: _Elsewhere[SheetSource | CellsSource] = self._elsewhere(
+                unit, name, self._answers, _answer_lines, untouched
+            )
+            elsewhere = _replace(sources, lines, found, untouched, name)
+            # What else cannot be read is a remark on the unit.
+            problems = [] if sources else found.problems
+        if not sources:
+            raise UnreadableError([*of_notebooks, *problems, missing_sheet(unit)][0])
         chosen, remarks = _choose(lines, untouched, problems)
         self.worked_on |= lines[chosen] not in untouched
-        return dataclasses.replace(sources[chosen], remarks=tuple(remarks))
+        self.named |= lines.keys()
+        return dataclasses.replace(sources[chosen], remarks=(*elsewhere, *remarks))
+
+    def ignored(self) -> list[str]:
+        """The names that nobody needs where answers may lie; those that could be answers come with what to do."""
+        read = {*self.named, *(place for unit in self.units for place in self._places(unit, f"{unit}.py"))}
+        read |= {place for unit in self.units for place in self._places(unit, f"{unit}{SHEET_SUFFIX}")}
+        above = {path.partition("/")[0] for path in self.named}
+        listed: list[str] = []
+        for folder in ("", "exercises", *(unit for unit in self.units if self.folder.kind(unit) == "folder")):
+            for entry in itertools.islice(self.folder.entries(folder), _MOST_NAMES):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                is_place = not folder and entry.name in {"exercises", *self.units, *above}
+                if path in read or is_place or entry.is_junk or self._is_ours(entry.name):
+                    continue
+                canonical = stands_for(entry.name, self.units)
+                path += "/" if entry.kind == "folder" else ""
+                listed.append(f"{path} (to be graded, it must be named {canonical})" if canonical else path)
+        if isinstance(self.folder, Archive) and not self.folder.root:
+            listed += self.folder.refused
+        # Only where a walk was needed.
+        return listed + (self._walked.refused if "_walked" in self.__dict__ else [])
+
+    def _elsewhere(
+        self,
+        unit: str,
+        name: str,
+        read: Callable[[Files, str], T | None],
+        lines_of: Callable[[T], list[str]],
+        untouched: list[list[str]],
+    ) -> _Elsewhere[T]:
+        """Read what else may be the unit's file `name` or its notebook, wherever it lies and however it is named.
+
+        Misnamed files are read only where those under the right names are as students receive them.
+        """
+        files, problems, _ = self._walked
+        places, wanted = self._places(unit, name), (name, f"{unit}.ipynb")
+        result: _Elsewhere[T] = _Elsewhere({}, {}, {}, list(problems))
+        for called in (self._by_name, self._near, self._only_one):
+            if any(own not in untouched for own in result.lines.values()):
+                break
+            found = [(file, called(unit, file)) for file in files if file.path not in places]
+            for file, canonical in sorted(found, key=lambda one: (one[0].folder, str(one[1]).endswith(".ipynb"))):
+                if canonical not in wanted or file.path in result.names.values():
+                    continue
+                self.named.add(file.path)
+                path = f"{file.folder}{canonical}"
+                while path in result.sources:  # each gets a path of its own, and its name stays that of the course
+                    path = f"_/{path}"
+                try:
+                    source = read(View({path: Mount(file.tree, file.relative, file.path)}), path)
+                except UnreadableError as error:
+                    result.problems.insert(0, renamed(str(error), path, _shown(file.path)))
+                else:
+                    if source is not None:
+                        result.sources[path], result.lines[path] = source, lines_of(source)
+                        result.names[path] = file.path
+        return result
+
+    @functools.cached_property
+    def _walked(self) -> Walked:
+        return walk(self.folder)
+
+    def _by_name(self, _: str, file: Found) -> str:
+        return file.name
+
+    def _near(self, unit: str, file: Found) -> str | None:
+        """The course's file that a misnamed one stands for. In the folder of a unit, any notebook is the unit's."""
+        if self._is_ours(file.name):
+            return None
+        is_the_units = file.path.startswith(f"{unit}/") and file.name.lower().endswith(".ipynb")
+        return stands_for(file.name, self.units) or (f"{unit}.ipynb" if is_the_units else None)
+
+    def _only_one(self, unit: str, file: Found) -> str | None:
+        """The unit's file, of any name, where it alone is graded and nothing else can be meant."""
+        return (
+            f"{unit}.{'ipynb' if '.ipynb' in file.name.lower() else 'py'}"
+            if unit == self.only and self._unnamed == [file]
+            else None
+        )
+
+    @functools.cached_property
+    def _unnamed(self) -> list[Found]:
+        """The scripts and notebooks that no unit's name is in and that are not the course's own."""
+        code = [file for file in self._walked.files if is_code(file.name) and not self._is_ours(file.name)]
+        return [file for file in code if file.name not in _NEVER_READ and stands_for(file.name, self.units) is None]
+
+    def _is_ours(self, name: str) -> bool:
+        return (self.stubs / name).is_file() or (self.stubs.parent / name).is_file()
+
+    def _answers(
+        self, folder: Files, relative: str, notebook: Notebook | None = None
+    ) -> SheetSource | CellsSource | None:
+        """The answers to a quiz in a sheet, or in a notebook that has any."""
+        if relative.endswith(".ipynb"):
+            notebook = notebook or read_notebook(folder, relative)
+            cells = notebook.quiz_cells if notebook else ()
+            return CellsSource(relative.rpartition("/")[2], cells) if cells else None
+        text = read_text(folder, relative, SHEET_LIMIT)
+        return None if text is None else SheetSource(text)
 
     def _places(self, unit: str, name: str) -> list[str]:
         """Where the file `name` or the unit's notebook may lie, in the order in which one is preferred to the next."""
         notebook = f"{unit}.ipynb"
         places = [name, notebook, f"exercises/{name}", f"exercises/{notebook}"]
         # nbgrader keeps a folder for each unit, made for the notebook.
-        of_unit = self.folder / unit
-        return [*places, f"{unit}/{notebook}", f"{unit}/{name}"] if of_unit.is_dir() or of_unit.is_symlink() else places
+        has_folder = self.folder.kind(unit) in ("folder", "link")
+        return [*places, f"{unit}/{notebook}", f"{unit}/{name}"] if has_folder else places
 
     def _is_there(self, relative: str) -> bool:
         """Whether there is something by that name that is not the course's own."""
-        if not os.path.lexists(self.folder / relative):
+        if self.folder.kind(relative) is None:
             return False
         with contextlib.suppress(UnreadableError):
             return read_text(self.folder, relative, SHEET_LIMIT) != self._stub(Path(relative).name)
@@ -362,31 +424,81 @@ class _Reader:
                 return path.read_text(encoding="utf-8")
         return None
 
-    def _source(self, relative: str, stub: str) -> UnitSource | None:
+    def _source(self, folder: Files, relative: str, stub: str) -> UnitSource | None:
         if not relative.endswith(".ipynb"):
-            text = read_text(self.folder, relative, CODE_LIMIT)
+            text = read_text(folder, relative, CODE_LIMIT)
             if text is None:
                 return None
             _require_code([text], relative)
             return UnitSource(relative, (text,))
-        notebook = self.notebook(relative)
+        notebook = self.notebook(relative) if folder is self.folder else read_notebook(folder, relative)
         if notebook is None:
             return None
         _require_code(notebook.cells, relative)
         notebook = healed(notebook, stub)
         return UnitSource(relative, notebook.cells, notebook.remarks)
 
-    def _renamed(self, unit: str) -> list[str]:
-        """A sentence on notebooks that lie under another name where nbgrader keeps the unit's."""
-        others = [name for name in _names_in(self.folder / unit) if name.endswith(".ipynb")]
-        if not others:
-            return []
-        # Whoever gave the name chose it freely: `repr` makes it fit to be shown.
-        more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
-        return [
-            f"{unit}/{unit}.ipynb is missing, but {others[0][:100]!r}{more} is there: rename it to {unit}.ipynb "
-            "and hand it in again."
-        ]
+
+@dataclass
+class _Elsewhere(Generic[T]):
+    """Files that lie or are named otherwise than they should: by path, their sources, what counts of each, and names.
+
+    problems: sentences on what could not be read.
+    """
+
+    sources: dict[str, T]
+    lines: dict[str, list[str]]
+    names: dict[str, str]
+    problems: list[str]
+
+
+def _replace(
+    sources: dict[str, T],
+    lines: dict[str, list[str]],
+    found: _Elsewhere[T],
+    untouched: list[list[str]],
+    name: str,
+) -> list[str]:
+    """Put what was found elsewhere in the place of sources that nobody worked on; and give remarks on it.
+
+    Raises UnreadableError where nothing else is there and it is not clear which file counts.
+    """
+    worked_on = [path for path, own in found.lines.items() if own not in untouched]
+    usable = worked_on or ([] if sources else list(found.lines))
+    if not usable:
+        return []
+    names = {path: found.names[path] for path in usable}
+    # A script and a notebook under their right names in one folder are chosen from as always.
+    is_one_place = all(own.rpartition("/")[2] == path.rpartition("/")[2] for path, own in names.items()) and (
+        len({own.rpartition("/")[0] for own in names.values()}) == 1
+    )
+    if len({tuple(found.lines[path]) for path in usable}) > 1 and not is_one_place:
+        several = " and ".join(_shown(own) for own in list(names.values())[:3])
+        sentence = f"{several} may each be your {name}: hand in one of them under that name."
+        if sources:
+            return [sentence]
+        raise UnreadableError(f"{name} is missing, and {sentence}")
+    passed_over = list(sources)
+    sources.clear()
+    lines.clear()
+    for path in usable if is_one_place else usable[:1]:
+        sources[path], lines[path] = found.sources[path], found.lines[path]
+    chosen = next(iter(sources))
+    canonical = chosen.rpartition("/")[2]
+    if names[chosen].rpartition("/")[2] != canonical:
+        return [f"{_shown(names[chosen])} is graded as your {canonical}: give it that name next time."]
+    if passed_over:
+        return [f"{_shown(names[chosen])} is graded, because {passed_over[0]} is as you received it."]
+    return []
+
+
+def _shown(path: str) -> str:
+    """A path that a student chose: `repr` makes it fit to be shown."""
+    return repr(path)[:100]
+
+
+def _answer_lines(source: SheetSource | CellsSource) -> list[str]:
+    return answer_lines(source.cells) if isinstance(source, CellsSource) else _written_lines(source.text)
 
 
 def _choose(lines: dict[str, list[str]], untouched: list[list[str]], problems: list[str]) -> tuple[str, list[str]]:
@@ -415,7 +527,7 @@ def _require_code(cells: Sequence[str], relative: str) -> None:
         raise UnreadableError(f"{relative} {what}: write your answers there and save it.")
 
 
-def _read_commit(folder: Path) -> str | None:
+def _read_commit(folder: Files) -> str | None:
     """The commit checked out, read by hand: git itself would run what a repository's settings name."""
     head = _git_text(folder, "HEAD")
     reference = head.removeprefix("ref: ")
@@ -429,7 +541,7 @@ def _read_commit(folder: Path) -> str | None:
     return next((commit for commit in commits if _COMMIT.fullmatch(commit)), None)
 
 
-def _git_text(folder: Path, name: str) -> str:
+def _git_text(folder: Files, name: str) -> str:
     """A file of .git without its last line end; "" where it cannot be read."""
     try:
         return (read_text(folder, f".git/{name}", GIT_LIMIT) or "").removesuffix("\n")

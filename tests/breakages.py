@@ -141,7 +141,16 @@ BREAKAGES = {
         Change(
             "a student's name may go on with any characters", "grader/submission.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
-            "tests/test_submission.py::test_a_name_that_no_report_could_bear_is_refused"),
+            "tests/submissions/test_layouts.py::test_a_student_named_by_hand_needs_a_plain_name"),
+        Change(
+            "a name that leads out of an archive is read", "grader/submissions/archives.py",
+            'or ".." in parts or', "or",
+            "tests/submissions/test_archives.py::test_a_name_that_leads_out_of_an_archive_is_refused_by_name"),
+        Change(
+            "the first of several layouts that fit is used", "grader/submissions/layouts.py",
+            "if len(fitting) != 1:", "if not fitting:",
+            "tests/submissions/test_layouts.py"
+            "::test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named"),
         Change(
             "the untouched stub is graded, not the answers", "grader/submission.py",
             "for path, own in lines.items() if own not in untouched]",

@@ -229,7 +229,12 @@ def test_grading_a_class_of_damaged_submissions_exits_0(graded: tuple[Done, Path
 def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Path]) -> None:
     done, into = graded
     assert "\x1b" not in done.stdout
-    header, *rows = done.stdout.split("\n\n")[0].splitlines()
+    reading, table, _ = done.stdout.split("\n\n")
+    assert reading.splitlines() == [
+        "Layout: folders (a folder or an archive for each student).",
+        "Ignored: notes.txt (missing).",
+    ]
+    header, *rows = table.splitlines()
     assert header.split() == ["student", "1", "total", "what", "stands", "out"]
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
     assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
@@ -437,7 +442,7 @@ def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["kept ada (1 of 2)", "graded bob (2 of 2)"]
     assert "1 of 2 were kept, for they would stay the same. To grade all anew: --again\n" in done.stdout
-    assert [line.split()[:2] for line in done.stdout.splitlines()[1:3]] == [["ada", "5"], ["bob", "1"]]
+    assert [line.split()[:2] for line in done.stdout.splitlines()[3:5]] == [["ada", "5"], ["bob", "1"]]
     assert {name for name, number in files(out).items() if before[name] == number} == {
         "ada.json", "instructor/ada.pytest.json",
     }  # fmt: skip

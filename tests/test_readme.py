@@ -20,8 +20,8 @@ from grader.course import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## Add an exercise\n")[2].partition("\n## ")[0]
 PAPERS = (
-    "README.md", "docs/accuracy.md", "docs/nbgrader.md", "docs/github.md", "CONTRIBUTING.md", "CREDITS.md",
-    "CHANGELOG.md", "examples/README.md",
+    "README.md", "docs/accuracy.md", "docs/nbgrader.md", "docs/github.md", "docs/submissions.md", "CONTRIBUTING.md",
+    "CREDITS.md", "CHANGELOG.md", "examples/README.md",
 )  # fmt: skip
 # A fenced block: its language and, of a piece of a file, the file and the start of the line that it goes below.
 BLOCK = re.compile(r"^ *```(\w+)(?: (\S+))?(?: after ([^\n]+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

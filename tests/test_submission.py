@@ -17,9 +17,7 @@ from grader.submission import (
     CellsSource,
     SheetSource,
     Submission,
-    SubmissionError,
     UnitSource,
-    find_submissions,
     read_submission,
 )
 
@@ -57,130 +55,6 @@ def problem(folder: Path) -> str:
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-# Which folders are submissions
-
-
-def test_a_folder_with_a_unit_file_is_one_submission(folder: Path) -> None:
-    write(folder / "unit.ipynb", "{}")
-    (folder / "notes").mkdir()
-    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
-
-
-def test_a_folder_with_exercises_is_one_submission(folder: Path) -> None:
-    (folder / "exercises").mkdir()
-    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
-
-
-def test_an_empty_folder_is_a_submission_with_nothing_in_it(folder: Path) -> None:
-    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
-
-
-def test_a_folder_of_folders_is_a_class_in_the_order_of_names(tmp_path: Path) -> None:
-    for name in ("eve", "ada", ".git", "__pycache__"):
-        (tmp_path / name).mkdir()
-    write(tmp_path / "roster.csv", "name\n")
-    assert find_submissions([tmp_path], ["unit"]) == [("ada", tmp_path / "ada"), ("eve", tmp_path / "eve")]
-
-
-@pytest.mark.parametrize("name", ["unit.ipynb", "unit.py", "unit (1).ipynb", "unit_quiz.md"])
-def test_a_folder_with_a_folder_for_a_unit_is_one_submission(folder: Path, name: str) -> None:
-    write(folder / "unit" / name, ANSWER)
-    (folder / "other").mkdir()
-    assert find_submissions([folder], ["unit", "other"]) == [("ada", folder)]
-    assert find_submissions([folder.parent], ["unit", "other"]) == [("ada", folder)]
-
-
-def test_a_student_may_be_called_like_a_unit(tmp_path: Path) -> None:
-    write(tmp_path / "unit" / "other" / "other.ipynb", "{}")
-    assert find_submissions([tmp_path], ["unit", "other"]) == [("unit", tmp_path / "unit")]
-
-
-def test_several_paths_are_graded_in_the_order_given(tmp_path: Path) -> None:
-    for name in ("eve", "ada"):
-        write(tmp_path / name / "unit.py", ANSWER)
-    paths = [tmp_path / "eve", tmp_path / "ada"]
-    assert find_submissions(paths, ["unit"]) == [("eve", paths[0]), ("ada", paths[1])]
-
-
-def test_the_current_folder_has_the_name_that_it_has_from_outside(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    assert find_submissions([Path()], ["unit"]) == [("ada", Path())]
-
-
-def test_with_the_student_named_a_folder_of_folders_is_one_submission(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    assert find_submissions([tmp_path], ["unit"], student="eve") == [("eve", tmp_path)]
-
-
-def test_with_the_student_named_only_one_path_is_taken(folder: Path) -> None:
-    with pytest.raises(SubmissionError, match="'eve' is named, but 2 paths are given: give exactly one path"):
-        find_submissions([folder, folder.parent], ["unit"], student="eve")
-
-
-def test_no_path_at_all_is_an_error() -> None:
-    with pytest.raises(SubmissionError, match="nothing to grade"):
-        find_submissions([], ["unit"])
-
-
-def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SubmissionError, match="gone' does not exist: give the folder"):
-        find_submissions([tmp_path / "gone"], ["unit"])
-
-
-def test_a_file_is_no_submission(tmp_path: Path) -> None:
-    write(tmp_path / "unit.py", ANSWER)
-    with pytest.raises(SubmissionError, match=r"unit\.py' is not a folder: give the folder that the file lies in"):
-        find_submissions([tmp_path / "unit.py"], ["unit"])
-
-
-def test_a_symbolic_link_is_no_submission(folder: Path) -> None:
-    link = folder.parent / "link"
-    link.symlink_to(folder)
-    with pytest.raises(SubmissionError, match="link' is a symbolic link: give the folder that it points to"):
-        find_submissions([link], ["unit"])
-
-
-def test_a_symbolic_link_in_a_class_is_named(folder: Path) -> None:
-    (folder.parent / "eve").symlink_to(folder)
-    with pytest.raises(SubmissionError, match="eve' is a symbolic link: put the submission's own folder there"):
-        find_submissions([folder.parent], ["unit"])
-
-
-@pytest.mark.parametrize("name", ["ada lovelace", "-ada", "_ada", "ada\n", "åda", "a;b"])
-def test_a_name_that_no_report_could_bear_is_refused(tmp_path: Path, name: str) -> None:
-    write(tmp_path / name / "unit.py", ANSWER)
-    with pytest.raises(SubmissionError, match="rename the folder or name the student"):
-        find_submissions([tmp_path / name], ["unit"])
-
-
-@pytest.mark.parametrize("name", ["", "..", "../eve", "eve\n"])
-def test_a_student_named_by_hand_needs_a_plain_name_as_well(folder: Path, name: str) -> None:
-    with pytest.raises(SubmissionError, match="rename the folder or name the student"):
-        find_submissions([folder], ["unit"], student=name)
-
-
-def test_two_submissions_of_one_name_are_refused(tmp_path: Path) -> None:
-    for group in ("monday", "friday"):
-        write(tmp_path / group / "ada" / "unit.py", ANSWER)
-    with pytest.raises(SubmissionError, match="are both called 'ada': rename one of the folders"):
-        find_submissions([tmp_path / "monday", tmp_path / "friday"], ["unit"])
-
-
-def test_the_same_path_twice_is_refused(folder: Path) -> None:
-    with pytest.raises(SubmissionError, match="are both called 'ada'"):
-        find_submissions([folder, folder], ["unit"])
-
-
-def test_names_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
-    paths = [tmp_path / "monday" / "ada", tmp_path / "friday" / "Ada"]
-    for path in paths:
-        write(path / "unit.py", ANSWER)
-    with pytest.raises(SubmissionError, match="named alike but for upper and lower case"):
-        find_submissions(paths, ["unit"])
 
 
 # Scripts
@@ -388,18 +262,21 @@ def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> No
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
 
 
-def test_a_notebook_by_another_name_is_named(folder: Path) -> None:
-    write(folder / "unit" / "unit (1).ipynb", "{}")
+def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_quiz_is_read_from_it(
+    folder: Path,
+) -> None:
+    write_notebook(folder / "unit" / "Week 1.ipynb", code(ANSWER), code("answer_1 = 2"))
     write(folder / "unit" / "timestamp.txt", "")
-    assert problem(folder) == (
-        "unit/unit.ipynb is missing, but 'unit (1).ipynb' is there: rename it to unit.ipynb and hand it in again."
-    )
-    assert sheet_problem(folder) == problem(folder)
+    remark = "'unit/Week 1.ipynb' is graded as your unit.ipynb: give it that name next time."
+    assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
+    write(folder.parent / "stubs" / "unit_quiz.md", SHEET)
+    submission = read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"])
+    assert isinstance(submission.sheets["unit"], CellsSource)
 
 
 def test_a_name_that_would_deceive_is_shown_as_it_is(folder: Path) -> None:
     write(folder / "unit" / "\u202e\n\x1b[2J.ipynb", "{}")
-    assert r"but '\u202e\n\x1b[2J.ipynb' is there" in problem(folder)
+    assert problem(folder).startswith(r"'unit/\u202e\n\x1b[2J.ipynb' is not a notebook")
 
 
 def test_a_file_named_after_the_unit_is_no_folder(folder: Path) -> None:
@@ -532,12 +409,6 @@ def test_a_link_in_the_place_of_a_sheet_is_not_followed(folder: Path) -> None:
 def test_a_sheet_of_more_than_a_quarter_of_a_megabyte_is_not_read(folder: Path) -> None:
     (folder / "unit_quiz.md").write_text("x" * (SHEET_LIMIT + 2048))
     assert sheet_problem(folder) == "unit_quiz.md is 258 KB; at most 256 KB are read: hand in the sheet alone."
-
-
-def test_a_folder_with_a_sheet_alone_is_a_submission(folder: Path) -> None:
-    (folder / "unit_quiz.md").write_text(SHEET)
-    (folder / "notes").mkdir()
-    assert find_submissions([folder], ["unit"]) == [("ada", folder)]
 
 
 # The commit

@@ -14,7 +14,7 @@ from grader.course import ROOT, Course, load_course
 from grader.sandbox.door import Door, Failure, Source
 from grader.sandbox.processes import ForkServer, OurFault
 from grader.sandbox.student import Student
-from grader.submission import SubmissionError, UnitSource, find_submissions, read_submission
+from grader.submission import SubmissionError, UnitSource, read_submission, require_folder
 from grader.suites.checks import begin_test
 from grader.suites.criteria import Criterion, Fresh, Outcome, criterion_of_item, judge, parameters_of
 
@@ -86,10 +86,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     course = config.stash[COURSE]
     try:
-        [(student, path)] = find_submissions([folder], course.units, student="by-hand")
+        require_folder(folder)
     except SubmissionError as error:
         raise pytest.UsageError(str(error)) from error
-    submission = read_submission(student, path, course.units, ROOT / "exercises")
+    submission = read_submission("by-hand", folder, course.units, ROOT / "exercises")
     server = ForkServer.spawned()
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):

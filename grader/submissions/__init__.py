@@ -1,0 +1,1 @@
+"""Where submissions come from: folders, archives, and the downloads of learning platforms."""

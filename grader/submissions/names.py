@@ -1,0 +1,50 @@
+"""What names tell: the id that a student gets, and the course's file that a misnamed one stands for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+SHEET_SUFFIX = "_quiz.md"
+
+# Letters that no accent makes of another one.
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
+     "ı": "i", "þ": "th", "Þ": "Th", "ð": "d", "'": "", "\N{RIGHT SINGLE QUOTATION MARK}": ""}
+)  # fmt: skip
+_KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.txt)?", re.IGNORECASE | re.DOTALL)
+
+
+def student_id(name: str) -> str:
+    """Make an id for reports of a name in any script: letters, digits, `.`, `_` and `-`; "" where none is left."""
+    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS)).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
+
+
+def stands_for(filename: str, units: Iterable[str]) -> str | None:
+    """Name the course's file that a misnamed one stands for, as `Self_Attention (1).py.txt` does.
+
+    Its name must hold that of a unit, whatever the case and whatever stands around it; otherwise it is None.
+    """
+    found = _KINDS.fullmatch(filename)
+    if not found:
+        return None
+    stem, suffix = _squeezed(found[1]), found[2].lower()
+    unit = max((unit for unit in units if _squeezed(unit) in stem), key=len, default=None)
+    if unit is None or stem.startswith("test"):
+        return None
+    is_quiz = "quiz" in stem.rpartition(_squeezed(unit))[2]
+    if is_quiz != (suffix == "md"):
+        return None
+    return f"{unit}{SHEET_SUFFIX}" if is_quiz else f"{unit}.{suffix}"
+
+
+def is_code(filename: str) -> bool:
+    """Tell whether a file is a script or a notebook by its name."""
+    found = _KINDS.fullmatch(filename)
+    return found is not None and found[2].lower() != "md"
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

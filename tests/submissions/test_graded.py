@@ -1,0 +1,84 @@
+"""Downloads through `grader grade`: what it prints of them, and the points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import courses
+from courses import read_reports, run_grader
+from downloads import tarred, write, zipped
+from typer.testing import CliRunner
+
+from grader.cli import app
+
+SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
+STUB = courses.SMALL_COURSE["exercises/sums.py"]
+
+
+def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_told(
+    small_course: Path, tmp_path: Path
+) -> None:
+    folder = "{}_assignsubmission_file_/{}".format
+    download: dict[str, str | bytes] = {
+        folder("Zoë O'Brien_1", "sums.py"): SOLUTION,
+        folder("Jane Doe_2", "work.zip"): zipped({"sums-main/exercises/sums.py": SOLUTION, "../evil.py": ""}),
+        folder("Bo Li_3", "Sums (1).py"): SOLUTION,
+        folder("Al Bo_4", "a.tar.xz"): tarred({"src/sums.py": SOLUTION}, "xz"),
+        folder("Ed Ny_5", "essay.pdf"): "",
+        folder("Cy Wu_6", "a.zip"): zipped({"sums.py": SOLUTION}, flags=1),
+        "Ann Yu_7_assignsubmission_onlinetext_/onlinetext.html": "<p>",
+        "grades.csv": "",
+    }
+    path = write(tmp_path / "CS 101-Sums-77.zip", zipped(download))
+    done = run_grader(small_course, "grade", path, "--out", tmp_path / "reports")
+    points = {name: report["points"] for name, report in read_reports(tmp_path / "reports").items()}
+    assert points == {
+        "Zoe-OBrien_1": 5, "Jane-Doe_2": 5, "Bo-Li_3": 5, "Al-Bo_4": 5, "Ed-Ny_5": 0, "Cy-Wu_6": 0, "Ann-Yu_7": 0,
+    }  # fmt: skip
+    layout, ignored = done.stdout.split("\n\n")[0].splitlines()
+    assert layout.startswith("Layout: moodle (")
+    assert ignored == (
+        "Ignored: grades.csv, '../evil.py' in work.zip is not a name that a file there may have (Jane-Doe_2), "
+        "essay.pdf (Ed-Ny_5), onlinetext/ (Ann-Yu_7)."
+    )
+    assert "'a.zip/sums.py' is locked with a password" in " ".join(done.stdout.split())
+    assert "'Sums (1).py' is graded as your sums.py" in " ".join(done.stdout.split())
+    assert done.returncode == 0
+
+
+def test_what_cannot_be_graded_is_named_at_the_end_and_the_rest_is_graded_and_most_zeros_are_said_first(
+    small_course: Path, tmp_path: Path
+) -> None:
+    names = (
+        "ada/sums.py",
+        "eve/notes.txt",
+        "joe/notes.txt",
+        "ann/notes.txt",
+        "___/sums.py",
+        "Bo L/sums.py",
+        "Bo-L/sums.py",
+    )
+    path = write(tmp_path / "class", dict.fromkeys(names, SOLUTION))
+    done = run_grader(small_course, "grade", path, "--out", tmp_path / "reports")
+    assert {name: one["points"] for name, one in read_reports(tmp_path / "reports").items()} == {
+        "ada": 5, "ann": 0, "eve": 0, "joe": 0,
+    }  # fmt: skip
+    first, second, third = done.stdout.split("\n\n")[0].splitlines()
+    assert first.startswith("3 of 4 submissions hold none of the course's files and get no points")
+    assert second.startswith("Layout: folders (")
+    assert third == "Ignored: notes.txt (ann, eve, joe)."
+    problems = done.stderr.splitlines()[-3:]
+    assert "'Bo-L'" in problems[0]
+    assert "___' cannot be graded under its name" in problems[1]
+    assert done.returncode == 1
+
+
+def test_an_empty_class_and_one_that_is_not_clear_exit_2(tmp_path: Path) -> None:
+    unclear = {"self_attention.py": "", "ada/self_attention.py": "", "eve/self_attention.py": ""}
+    for path, sentence in (
+        (write(tmp_path / "empty", {}), "is empty: give the folder"),
+        (write(tmp_path / "unclear", unclear), "fits more than one layout, single"),
+    ):
+        done = CliRunner().invoke(app, ["grade", str(path), "--out", str(tmp_path / "out")])
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert sentence in done.stderr

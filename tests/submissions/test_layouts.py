@@ -1,0 +1,597 @@
+"""Which submissions a download holds, whose they are, and that nothing of it is passed over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from downloads import Content, tarred, write, zipped
+from notebooks import code, write_notebook
+
+from grader.submission import Submission, SubmissionError, read_submission
+from grader.submissions.layouts import find_submissions
+
+STUB = "def f(x):\n    raise NotImplementedError()\n"
+A, B, C = (f"def f(x):\n    return {n} * x\n" for n in (2, 3, 4))
+UNITS = ["self_attention", "causal_attention"]
+UNIT = "self_attention.py"
+MISSING = f"{UNIT} is missing: hand it in"
+JANE = "Jane Doe_4711_assignsubmission_file_"
+ZOE = "Zoë O'Brien-Müller_4712_assignsubmission_file_"
+METADATA = """\
+submission_101:
+  :submitters:
+  - :name: Jane Doe
+    :sid: '1'
+    :email: jane@example.org
+  :created_at: 2026-11-22 10:00:00 Z
+submission_102:
+  :submitters:
+  - :name: Søren Å
+  - :name: 'Ed "Ned" O''Hara'
+"""
+
+
+@pytest.fixture(autouse=True)
+def stubs(tmp_path: Path) -> Path:
+    """The course's own files, of which one lies in every repository."""
+    return write(tmp_path / "course" / "exercises", {UNIT: STUB, "test_self_attention.py": "", "README.md": ""})
+
+
+def read(stubs: Path, student: str, source: object, units: list[str] = UNITS) -> Submission:
+    return read_submission(student, source, units[:1], stubs, units, only=units[0])  # type: ignore[arg-type]
+
+
+def told(stubs: Path, student: str, source: object) -> str:
+    """What is graded of a student's first unit, or why nothing is."""
+    submission = read(stubs, student, source)
+    return submission.units["self_attention"].cells[0] if submission.units else submission.problems["self_attention"]
+
+
+NOTEBOOK = '{"cells": [{"cell_type": "code", "source": "def f(x): return x"}]}'
+REPOSITORY = {"exercises/self_attention.py": A, "exercises/test_self_attention.py": "", "README.md": ""}
+
+
+def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
+    return {f"{name}/{path}": content for path, content in tree.items()}
+
+
+# What is downloaded (a folder or an archive), the layout, and what comes of each student's first unit.
+DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, str]]] = {
+    "folders, as always": (
+        "class",
+        {"ada/self_attention.py": A, "eve/exercises/self_attention.py": B},
+        "folders",
+        {"ada": A, "eve": B},
+    ),
+    "folders with names as people have them": (
+        "class",
+        {"Zoë O’Brien/self_attention.py": A, "Łukasz Groß/self_attention.py": B},
+        "folders",
+        {"Zoe-OBrien": A, "Lukasz-Gross": B},
+    ),
+    "nbgrader's submitted": (
+        "submitted",
+        {"ada/self_attention/self_attention.ipynb": NOTEBOOK, "eve/self_attention/": ""},
+        "folders",
+        {"ada": "def f(x): return x", "eve": MISSING},
+    ),
+    "moodle, unpacked": (
+        "class",
+        {f"{JANE}/self_attention.py": A, f"{ZOE}/self_attention.py": B},
+        "moodle",
+        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
+    ),
+    "moodle, as the zip that it is": (
+        "class.zip",
+        zipped({f"{JANE}/self_attention.py": A, f"{ZOE}/self_attention.py": B}),
+        "moodle",
+        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
+    ),
+    "moodle without the last underscore, and in another script": (
+        "class",
+        {
+            "Jane Doe_1_assignsubmission_file/self_attention.py": A,
+            "李小龙_2_assignsubmission_file/self_attention.py": B,
+        },
+        "moodle",
+        {"Jane-Doe_1": A, "2": B},
+    ),
+    "moodle, blind, with files instead of folders": (
+        "class",
+        {
+            "Participant_7_assignsubmission_file_self_attention.py": A,
+            "Participant_8_assignsubmission_file_hw.zip": zipped(REPOSITORY),
+            "Participant_8_assignsubmission_file_notes.txt": "",
+        },
+        "moodle",
+        {"Participant_7": A, "Participant_8": A},
+    ),
+    "moodle, with archives within": (
+        "class.zip",
+        zipped(
+            {
+                f"{JANE}/hw.zip": zipped(below("attention-main", REPOSITORY)),
+                f"{ZOE}/hw.tar.gz": tarred({"submission/self_attention.py": B}),
+            }
+        ),
+        "moodle",
+        {"Jane-Doe_4711": A, "Zoe-OBrien-Muller_4712": B},
+    ),
+    "moodle, with online texts": (
+        "class",
+        {
+            f"{JANE}/self_attention.py": A,
+            "Jane Doe_4711_assignsubmission_onlinetext_/onlinetext.html": "<p>",
+            "Al_1_assignsubmission_onlinetext_/onlinetext.html": "",
+        },
+        "moodle",
+        {"Jane-Doe_4711": A, "Al_1": MISSING},
+    ),
+    "canvas, flat": (
+        "submissions",
+        {
+            "doejane_11_901_self_attention.py": A,
+            "obrienzoe_LATE_12_902_self_attention-1.py": B,
+            "obrienzoe_LATE_12_902_causal_attention.py": C,
+        },
+        "canvas",
+        {"doejane_11": A, "obrienzoe_12": B},
+    ),
+    "canvas, as a zip, the newer upload counts": (
+        "submissions.zip",
+        zipped(
+            {
+                "doejane_11_903_self_attention-2.py": B,
+                "doejane_11_901_self_attention-1.py": A,
+                "müller_12_904_Self+Attention.ipynb": NOTEBOOK,
+            }
+        ),
+        "canvas",
+        {"doejane_11": B, "muller_12": "def f(x): return x"},
+    ),
+    "canvas, archives and a text entry": (
+        "submissions",
+        {"doejane_11_901_hw.zip": zipped({"self_attention.py": A}), "roe_12_text.html": "<p>"},
+        "canvas",
+        {"doejane_11": A, "roe_12": MISSING},
+    ),
+    "gradescope": (
+        "assignment_55_export",
+        {
+            "submission_101/self_attention.py": A,
+            "submission_102/src/self_attention.py": B,
+            "submission_metadata.yml": METADATA,
+        },
+        "gradescope",
+        {"Jane-Doe_101": A, "Soren-A-Ed-Ned-OHara_102": B},
+    ),
+    "gradescope, as the zip that it is": (
+        "export.zip",
+        zipped(
+            below("assignment_55_export", {"submission_101/self_attention.py": A, "submission_metadata.yml": METADATA})
+        ),
+        "gradescope",
+        {"Jane-Doe_101": A},
+    ),
+    "gradescope without its metadata": (
+        "export",
+        {"submission_101/self_attention.py": A},
+        "folders",
+        {"submission_101": A},
+    ),
+    "github's zip": (
+        "attention-main.zip",
+        zipped(below("attention-main", REPOSITORY)),
+        "single",
+        {"attention-main": A},
+    ),
+    "github's zip under another name": ("ada.zip", zipped(below("attention-main", REPOSITORY)), "single", {"ada": A}),
+    "a folder of github's zips": (
+        "class",
+        {
+            "ada.zip": zipped(below("attention-main", REPOSITORY)),
+            "eve.zip": zipped(below("attention-main", {**REPOSITORY, "exercises/self_attention.py": B})),
+        },
+        "folders",
+        {"ada": A, "eve": B},
+    ),
+    "tars of every kind": (
+        "class",
+        {
+            "ada.tar": tarred({UNIT: A}, ""),
+            "eve.tgz": tarred({UNIT: B}),
+            "joe.tar.bz2": tarred({UNIT: C}, "bz2"),
+            "liz.tar.xz": tarred({f"./{UNIT}": A}, "xz"),
+        },
+        "folders",
+        {"ada": A, "eve": B, "joe": C, "liz": A},
+    ),
+    "folders and archives": (
+        "class",
+        {"ada/self_attention.py": A, "eve.zip": zipped({UNIT: B})},
+        "folders",
+        {"ada": A, "eve": B},
+    ),
+    "zips made on windows and on macs": (
+        "class",
+        {
+            "ada.zip": zipped({"hw\\self_attention.py": A}),
+            "eve.zip": zipped(
+                {"hw/self_attention.py": B, "__MACOSX/hw/._self_attention.py": "\0", "hw/.DS_Store": "\0"}
+            ),
+        },
+        "folders",
+        {"ada": A, "eve": B},
+    ),
+    "units, then students": (
+        "collected",
+        {
+            "self_attention/ada/self_attention.py": A,
+            "causal_attention/ada/causal_attention.py": C,
+            "self_attention/eve/exercises/self_attention.py": B,
+            "causal_attention/joe.zip": zipped({"causal_attention.py": C}),
+        },
+        "units",
+        {"ada": A, "eve": B, "joe": MISSING},
+    ),
+    "one folder down": (
+        "class",
+        {
+            "ada/submission/self_attention.py": A,
+            "eve/src/self_attention.py": B,
+            "joe/my homework/final/self_attention.py": C,
+        },
+        "folders",
+        {"ada": A, "eve": B, "joe": C},
+    ),
+    "one submission, one folder down": (
+        "ada",
+        {"submission/self_attention.py": A, "notes.txt": ""},
+        "single",
+        {"ada": A},
+    ),
+    "a class one folder down": (
+        "download",
+        {"hw1/ada/self_attention.py": A, "hw1/eve/submission/self_attention.py": B, "read me.txt": ""},
+        "folders",
+        {"ada": A, "eve": B},
+    ),
+    "near misses": (
+        "class",
+        {
+            "ada/Self_Attention.py": A,
+            "eve/self_attention (1).py": B,
+            "joe/self_attention.py.txt": C,
+            "liz/hw1 Self-Attention final.ipynb": NOTEBOOK,
+        },
+        "folders",
+        {"ada": A, "eve": B, "joe": C, "liz": "def f(x): return x"},
+    ),
+    "the untouched repository in a folder, and the work beside it": (
+        "class",
+        {**below("ada/attention-main/exercises", {UNIT: STUB}), "ada/self_attention (1).py": A, "eve/x.txt": ""},
+        "folders",
+        {"ada": A, "eve": MISSING},
+    ),
+    "an untouched stub beside the work": (
+        "class",
+        {"ada/exercises/self_attention.py": STUB, "ada/self_attention (2).py": A, "eve/self_attention.py": STUB},
+        "folders",
+        {"ada": A, "eve": STUB},
+    ),
+    "a roster for what no rule fits": (
+        "class",
+        {
+            "李/self_attention.py": A,
+            "group 7/self_attention.py": B,
+            "eve/self_attention.py": C,
+            "roster.csv": "student,folder\nli,李\nteam-7,group 7\n",
+        },
+        "folders",
+        {"li": A, "team-7": B, "eve": C},
+    ),
+    "two that might be it": (
+        "class",
+        {"ada/v1/self_attention.py": A, "ada/v2/self_attention.py": B, "eve/self_attention.py": B},
+        "folders",
+        {"ada": f"{UNIT} is missing, and 'v1/self_attention.py' and 'v2/self_attention.py' may each be", "eve": B},
+    ),
+    "two misnamed": (
+        "class",
+        {"ada/self_attention (1).py": A, "ada/Self_Attention.py": B, "eve/self_attention.py": B},
+        "folders",
+        {"ada": "may each be your self_attention.py: hand in one of them under that name.", "eve": B},
+    ),
+    "nobody's files": ("class", {"ada/essay.txt": "", "eve/": ""}, "folders", {"ada": MISSING, "eve": MISSING}),
+    "archives that cannot be read": (
+        "class",
+        {
+            "ada.zip": zipped({UNIT: A}, flags=1),
+            "eve.zip": zipped({UNIT: A})[:-30],
+            "joe.rar": b"Rar!",
+            "liz.tar.gz": tarred({UNIT: A})[:-20],
+            "max.zip": zipped({UNIT: A}),
+        },
+        "folders",
+        {
+            "ada": "is locked with a password",
+            "eve": "eve.zip is no zip",
+            "joe": "joe.rar is no zip or tar file, or damaged",
+            "liz": "liz.tar.gz is no zip",
+            "max": A,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOWNLOADS)
+def test_a_download_is_read_as_it_comes(name: str, tmp_path: Path, stubs: Path) -> None:
+    path, content, layout, expected = DOWNLOADS[name]
+    found = find_submissions([write(tmp_path / path, content)], UNITS)
+    assert found.layouts == [layout]
+    assert found.problems == []
+    came = {student: told(stubs, student, source) for student, source in found.found}
+    assert came.keys() == expected.keys()
+    for student, text in expected.items():
+        assert text == came[student] or (not text.startswith("def") and text in came[student]), came[student]
+
+
+# What no single rule explains, and what each of two layouts makes of it.
+AMBIGUOUS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, list[str]]]] = {
+    "moodle's folders and others": (
+        "class",
+        {f"{JANE}/self_attention.py": A, "eve/self_attention.py": B},
+        "fits no layout as a whole: moodle fits 1 of 2, and not 'eve'; folders fits 1 of 2, and not 'Jane Doe_4711",
+        {"moodle": ["Jane-Doe_4711"], "folders": ["eve"]},
+    ),
+    "a submission among submissions": (
+        "class",
+        {UNIT: A, "ada/self_attention.py": A, "eve/self_attention.py": B},
+        "fits more than one layout, single (all of it is one submission) and folders (",
+        {"single": ["class"], "folders": ["ada", "eve"]},
+    ),
+    "an answer among canvas's files": (
+        "class",
+        {UNIT: A, "doe_1_2_self_attention.py": A, "roe_2_3_self_attention.py": A},
+        "fits more than one layout, single (all of it is one submission) and canvas (",
+        {"single": ["class"], "canvas": ["doe_1", "roe_2"]},
+    ),
+    "an answer among wrapped submissions": (
+        "class",
+        {UNIT: A, "ada/submission/self_attention.py": A, "eve.zip": zipped({UNIT: B})},
+        "fits more than one layout, single (all of it is one submission) and folders (",
+        {"single": ["class"], "folders": ["ada", "eve"]},
+    ),
+    "an archive with one folder": (
+        "hw1.zip",
+        zipped({"ada/self_attention.py": A}),
+        "fits more than one layout, single (all of it is one submission) and folders (",
+        {"single": ["hw1"], "folders": ["ada"]},
+    ),
+    "units in units": (
+        "class",
+        {
+            "self_attention/causal_attention/self_attention.py": A,
+            "self_attention/causal_attention/causal_attention.py": B,
+        },
+        "fits more than one layout, units (",
+        {"units": ["causal_attention"], "folders": ["self_attention"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named(name: str, tmp_path: Path) -> None:
+    path, content, sentence, layouts = AMBIGUOUS[name]
+    download = write(tmp_path / path, content)
+    with pytest.raises(SubmissionError) as error:
+        find_submissions([download], UNITS)
+    assert sentence in str(error.value)
+    assert "--layout" in str(error.value)
+    for layout, students in layouts.items():
+        assert [student for student, _ in find_submissions([download], UNITS, layout=layout).found] == students
+
+
+def test_a_class_in_a_class_or_a_submission_in_a_folder_is_not_guessed(tmp_path: Path) -> None:
+    write(tmp_path / "class", {"hw1/ada/self_attention.py": A})
+    with pytest.raises(SubmissionError, match="a class with the student 'hw1', or hold a class with the student 'ada'"):
+        find_submissions([tmp_path / "class"], UNITS)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({}, "is empty: give the folder of a submission or of a class"),
+        ({".git/HEAD": "", "__pycache__/": ""}, "is empty"),
+        ({"essay.txt": ""}, "holds none of the course's files"),
+        ({"submission_metadata.yml": ""}, "holds no submission"),
+        ({"self_attention/": "", "causal_attention/": ""}, "holds no submission"),
+        (zipped({}), "is empty"),
+        (b"PK no zip", "class.zip is no zip or tar file, or damaged"),
+    ],
+)
+def test_an_empty_class_is_an_error(tmp_path: Path, content: dict[str, Content] | bytes, sentence: str) -> None:
+    path = write(tmp_path / ("class.zip" if isinstance(content, bytes) else "class"), content)
+    with pytest.raises(SubmissionError, match=sentence):
+        find_submissions([path], UNITS)
+
+
+def test_an_unknown_layout_is_refused_with_those_that_exist(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError, match=r"no layout 'modle'.* Did you mean 'moodle'"):
+        find_submissions([tmp_path], UNITS, layout="modle")
+
+
+def test_all_that_cannot_be_graded_is_named_in_one_run_and_the_others_are_graded(tmp_path: Path) -> None:
+    unit = {"self_attention.py": A}
+    names = ("ada", "___", "李", "Bo Li", "Bo-Li", "Eve", "zed")
+    path = write(tmp_path / "class", {f"{name}/{UNIT}": A for name in names} | {"eve.zip": zipped(unit)})
+    (path / "link").symlink_to(path / "ada")
+    found = find_submissions([path], UNITS)
+    assert [student for student, _ in found.found] == ["ada", "zed"]
+    assert [problem.replace(str(path), "").partition(":")[0] for problem in found.problems] == [
+        "'/link' is a symbolic link",
+        "'/Bo Li' and '/Bo-Li' are both called 'Bo-Li'",
+        "'/Eve' and '/eve.zip' are named alike but for upper and lower case",
+        "'/___' cannot be graded under its name",
+        "'/李' cannot be graded under its name",
+    ]
+
+
+def test_a_roster_with_mistakes_names_their_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "class", {"x/self_attention.py": A, "roster.csv": "student,folder\n../x,x\nada,y\n"})
+    found = find_submissions([path], UNITS)
+    assert [student for student, _ in found.found] == ["x"]
+    assert ["line 2: '../x'" in found.problems[0], "line 3: there is no 'y'" in found.problems[1]] == [True, True]
+
+
+def test_what_is_ignored_is_listed_and_what_might_have_counted_says_what_to_do(tmp_path: Path, stubs: Path) -> None:
+    path = write(
+        tmp_path / "class",
+        {
+            "self_attention (3).py": A,
+            "grades.csv": "",
+            ".DS_Store": "",
+            "roster.csv": "name\n",
+            "ada/self_attention.py": A,
+            "ada/self_attention (1).py": B,
+            "ada/old/self_attention.py": C,
+            "ada/hw.zip": b"",
+            "ada/exercises/test_self_attention.py": "",
+            "ada/README.md": "",
+            "ada/exercises/data.bin": "",
+            "ada/.git/HEAD": "",
+        },
+    )
+    found = find_submissions([path], UNITS)
+    assert found.ignored == [
+        "grades.csv",
+        "roster.csv (its first line is not student,folder)",
+        "self_attention (3).py (it looks like an answer: put it into its student's folder)",
+    ]
+    [(student, source)] = found.found
+    assert read(stubs, student, source).ignored == (
+        "hw.zip",
+        "old/",
+        "self_attention (1).py (to be graded, it must be named self_attention.py)",
+        "exercises/data.bin",
+    )
+
+
+def test_older_uploads_and_late_marks_of_canvas_are_told(tmp_path: Path) -> None:
+    files = {"doe_LATE_1_20_self_attention-1.py": B, "doe_1_10_self_attention.py": A, "roe_2_30_self_attention.py": A}
+    found = find_submissions([write(tmp_path / "class", files)], UNITS)
+    assert found.ignored == ["doe_1_10_self_attention.py (an older upload of doe_LATE_1_20_self_attention-1.py)"]
+    assert found.late == ["doe_1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "remark"),
+    [
+        ("Self_Attention.py", "is graded as your self_attention.py: give it that name next time."),
+        ("self_attention.ipynb.txt", "is graded as your self_attention.ipynb: give it that name next time."),
+    ],
+)
+def test_a_near_miss_is_graded_with_a_remark_that_names_it(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
+    folder = write(tmp_path / "ada", {name: NOTEBOOK if "ipynb" in name else A})
+    submission = read(stubs, "ada", folder)
+    assert submission.units["self_attention"].remarks == (f"{name!r} {remark}",)
+    assert submission.ignored == ()
+
+
+def test_a_file_of_any_name_is_graded_where_one_unit_is_asked_for_and_it_is_the_only_one(
+    tmp_path: Path, stubs: Path
+) -> None:
+    write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
+    assert read(stubs, "ada", tmp_path / "ada").units["self_attention"].cells == (A,)
+    write(tmp_path / "ada", {"more.py": A})
+    assert told(stubs, "ada", tmp_path / "ada").startswith(MISSING)
+
+
+def test_of_work_under_the_right_name_nothing_else_is_searched(
+    tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
+    monkeypatch.setattr("grader.submission.walk", lambda _: pytest.fail("all of it is there"))
+    assert told(stubs, "ada", folder) == A
+
+
+# The plain layout: a folder for each student, or a single submission
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"self_attention.ipynb": "{}", "notes/": ""},
+        {"self_attention_quiz.md": "", "notes/": ""},
+        {"exercises/": ""},
+        *({f"self_attention/{name}": A, "other/": ""} for name in (UNIT, "any (1).ipynb", "self_attention_quiz.md")),
+    ],
+)
+def test_a_folder_with_unit_files_is_one_submission(tmp_path: Path, content: dict[str, Content]) -> None:
+    folder = write(tmp_path / "ada", content)
+    assert find_submissions([folder], UNITS).found == [("ada", folder)]
+
+
+def test_a_folder_of_folders_is_a_class_in_the_order_of_names(tmp_path: Path) -> None:
+    folder = write(tmp_path / "class", {"eve/": "", "ada/": "", ".git/": "", "__pycache__/": ""})
+    assert find_submissions([folder], UNITS).found == [("ada", folder / "ada"), ("eve", folder / "eve")]
+
+
+def test_a_student_may_be_called_like_a_unit(tmp_path: Path) -> None:
+    folder = write(tmp_path / "class", {"self_attention/causal_attention/causal_attention.ipynb": NOTEBOOK})
+    assert find_submissions([folder], UNITS).found == [("self_attention", folder / "self_attention")]
+
+
+def test_several_paths_are_graded_in_the_order_given(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, {UNIT: A}) for name in ("eve", "ada")]
+    assert find_submissions(paths, UNITS).found == [("eve", paths[0]), ("ada", paths[1])]
+
+
+def test_the_current_folder_has_the_name_that_it_has_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write(tmp_path / "ada", {UNIT: A}))
+    assert find_submissions([Path()], UNITS).found == [("ada", Path())]
+
+
+def test_with_the_student_named_a_path_is_one_submission_even_if_nothing_is_in_it(tmp_path: Path) -> None:
+    folder = write(tmp_path / "class", {"src/": ""})
+    assert find_submissions([folder], UNITS, student="eve").found == [("eve", folder)]
+
+
+@pytest.mark.parametrize("name", ["", "..", "../eve", "eve\n"])
+def test_a_student_named_by_hand_needs_a_plain_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SubmissionError, match="rename the folder or name the student"):
+        find_submissions([tmp_path], UNITS, student=name)
+
+
+@pytest.mark.parametrize(
+    ("paths", "student", "sentence"),
+    [
+        (["ada", "."], "eve", "'eve' is named, but 2 paths are given: give exactly one path"),
+        ([], None, "nothing to grade"),
+        (["gone"], None, "gone' does not exist: give the folder"),
+        (["gone.zip"], None, "gone.zip' does not exist: give the folder"),
+        (
+            ["ada/self_attention.py"],
+            None,
+            r"self_attention\.py' is not a folder: give the folder that the file lies in",
+        ),
+        (["link"], None, "link' is a symbolic link: give the folder that it points to"),
+        (["link.zip"], None, r"link\.zip is a symbolic link: put the file itself there"),
+        (["monday/ada", "friday/ada"], None, "are both called 'ada': rename one of the folders"),
+        (["ada", "ada"], None, "are both called 'ada'"),
+        (["monday/ada", "friday/Ada"], None, "named alike but for upper and lower case"),
+    ],
+)
+def test_paths_that_cannot_be_graded_are_errors(
+    tmp_path: Path, paths: list[str], student: str | None, sentence: str
+) -> None:
+    folders = ("ada", "monday/ada", "friday/ada", "friday/Ada")
+    write(tmp_path, {f"{folder}/{UNIT}": A for folder in folders} | {"ada.zip": zipped({UNIT: A})})
+    (tmp_path / "link").symlink_to(tmp_path / "ada")
+    (tmp_path / "link.zip").symlink_to(tmp_path / "ada.zip")
+    with pytest.raises(SubmissionError, match=sentence):
+        find_submissions([tmp_path / path for path in paths], UNITS, student)
