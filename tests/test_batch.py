@@ -13,6 +13,7 @@ import pytest
 
 from grader.batch import Engine, EngineFault, Graded, Grading
 from grader.course import load_course
+from grader.notebook import CODE_LIMIT
 from grader.sandbox import lockdown
 from grader.submission import Submission, UnitSource
 
@@ -178,3 +179,18 @@ def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
         for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):
             break
         assert points(grading, [submission("cyd", STUB)]) == {"cyd": 0}
+
+
+@pytest.mark.proof(part="grading")
+def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, greeting: dict[str, Any]) -> None:
+    texts = {
+        unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        for unit in load_course().units
+    }
+    # Each a megabyte, in letters of which JSON makes six bytes.
+    units = {
+        unit: UnitSource(f"{unit}.py", (text + "#" + "é" * ((CODE_LIMIT - len(text.encode()) - 2) // 2),))
+        for unit, text in texts.items()
+    }
+    found = results(engine, [Submission("ada", Path(), None, units, {})], at_once=1)
+    assert passed(found["ada"]) == len(greeting["criteria"])
