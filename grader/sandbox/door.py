@@ -116,7 +116,7 @@ def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
     """The value in a reply. Raises the Failure that the reply tells of, WireError where it is malformed."""
     error = reply.get("error")
     if error is None:
-        return wire.decode(reply["value"], tensors)
+        return wire.decode_reply(reply["value"], tensors)
     if not isinstance(error, dict) or not isinstance(error.get("types"), list):
         raise wire.WireError("a damaged error")
     types = tuple(name for name in error["types"][:20] if isinstance(name, str))

@@ -161,16 +161,26 @@ def decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any
     """Decode what `encode` made JSON of; a handle becomes whatever `held` gives for it.
 
     Raises:
-        TooLarge: It names tensors more often than a reply may.
         WireError: It is malformed.
     """
     return _Decoder(tensors, held).decode(value, 0)
 
 
+def decode_reply(value: Any, tensors: list[torch.Tensor]) -> Any:
+    """Decode the value of a reply; handles stay what they are.
+
+    Raises:
+        TooLarge: It names tensors more often than a reply may.
+        WireError: It is malformed.
+    """
+    return _Decoder(tensors, lambda handle: handle, MAX_TENSORS).decode(value, 0)
+
+
 class _Decoder:
-    def __init__(self, tensors: list[torch.Tensor], held: Callable[[Handle], Any]) -> None:
+    def __init__(self, tensors: list[torch.Tensor], held: Callable[[Handle], Any], most: int | None = None) -> None:
         self.tensors = tensors
         self.held = held
+        self.most = most
         self.references = 0
 
     def decode(self, value: Any, depth: int) -> Any:
@@ -199,8 +209,8 @@ class _Decoder:
 
     def tensor(self, tensor: torch.Tensor, order: Any) -> torch.Tensor:
         self.references += 1
-        if self.references > MAX_TENSORS:
-            raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
+        if self.most is not None and self.references > self.most:
+            raise TooLarge(f"more than {self.most:,} tensors")
         if order is None:
             return tensor
         if not isinstance(order, list) or sorted(map(repr, order)) != sorted(map(repr, range(tensor.dim()))):

@@ -22,7 +22,7 @@ def sent(value: Any) -> Any:
     frame = wire.pack_reply({"value": wire.encode(value, tensors)}, tensors)
     assert len(frame) == wire.HEADER.size + sum(wire.HEADER.unpack_from(frame))
     message, received = wire.unpack_reply(*wire.halves(frame))
-    return wire.decode(message["value"], received)
+    return wire.decode_reply(message["value"], received)
 
 
 def refusal(action: Callable[[], Any]) -> str:
@@ -267,7 +267,7 @@ def test_a_request_may_hold_more_than_a_reply() -> None:
 
 def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
     references = {"list": [{"tensor": 0}] * 1001}
-    assert refusal(lambda: wire.decode(references, [torch.ones(1)])) == "more than 1,000 tensors"
+    assert refusal(lambda: wire.decode_reply(references, [torch.ones(1)])) == "more than 1,000 tensors"
 
 
 # -- frames that are not what they claim ----------------------------------------------------------------------
@@ -302,19 +302,19 @@ def test_a_message_that_is_no_json_object_of_plain_values_is_refused(text: bytes
     ids=str,
 )  # fmt: skip
 def test_a_value_of_no_known_form_is_refused(value: Any) -> None:
-    refusal(lambda: wire.decode(value, []))
+    refusal(lambda: wire.decode_reply(value, []))
 
 
 @pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [0, "1"], [False, True], [0.0, 1.0], "01", {"a": 1}], ids=str)
 def test_a_permutation_that_is_none_is_refused(order: Any) -> None:
-    assert "permutation" in refusal(lambda: wire.decode({"tensor": 0, "permute": order}, [torch.ones(2, 3)]))
+    assert "permutation" in refusal(lambda: wire.decode_reply({"tensor": 0, "permute": order}, [torch.ones(2, 3)]))
 
 
 def test_values_nested_too_deep_are_refused_on_arrival_too() -> None:
     value: Any = None
     for _ in range(100):
         value = {"list": [value]}
-    assert "nested" in refusal(lambda: wire.decode(value, []))
+    assert "nested" in refusal(lambda: wire.decode_reply(value, []))
 
 
 def blob(header: Any, data: bytes = b"\0" * 8) -> bytes:

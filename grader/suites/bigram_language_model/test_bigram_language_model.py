@@ -127,12 +127,12 @@ def test_the_vocabulary_is_a_list(student: Student) -> None:
     expect_equal(found, ["z"], "It is not a list with that one character.")
 
 
-def ids_of(value: object, text: str) -> list[object]:
+def ids_of(ids: object, text: str) -> list[object]:
     """The entries of what should be a list of ids for a text; a tensor of them or any sequence will do."""
-    if isinstance(value, torch.Tensor):
-        expect_true(value.shape == (len(text),), "There is not one id for each character.")
-        return value.tolist()
-    return listed(value)
+    if not isinstance(ids, torch.Tensor):
+        return listed(ids)
+    expect_true(ids.shape == (len(text),), "There is not one id for each character.")
+    return ids.tolist()
 
 
 def expect_one_id_each(value: object, text: str) -> None:

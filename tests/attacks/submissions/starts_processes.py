@@ -35,7 +35,7 @@ WAYS = [
     lambda: multiprocessing.get_context("spawn").Process(target=stay).start() or print("SUCCEEDED: spawn"),
     lambda: print("SUCCEEDED:", ProcessPoolExecutor(2).submit(time.sleep, 60)),
     lambda: os.execv("/bin/sleep", ["sleep", "60"]), lambda: os.system("sleep 60 &") in (0,) and print("SUCCEEDED: system"),
-    lambda: next(iter(torch.utils.data.DataLoader([1, 2], num_workers=2))) and print("SUCCEEDED: workers"),
+    lambda: torch.utils.data.DataLoader([1, 2], num_workers=2).num_workers and print("SUCCEEDED: workers"),
 ]  # fmt: skip
 
 
