@@ -81,6 +81,7 @@ def encode(text: str, vocabulary: list[str]) -> list[int]:
     - the result is a list of int, one for each character
     - any number of characters, none included
     - a character that is not in the vocabulary raises ValueError or AssertionError
+    - vocabulary is left as it was
     """
     # TODO: Look up each character, and refuse the unknown.
     # YOUR CODE HERE
@@ -98,6 +99,7 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
     - any number of ids, none included
     - an id of V or more raises ValueError or AssertionError
     - a negative id raises it too
+    - ids and vocabulary are left as they were
     """
     # TODO: Look up each id, and refuse those outside 0 … V - 1.
     # YOUR CODE HERE
@@ -140,6 +142,7 @@ def sample_batch(
     - each row has a draw of its own, so rows may be the same, and there may be more rows than starts
     - data of T + 1 tokens is enough
     - data of fewer tokens raises ValueError or AssertionError
+    - idx and targets are integers, as data is
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global one is used, and it advances too
@@ -169,6 +172,7 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
 
     - all B · T predictions are there, one in each row, and all their targets
     - each row of the logits has its own target at the same place
+    - the targets stay integers
     - logits and targets may be views with any memory layout
     - gradients flow to the logits
     - logits and targets are left as they were
@@ -342,6 +346,8 @@ class Head(nn.Module):
     - key, query and value have no bias
     - scores are the dot products of the queries with the keys, divided by the square root of head_size
     - no output depends on a later token
+    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
+      scaling
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
       softmax of their scores
     - each text of the batch on its own
@@ -403,6 +409,7 @@ class BigramLanguageModel(nn.Module):
     - with targets (B, T), the loss is one number, the mean cross-entropy of all B · T predictions
     - without targets, the loss is None
     - gradients of the loss reach the table
+    - idx and targets are left as they were
 
     generate(idx, max_new_tokens, generator=None):
 

@@ -16,9 +16,14 @@ __tracebackhide__ = True
 Weights = dict[str, torch.Tensor]
 
 
+def no_parameter(name: str) -> str:
+    """What a student reads where a layer's parameter is not there: that much was seen, and no more."""
+    return f"There is no parameter {name}, which nn.Linear would have under this name."
+
+
 def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
     """There is a linear layer of this name from d_in to d_out."""
-    expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+    expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
     expect_shape(parameters[f"{name}.weight"], (d_out, d_in))
 
 
@@ -31,7 +36,7 @@ def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
 def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
     """There are layers of these names, and none has a bias."""
     for name in names:
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
         expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
 
 

@@ -32,7 +32,7 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
 @pytest.mark.parametrize(
     ("name", "d_in", "d_out", "reason"),
     [
-        ("other", 2, 3, "There is no layer other."),
+        ("other", 2, 3, "There is no parameter other.weight, which nn.Linear would have under this name."),
         ("layer", 3, 2, "A layer's parameter has the wrong shape: (3, 2)."),
     ],
 )
@@ -49,7 +49,7 @@ def test_layers_without_a_bias_are_told_from_those_with_one() -> None:
 
 
 def test_whoever_has_no_layer_has_not_left_out_its_bias() -> None:
-    with pytest.raises(Wrong, match="There is no layer other"):
+    with pytest.raises(Wrong, match="There is no parameter other"):
         expect_no_bias(module(False).parameters(), ["other"])
 
 

@@ -178,6 +178,7 @@ def test_padding_that_is_heard_costs_the_points_about_padding_and_the_gradients(
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "padding_gets_no_weight",
         "padding_far_above_the_rest",
+        "padding_has_no_weight_beside_very_low_scores",
         "each_element_of_the_batch_has_its_own_padding",
         "gradients_of_cross_attention",
     }
@@ -203,6 +204,7 @@ def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
         *DECLARED,
         "padding_gets_no_weight",
         "padding_far_above_the_rest",
+        "padding_has_no_weight_beside_very_low_scores",
         "each_element_of_the_batch_has_its_own_padding",
         "gradients_of_cross_attention",
         "cross_attention_leaves_its_arguments_alone",

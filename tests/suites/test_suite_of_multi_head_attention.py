@@ -96,6 +96,7 @@ def test_a_wrong_scale_keeps_the_points_that_are_not_about_it(name: str) -> None
     assert SUITE.kept_by(name) == {
         "the_future_gets_no_weight",
         "a_far_larger_score_of_the_future",
+        "the_future_gets_no_weight_beside_very_low_scores",
         "weighing_leaves_the_scores_alone",
     }
 
@@ -180,3 +181,19 @@ def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: t
 def test_merging_may_build_on_grouping() -> None:
     outcome = SUITE.on_stand_ins("fused", "group_by_head")["the_heads_of_each_token_stand_side_by_side"]
     assert (outcome.passed, outcome.stand_ins) == (True, ("group_by_head",))
+
+
+# -- initial values ----------------------------------------------------------------------------------------------
+
+
+def test_heads_that_begin_alike_cost_nothing() -> None:
+    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", SUITE.unit)["MultiHeadAttentionWrapper"]
+
+    def all_alike(*sizes: Any, **options: Any) -> nn.Module:
+        wrapper = right(*sizes, **options)
+        for parameter in wrapper.parameters():
+            nn.init.constant_(parameter, 0.1)
+        return wrapper
+
+    outcomes = SUITE.outcomes({"MultiHeadAttentionWrapper": all_alike}, "MultiHeadAttentionWrapper")
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}

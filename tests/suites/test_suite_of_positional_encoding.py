@@ -134,3 +134,16 @@ def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wron
     outcomes = SUITE.on_stand_ins("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
+
+
+# -- NumPy arrays ------------------------------------------------------------------------------------------------
+
+
+def test_a_numpy_array_counts_as_a_tensor_through_which_no_gradient_flows() -> None:
+    names = {
+        "sinusoidal_encoding": lambda *sizes: right_encoding(*sizes).numpy(),
+        "linear_as_matmul": lambda x, weight, bias: (x @ weight + bias).detach().numpy(),
+    }
+    lost = {name for name, outcome in SUITE.outcomes(names).items() if not outcome.passed}
+    asked = {criterion.name for name in names for criterion in SUITE.of(name)}
+    assert lost & asked == {"gradients_of_the_linear_layer"}

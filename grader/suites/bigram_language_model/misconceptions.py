@@ -198,6 +198,11 @@ ROWS = [
         "it done."),
     row("encode", "empty_text_refused", replace("if unknown:", "if unknown or not text:"),
         "An empty text is refused. It has no characters, so it has no ids: the list is empty."),
+    row("encode", "vocabulary_popped",
+        replace("character: place for place, character in enumerate(vocabulary)",
+                "vocabulary.pop(): len(vocabulary) for _ in range(len(vocabulary))"),
+        "The caller's list is changed: `pop` takes the characters out of the vocabulary. Read them with a `for` loop, "
+        "which leaves the list as it was."),
     # decode
     row("decode", "ids_not_checked", replace("not 0 <= number < len(vocabulary)", "False"),
         "The ids are not looked at before they are used. A list counts negative places from its end, so -1 silently "
@@ -239,6 +244,10 @@ ROWS = [
         "No ids at all are refused. They are what encode gives for an empty text, so an empty text should come back."),
     row("decode", "tensor_of_ids_wanted", replace("for number in ids:", "for number in ids.tolist():"),
         "A method of tensors is called on the ids. What comes in is a plain list of int, just as encode gives it."),
+    row("decode", "ids_popped",
+        replace("vocabulary[number] for number in ids", "vocabulary[ids.pop(0)] for _ in range(len(ids))"),
+        "The caller's list is changed: `pop` takes the ids out of it one by one. Read them with a `for` loop, which "
+        "leaves the list as it was."),
     # sample_batch
     row("sample_batch", "short_data_left_to_torch", replace("num_starts < 1", "False"),
         "Data that is too short is left to torch to refuse, and torch raises a RuntimeError about a range that means "
@@ -338,7 +347,14 @@ ROWS = [
                 "idx = data[places]\n    data[:-1] = data[1:].clone()\n    return idx, data[places]"),
         "The data itself is moved on, to read the targets from it, and is no longer what it was for the next batch. "
         "Look the targets up at the places behind, `data[places + 1]`, and leave the data alone."),
+    row("sample_batch", "tokens_made_floats",
+        replace(f"return {BATCH}", "return data[places].float(), data[places + 1].float()"),
+        "The ids came out as floats. An id is a place in a table, so it stays an integer: an embedding takes no other, "
+        "and neither does a loss."),
     # flatten_for_cross_entropy
+    row("flatten_for_cross_entropy", "targets_made_floats", replace("targets.flatten()", "targets.flatten().float()"),
+        "The targets came out as floats. An id is a place in a row of logits, so it stays an integer; floats would be "
+        "taken for probabilities."),
     row("flatten_for_cross_entropy", "view_of_the_logits",
         replace(FLAT, "logits.view(-1, logits.shape[-1]), targets.view(-1)"),
         "`view` asks that the numbers lie in memory in the order of the dimensions, which those of transposed logits "
@@ -638,6 +654,13 @@ ROWS = [
         .replace("[:num_tokens, :num_tokens]", "[:num_tokens, :num_tokens].bool()"),
         "The mask is an nn.Parameter, so an optimiser would change it. It is nothing to learn: keep it with "
         "`register_buffer`, or make it on the way."),
+    row("Head", "minus_ten_thousand_in_head", replace("-torch.inf", "-1e4"),
+        "What hides the future is a number such as -10,000, which other scores may reach: then the future has weight. "
+        "Minus infinity, or a number as low as -1e9, is below all of them."),
+    row("Head", "equal_widths_not_projected",
+        replace("self.value(x)", "x if x.shape[-1] == self.value.out_features else self.value(x)"),
+        "Where n_embd and head_size are the same, the weights mix the inputs themselves. Values are what the layer "
+        "makes of the inputs, whatever the widths are."),
     row("Head", "past_averaged", replace("head_size**0.5", "head_size**0.5 * 0"),
         "The past is averaged: all that is seen has the same weight, whatever queries and keys are. That was the "
         "running mean; here the dot products decide."),
@@ -681,8 +704,8 @@ ROWS = [
         "`squeeze()` drops every dimension of length one: a batch of one text is no batch any more, and a text of one "
         "token no text."),
     row("Head", "dropout_never_applied", NOT_DROPPED,
-        "Dropout is never applied, in training either: it is made and not used, or its result thrown away. Pass the "
-        "weights through it before they meet the values."),
+        "In training every output is as it is in eval mode: nothing is dropped. Pass the weights, after softmax, "
+        "through the dropout, and use what it gives."),
     row("Head", "dropout_in_eval_mode_too", replace("self.dropout(torch", "nn.Dropout(self.dropout.p)(torch"),
         "Weights are dropped in eval mode too. `F.dropout` does not know the mode unless told "
         "(`training=self.training`), and an nn.Dropout made in `forward` is always in training; make it in "
@@ -983,6 +1006,11 @@ ROWS = [
         .replace("return idx", "prompt[:] = idx[:, -prompt.shape[1] :]\n        return idx"),
         "The caller's idx was changed. Methods with an underscore, and `idx[…] = …`, work on the tensor itself; "
         "`torch.cat` makes a new one."),
+    row("BigramLanguageModel", "targets_flattened_in_place",
+        replace(f"return logits, {LOSS}",
+                f"loss = {LOSS}\n        targets.resize_(targets.numel())\n        return logits, loss"),
+        "The caller's targets, or idx, were changed. Methods with an underscore, such as `resize_`, work on the tensor "
+        "itself; `flatten` and `reshape` give a new one."),
     row("BigramLanguageModel", "generator_ignored", replace(", generator=generator", ""), IGNORED),
     row("BigramLanguageModel", "generator_seeded_anew",
         replace("for _ in", f"generator = {SEEDED_ANEW}\n        for _ in"), SEEDED),

@@ -41,6 +41,7 @@ from grader.suites.checks import (
     expect_error,
     expect_gradients,
     expect_number,
+    expect_same,
     expect_tensor,
     expect_true,
     expect_values,
@@ -189,6 +190,15 @@ def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
         expect_error(functools.partial(student.encode, unknown, [*"acdt"]))
 
 
+@pytest.mark.exercise("encode", rule="vocabulary is left as it was")
+def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) -> None:
+    """The ids should come out, with the vocabulary the same after the call as before."""
+    text, vocabulary = fresh_text(fresh, 2, "tcda"), [*"acdt"]
+    ids, (_, after) = expect_values(student.encode.with_arguments(text, vocabulary), 2)
+    expect_one_id_each(ids, text)
+    expect_true(after == vocabulary, "The vocabulary was changed.")
+
+
 def joined(value: object) -> str:
     """What should be a text; here its characters may come one by one."""
     return "".join(map(str, listed(value)))
@@ -258,6 +268,16 @@ def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
     expect_refused(student, [*ids, -9], [-1, *ids], [*ids, -1])
 
 
+@pytest.mark.exercise("decode", rule="ids and vocabulary are left as they were")
+def test_decoding_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """The text should come out, with ids and vocabulary the same after the call as before."""
+    ids, vocabulary = fresh_ids(fresh, 2, 4), [*"acdt"]
+    text, (ids_after, vocabulary_after) = expect_values(student.decode.with_arguments(ids, vocabulary), 2)
+    expect_one_character_each(text, ids)
+    expect_true(ids_after == ids, "The ids were changed.")
+    expect_true(vocabulary_after == vocabulary, "The vocabulary was changed.")
+
+
 # -- sample_batch ------------------------------------------------------------------------------------------------
 
 # Long enough that two rows seldom begin at one place.
@@ -275,6 +295,12 @@ def expect_shape(value: object, shape: tuple[int, ...], name: str) -> torch.Tens
     assert isinstance(value, torch.Tensor)
     expect_true(value.shape == shape, f"{name} should not have the shape {tuple(value.shape)}.")
     return value
+
+
+def expect_integers(value: torch.Tensor, name: str) -> None:
+    """A tensor of whole numbers, of however many bits."""
+    is_integer = not value.is_floating_point() and not value.is_complex() and value.dtype != torch.bool
+    expect_true(is_integer, f"{name} should be integers, and are {str(value.dtype).removeprefix('torch.')}.")
 
 
 def places_in(data: torch.Tensor, idx: object, shape: tuple[int, int]) -> torch.Tensor:
@@ -385,6 +411,17 @@ def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> No
         expect_error(functools.partial(student.sample_batch, fresh_data(fresh, count), T, B))
 
 
+@pytest.mark.exercise("sample_batch", rule="idx and targets are integers, as data is")
+def test_a_batch_is_of_integers(student: Student, fresh: Fresh) -> None:
+    """The ids of a batch should be integers, as those of the data are: both in idx and in the targets."""
+    data = fresh_data(fresh, LONG)
+    two_batches(student, data)
+    idx, targets = expect_values(student.sample_batch(data, T, B), 2)
+    places_in(data, idx, (B, T))
+    expect_integers(idx, "idx")
+    expect_integers(expect_shape(targets, (B, T), "targets"), "targets")
+
+
 def batch_draws(student: Student, fresh: Fresh) -> Draw:
     data = fresh_data(fresh, LONG)
 
@@ -463,6 +500,14 @@ def test_each_prediction_keeps_its_target(student: Student, fresh: Fresh) -> Non
     logits, targets = predictions(fresh)
     found, order = flat_targets(student.flatten_for_cross_entropy(logits, targets), logits)
     expect_close(found, targets.flatten()[order], "The targets beside the predictions")
+
+
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="the targets stay integers")
+def test_targets_stay_integers(student: Student, fresh: Fresh) -> None:
+    """The targets are ids, and should stay integers."""
+    logits, targets = predictions(fresh)
+    found, _ = flat_targets(student.flatten_for_cross_entropy(logits, targets), logits)
+    expect_integers(found, "targets")
 
 
 @pytest.mark.exercise("flatten_for_cross_entropy", rule="logits and targets may be views with any memory layout")
@@ -622,6 +667,9 @@ def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: s
 # Its layers by the names that unit 3 has for them.
 
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
+LOW_SCORES = (
+    "weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after scaling"
+)
 
 
 def dot_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -664,9 +712,9 @@ def layer_of(head: Object, name: str) -> Object:
     return layer
 
 
-def fresh_matrices(fresh: Fresh) -> Matrices:
+def fresh_matrices(fresh: Fresh, n_embd: int = N_EMBD, head_size: int = HEAD_SIZE) -> Matrices:
     """W_query, W_key and W_value, each (n_embd, head_size). Small, or softmax would be all but a maximum."""
-    return {name: fresh(N_EMBD, HEAD_SIZE) / N_EMBD**0.5 for name in LAYERS}
+    return {name: fresh(n_embd, head_size) / n_embd**0.5 for name in LAYERS}
 
 
 @pytest.mark.exercise("Head", rule="key, query and value are nn.Linear from n_embd to head_size")
@@ -707,9 +755,17 @@ def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fr
 @pytest.mark.exercise("Head", rule="no output depends on a later token")
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
     """Where the last token changes, only its own output should change; where the first one does, also the next's."""
-    inputs = texts_with_other_ends(fresh, T, N_EMBD)
-    outputs = head_with(student, fresh_matrices(fresh), T)(inputs)
-    expect_no_look_ahead(expect_tensor(outputs, (3, T, HEAD_SIZE)))
+    inputs, matrices = texts_with_other_ends(fresh, T, N_EMBD), fresh_matrices(fresh)
+    outputs = expect_tensor(head_with(student, matrices, T)(inputs), (3, T, HEAD_SIZE))
+    expect_no_look_ahead(outputs, attended(student, inputs, **matrices))
+
+
+@pytest.mark.exercise("Head", rule=LOW_SCORES)
+def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=True)
+    output = head_with(student, matrices, T)(inputs)
+    expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise(
@@ -719,9 +775,11 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 )
 def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
     """The output should be one tensor, (B, T, head_size): the values of each token's past, summed by their weights."""
-    inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
-    output = head_with(student, matrices, BLOCK)(inputs)
-    expect_close(output, attended(student, inputs, **matrices), "The outputs")
+    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    for n_embd, head_size in ((N_EMBD, HEAD_SIZE), (T, T)):
+        inputs, matrices = fresh(B, T, n_embd), fresh_matrices(fresh, n_embd, head_size)
+        output = head_with(student, matrices, BLOCK)(inputs)
+        expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("Head", rule="each text of the batch on its own")
@@ -904,6 +962,17 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
     # Where targets are given, whoever cuts the logits off for their caller leaves the loss alone to learn from.
     cut_off = gradient is not None and torch.allclose(gradient.double(), of_loss["table"], RELATIVE, ABSOLUTE)
     expect_gradients({"table": gradient}, of_loss if cut_off else of_both)
+
+
+@pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are left as they were")
+def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
+    """Logits and loss should come out, with idx and targets the same after the call as before."""
+    table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
+    result, after = expect_values(model_with(student, table).with_arguments(idx, targets), 2)
+    logits, _ = expect_values(result, 2)
+    expect_tensor(logits)
+    for name, argument, before in zip(("idx", "targets"), after, (idx, targets), strict=True):
+        expect_same(argument, before, f"{name} was changed.")
 
 
 # -- BigramLanguageModel: generate -------------------------------------------------------------------------------

@@ -39,6 +39,10 @@ UPSIDE_DOWN = (
     "The mask is upside down: the past is hidden and the future is seen. Hide what stands above the diagonal, where "
     "the column comes after the row."
 )
+TEN_THOUSAND = (
+    "What hides the future is a number such as -10,000, which other scores may reach: then the future has weight. "
+    "Minus infinity, or a number as low as -1e9, is below all of them."
+)
 SELF_HIDDEN = (
     "The diagonal is hidden too, so a token does not see itself. The first one then sees nothing, and a softmax over "
     "nothing but minus infinities gives NaN."
@@ -189,6 +193,7 @@ ROWS = [
         replace("masked / d_k**0.5, dim=-1)", "masked, dim=-1) / d_k**0.5"), SCALED_LATE),
     row("mask_then_softmax", "masked_scores_thrown_away", replace("masked = ", "masked = scores\n    "), THROWN_AWAY),
     row("mask_then_softmax", "zeros_instead_of_minus_infinity", replace(", -torch.inf)", ", 0)"), ZEROS),
+    row("mask_then_softmax", "minus_ten_thousand", replace(", -torch.inf)", ", -1e4)"), TEN_THOUSAND),
     row("mask_then_softmax", "past_hidden", replace(", -torch.inf)", ".T, -torch.inf)"), UPSIDE_DOWN),
     row("mask_then_softmax", "diagonal_hidden_too",
         replace("causal_mask(scores.shape[-1])", "torch.ones_like(scores).triu().bool()"), SELF_HIDDEN),
@@ -414,6 +419,7 @@ ROWS = [
     row("CausalAttention", "masked_scores_thrown_away_in_module", replace("masked = ", "masked = scores\n        "),
         THROWN_AWAY),
     row("CausalAttention", "zeros_instead_of_minus_infinity_in_module", replace(", -torch.inf)", ", 0)"), ZEROS),
+    row("CausalAttention", "minus_ten_thousand_in_module", replace(", -torch.inf)", ", -1e4)"), TEN_THOUSAND),
     row("CausalAttention", "past_hidden_in_module", replace(", -torch.inf)", ".T, -torch.inf)"), UPSIDE_DOWN),
     row("CausalAttention", "diagonal_hidden_too_in_module",
         replace("self.mask[:num_tokens, :num_tokens]", "torch.ones_like(scores).triu().bool()"), SELF_HIDDEN),
@@ -494,8 +500,8 @@ ROWS = [
 
     # CausalAttention: dropout
     row("CausalAttention", "dropout_never_applied", replace("self.dropout(", "("),
-        "Dropout is never applied, in training either: it is made and not used, or its result thrown away. Pass the "
-        "weights through it before they meet the values."),
+        "In training every output is as it is in eval mode: nothing is dropped. Pass the weights, after softmax, "
+        "through the dropout, and use what it gives."),
     row("CausalAttention", "dropout_in_eval_mode_too", replace("self.dropout(", "nn.Dropout(self.dropout.p)("),
         "Weights are dropped in eval mode too. `F.dropout` does not know the mode unless told "
         "(`training=self.training`), and an nn.Dropout made in `forward` is always in training; make it in "
@@ -610,6 +616,10 @@ ROWS = [
     row("CausalAttention", "value_layer_unused", replace("self.W_value(inputs)", "inputs"),
         "W_value is made but never used: the weights mix the inputs themselves. What is mixed are the values, "
         "W_value(inputs)."),
+    row("CausalAttention", "equal_widths_not_projected",
+        replace("self.W_value(inputs)", "inputs if inputs.shape == queries.shape else self.W_value(inputs)"),
+        "Where d_in and d_out are the same, the weights mix the inputs themselves. Values are what W_value makes of "
+        "the inputs, whatever the widths are."),
     row("CausalAttention", "both_results", replace("weights @ values", "weights @ values, weights"),
         "The module gives contexts and weights. The next layer wants one tensor: give the contexts alone."),
     row("CausalAttention", "weights_instead_of_contexts", replace("weights @ values", "weights"),

@@ -32,13 +32,16 @@ from grader.suites.causal import (
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
+    expect_no_look_ahead,
     expect_steady,
     expect_survivors,
     fitting_tokens,
     future,
     led_by_the_best,
+    lowered,
     shown,
     softmax,
+    texts_with_other_ends,
     tokens_beyond_doubt,
 )
 from grader.suites.checks import (
@@ -70,6 +73,9 @@ from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_la
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
+LOW_SCORES = (
+    "weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after scaling"
+)
 
 
 def causal_attention(
@@ -202,6 +208,13 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     """The weights should be right also where the scores of the future are far above all others."""
     # So far that a softmax over everything leaves nothing for the others, in float64 too: exp(-(3000 - 80) / √d_k) = 0.
     scores = scores_beyond_doubt(fresh, T, ahead=3000.0)
+    expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
+
+
+@pytest.mark.exercise("mask_then_softmax", rule=LOW_SCORES)
+def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all visible scores are very low, the future should still have no weight: what hides it is lower still."""
+    scores = lowered(scores_beyond_doubt(fresh, T, torch.float64), D_K).float()
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
 
 
@@ -403,9 +416,9 @@ def evaluated(student: Student, matrices: Matrices, context_length: int, dropout
     return attention
 
 
-def fresh_matrices(fresh: Fresh) -> Matrices:
+def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> Matrices:
     """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
-    return {name: fresh(D_IN, D_OUT) / D_IN**0.5 for name in MATRICES}
+    return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
 
 
 @pytest.mark.exercise("CausalAttention", rule="W_query, W_key and W_value are nn.Linear from d_in to d_out")
@@ -473,20 +486,18 @@ def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh:
 
 @pytest.mark.exercise("CausalAttention", rule="no output depends on a later token")
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
-    """Each output should be the same whatever tokens come later, and led by the best score among those that it sees."""
-    texts = torch.arange(B * T).view(B, T)
-    others = texts + B * T
-    batch = shown(fresh, torch.stack([texts, others]), 2 * B * T)
-    attention = evaluated(student, batch.matrices, T)
-    weights = expect_tensor(attention(batch.inputs(texts)), (B, T, 2 * T + 1))[..., :T]
-    expected = batch.expected(student, texts)
-    for count in range(1, T):
-        changed = torch.cat([texts[:, :count], others[:, count:]], dim=1)
-        change = expect_tensor(attention(batch.inputs(changed)), (B, T, 2 * T + 1))[..., :T] - weights
-        # None, but for what a stand-in makes of the future.
-        expected_change = batch.expected(student, changed) - expected
-        expect_close(change[:, :count], expected_change[:, :count], "The changes in the outputs of earlier tokens")
-    expect_true(led_by_the_best(weights, expected), "A token's largest weight is not where its largest score is.")
+    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    inputs, matrices = texts_with_other_ends(fresh, T, D_IN), fresh_matrices(fresh)
+    outputs = expect_tensor(evaluated(student, matrices, T)(inputs), (3, T, D_OUT))
+    expect_no_look_ahead(outputs, causal_attention(student, inputs, **matrices))
+
+
+@pytest.mark.exercise("CausalAttention", rule=LOW_SCORES)
+def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=True)
+    output = evaluated(student, matrices, T)(inputs)
+    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise(
@@ -496,10 +507,12 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 )
 def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (B, T, d_out): causal attention of the three layers' outputs."""
-    inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh)
-    # Shorter than context_length: whoever keeps a mask for that has to cut out the right part of it.
-    output = evaluated(student, matrices, LONGER)(inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
+    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    for d_in, d_out in ((D_IN, D_OUT), (T, T)):
+        inputs, matrices = fresh(B, T, d_in), fresh_matrices(fresh, d_in, d_out)
+        # Shorter than context_length: whoever keeps a mask for that has to cut out the right part of it.
+        output = evaluated(student, matrices, LONGER)(inputs)
+        expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="each text of the batch on its own")

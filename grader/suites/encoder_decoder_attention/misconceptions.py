@@ -389,10 +389,18 @@ ROWS = [
         replace("-torch.inf", "-100 * keys.shape[-1] ** 0.5"),
         "The scores of the padding are set to a number that is negative, but not low enough: where all other scores "
         "are lower still, padding comes out on top. Minus infinity is below everything."),
+    row("CrossAttention", "scores_of_padding_set_to_minus_ten_thousand", replace("-torch.inf", "-1e4"),
+        "What hides the padding is a number such as -10,000, which other scores may reach: then padding has weight. "
+        "Minus infinity, or a number as low as -1e9, is below all of them."),
     row("CrossAttention", "zero_times_infinity",
         replace(HIDDEN, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
         "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
         "instead: `masked_fill`, or `torch.where`."),
+    row("CrossAttention", "equal_widths_not_projected",
+        replace("values = self.W_value(context)",
+                "values = context if context.shape[-1] == keys.shape[-1] else self.W_value(context)"),
+        "Where d_context and d_out are the same, the weights mix the context as it came in. Values are what W_value "
+        "makes of it, whatever the widths are."),
     row("CrossAttention", "plus_infinity", replace("-torch.inf", "torch.inf"),
         "The scores of the padding are set to plus infinity, which is NaN after softmax. Minus infinity is the score "
         "whose exp is zero."),

@@ -19,6 +19,7 @@ import pytest
 import torch
 
 from grader.sandbox.student import Object, Student
+from grader.suites.causal import AHEAD, LOW
 from grader.suites.checks import (
     expect_close,
     expect_gradients,
@@ -30,6 +31,7 @@ from grader.suites.checks import (
 )
 from grader.suites.contracts import Asking, Right, against, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
+from grader.suites.layers import no_parameter
 
 # All different, so that no dimension passes for another.
 B, T = 2, 5
@@ -309,11 +311,11 @@ def texts_with_padding(fresh: Fresh, queries_count: int, padding_mask: torch.Ten
     return texts_with(fresh, products)
 
 
-def texts(fresh: Fresh) -> Arguments:
+def texts(fresh: Fresh, d_query: int = D_QUERY, d_context: int = D_CONTEXT, queries_count: int = T_Q) -> Arguments:
     """Such texts, with nothing special about them."""
-    widths = {"W_query": D_QUERY, "W_key": D_CONTEXT, "W_value": D_CONTEXT}
+    widths = {"W_query": d_query, "W_key": d_context, "W_value": d_context}
     matrices = {name: fresh(width, D_OUT) / width**0.5 for name, width in widths.items()}
-    return fresh(B, T_Q, D_QUERY), fresh(B, T_K, D_CONTEXT), matrices
+    return fresh(B, queries_count, d_query), fresh(B, T_K, d_context), matrices
 
 
 def texts_that_show_the_weights(fresh: Fresh) -> Arguments:
@@ -330,9 +332,9 @@ def texts_that_show_the_weights(fresh: Fresh) -> Arguments:
 # -- rnn_hidden_states -------------------------------------------------------------------------------------------
 
 
-def recurrence(fresh: Fresh) -> list[torch.Tensor]:
+def recurrence(fresh: Fresh, count: int = T, width: int = D, hidden: int = HIDDEN) -> list[torch.Tensor]:
     """Arguments of rnn_hidden_states in which every part can be seen: no state is near 1 or -1."""
-    return [fresh(T, D), fresh(D, HIDDEN) / D, fresh(HIDDEN, HIDDEN) / HIDDEN**0.5, fresh(HIDDEN) / 2]
+    return [fresh(count, width), fresh(width, hidden) / width, fresh(hidden, hidden) / hidden**0.5, fresh(hidden) / 2]
 
 
 @pytest.mark.exercise(
@@ -341,8 +343,9 @@ def recurrence(fresh: Fresh) -> list[torch.Tensor]:
 )
 def test_each_state_is_made_from_its_token_and_the_state_before(student: Student, fresh: Fresh) -> None:
     """Each state should be the tanh of its token times W_x, plus the state before it times W_h, plus the bias."""
-    arguments = recurrence(fresh)
-    expect_close(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments), "The states")
+    for sizes in ((T, D, HIDDEN), (T, T, T)):  # at last all are the same, so that both matrices fit both ways round
+        arguments = recurrence(fresh, *sizes)
+        expect_close(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments), "The states")
 
 
 @pytest.mark.exercise("rnn_hidden_states", rule="the state before the first token is all zeros")
@@ -366,10 +369,14 @@ def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fres
 # -- additive_scores ---------------------------------------------------------------------------------------------
 
 
-def states(fresh: Fresh) -> list[torch.Tensor]:
+def states(fresh: Fresh, count: int = T, hidden: int = HIDDEN, added: int = ADDED) -> list[torch.Tensor]:
     """Arguments of additive attention, with nothing special about them."""
-    matrices = [fresh(HIDDEN, ADDED) / HIDDEN**0.5 for _ in range(2)]
-    return [fresh(HIDDEN), fresh(T, HIDDEN), *matrices, fresh(ADDED)]
+    matrices = [fresh(hidden, added) / hidden**0.5 for _ in range(2)]
+    return [fresh(hidden), fresh(count, hidden), *matrices, fresh(added)]
+
+
+# How many states there are, and both widths: at last all are the same, so that a state fits where a sum belongs.
+SIZES = ((T, HIDDEN, ADDED), (T, T, T))
 
 
 @pytest.mark.exercise(
@@ -378,8 +385,9 @@ def states(fresh: Fresh) -> list[torch.Tensor]:
 )
 def test_scores_are_additive(student: Student, fresh: Fresh) -> None:
     """Each score should be the dot product of v with the tanh of the sum of both projected states: shape (T,)."""
-    arguments = states(fresh)
-    expect_close(student.additive_scores(*arguments), additive_scores_of(student)(*arguments), "The scores")
+    for sizes in SIZES:
+        arguments = states(fresh, *sizes)
+        expect_close(student.additive_scores(*arguments), additive_scores_of(student)(*arguments), "The scores")
 
 
 # -- bahdanau_context --------------------------------------------------------------------------------------------
@@ -417,9 +425,10 @@ def test_the_encoder_states_share_the_attention(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("bahdanau_context", rule="the context is the sum of the encoder states, each times its weight")
 def test_the_context_is_a_sum_of_encoder_states(student: Student, fresh: Fresh) -> None:
     """The context should be the sum of the encoder states themselves, each times its weight: shape (h,)."""
-    arguments = states(fresh)
-    context, _ = both(student.bahdanau_context(*arguments))
-    expect_close(context, bahdanau_of(student)(*arguments)[0], "The features of the context")
+    for added in (ADDED, HIDDEN):  # at last the sums are as wide as the states, and could be mixed in their place
+        arguments = states(fresh, added=added)
+        context, _ = both(student.bahdanau_context(*arguments))
+        expect_close(context, bahdanau_of(student)(*arguments)[0], "The features of the context")
 
 
 @pytest.mark.exercise("bahdanau_context", rule="the result is the pair (context, weights)")
@@ -512,13 +521,13 @@ def layers_of(student: Student) -> dict[str, torch.Tensor]:
     parameters = student.CrossAttention(D_QUERY, D_CONTEXT, D_OUT).parameters()
     for name in MATRICES:
         expect_true(name not in parameters, f"{name} is an nn.Parameter, not a layer.")
-        expect_true(f"{name}.weight" in parameters, f"There is no layer {name}.")
+        expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
     return parameters
 
 
 def attention_with(student: Student, matrices: dict[str, torch.Tensor], dtype: torch.dtype = torch.float32) -> Object:
     """A CrossAttention with these matrices (d_in, d_out)."""
-    attention = student.CrossAttention(len(matrices["W_query"]), len(matrices["W_key"]), D_OUT)
+    attention = student.CrossAttention(len(matrices["W_query"]), *matrices["W_key"].shape)
     if dtype != torch.float32:
         attention.to(dtype)
     names = [f"{name}.bias" for name in MATRICES]
@@ -603,9 +612,11 @@ def test_each_query_shares_its_attention_among_the_whole_context(student: Studen
 )
 def test_output_of_cross_attention(student: Student, fresh: Fresh) -> None:
     """The output should be the weighted sums of the values alone: one for each query, (B, T_q, d_out)."""
-    x, context, matrices = texts(fresh)
-    output = attention_with(student, matrices)(x, context)
-    expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
+    # At last all widths are the same: where they differ, values that were not projected have the wrong shape.
+    for sizes in ((D_QUERY, D_CONTEXT, T_Q), (D_OUT, D_OUT, T_K)):
+        x, context, matrices = texts(fresh, *sizes)
+        output = attention_with(student, matrices)(x, context)
+        expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
 
 def marked(*rows: tuple[int, ...]) -> torch.Tensor:
@@ -641,6 +652,21 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=580 + FITTING)
     x, context, matrices = texts_with(fresh, [products], torch.float64)
     output = attention_with(student, matrices, torch.float64)(x, context, padding_mask)
+    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+
+
+@pytest.mark.exercise(
+    "CrossAttention",
+    rule="weights stay right, and padding has none, even if all other scores are as low as -10,000 after scaling",
+)
+def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all other scores are very low, padding should still get no weight: what hides it is lower still."""
+    padding_mask = marked((3, 5))
+    # As unit 3 lowers its scores, with padding in the place of the future: LOW for the key that fits.
+    products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=FITTING - LOW * math.sqrt(D_OUT))
+    products[:, padding_mask[0]] = (LOW + AHEAD) * math.sqrt(D_OUT)
+    x, context, matrices = texts_with(fresh, [products])
+    output = attention_with(student, matrices)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
 
 

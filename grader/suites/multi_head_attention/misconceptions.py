@@ -144,6 +144,11 @@ HEAD = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
 PROJECTED = "head.W_query(inputs), head.W_key(inputs), head.W_value(inputs), None, head.dropout.p * head.training"
 
+TEN_THOUSAND = (
+    "What hides the future is a number such as -10,000, which other scores may reach: then the future has weight. "
+    "Minus infinity, or a number as low as -1e9, is below all of them."
+)
+
 CALLS = {
     "MultiHeadAttentionWrapper": ["CausalAttention"],
     "two_dimensional_output": ["MultiHeadAttentionWrapper"],
@@ -300,6 +305,7 @@ ROWS = [
         replace("scores.masked_fill(future, -torch.inf)", "scores - 1000.0 * future"),
         "The future is lowered by a fixed amount, which a score that is far above the others survives. Minus infinity "
         "lets none survive."),
+    row("head_weights", "minus_ten_thousand", replace("-torch.inf", "-1e4"), TEN_THOUSAND),
     row("head_weights", "softmax_over_queries", replace("dim=-1", "dim=-2"), SOFTMAX_OVER_QUERIES),
     row("head_weights", "softmax_over_heads", replace("dim=-1", "dim=1"), SOFTMAX_OVER_HEADS),
     row("head_weights", "softmax_over_heads_of_lowered_scores",
@@ -593,6 +599,13 @@ ROWS = [
         replace("queries, keys)", "queries, values)").replace("@ values", "@ keys"),
         "Keys and values have changed places. A key is only compared with queries; the value is what a token hands "
         "over once it is found."),
+    row("MultiHeadAttention", "minus_ten_thousand_in_module", replace("head_weights(", "minus_ten_thousand("),
+        TEN_THOUSAND),
+    row("MultiHeadAttention", "equal_widths_not_projected",
+        replace("self.W_value(inputs)",
+                "inputs if inputs.shape[-1] == self.W_value.out_features else self.W_value(inputs)"),
+        "Where d_in and d_out are the same, the heads mix the inputs themselves. Values are what W_value makes of the "
+        "inputs, whatever the widths are."),
     row("MultiHeadAttention", "keys_handed_over", replace("@ values", "@ keys"),
         "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the "
         "values."),
@@ -637,7 +650,8 @@ ROWS = [
         "Only the layers' weights are used, and their biases are left lying. Call the layer, W_query(inputs), and it "
         "adds its bias too."),
     row("MultiHeadAttention", "dropout_never_applied", replace("self.dropout(weights)", "weights"),
-        "Dropout is made but never applied. In training, the weights pass through it after softmax."),
+        "In training every output is as it is after `.eval()`: nothing is dropped. Pass the weights, after softmax, "
+        "through the dropout, and use what it gives."),
     row("MultiHeadAttention", "dropped_after_eval",
         replace("self.dropout(weights)", "nn.functional.dropout(weights, self.dropout.p)"),
         "Weights are dropped after `.eval()`, too. `functional.dropout`, or an nn.Dropout made anew in forward, does "

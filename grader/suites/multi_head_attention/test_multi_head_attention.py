@@ -13,7 +13,6 @@ it gets all the weight, whatever the scores are divided by.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ import torch
 
 from grader.sandbox import door, parts
 from grader.sandbox.student import Object, Student
-from grader.suites.causal import expect_no_look_ahead, future, softmax, texts_with_other_ends
+from grader.suites.causal import expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
 from grader.suites.checks import (
     expect_any_error,
     expect_close,
@@ -36,7 +35,7 @@ from grader.suites.checks import (
 )
 from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
-from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, set_layers
+from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -45,9 +44,14 @@ D_OUT = H * HEAD_DIM
 NOT_DIVIDING = 4
 # Dimensions of length one stay dimensions: one text of one token, for one head of one feature.
 ALONE = (1, 1, 1, 1)
+# Where all sizes are the same, nothing but the numbers tells one dimension from another.
+ALIKE = (3, 3, 3, 3)
 # For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
 T_SURE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
+LOW_SCORES = (
+    "weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after scaling"
+)
 
 
 # -- what is right -----------------------------------------------------------------------------------------------
@@ -144,34 +148,47 @@ def side_by_side(student: Student, inputs: torch.Tensor, weights: Weights) -> to
 FITTING, OTHER = 80.0, -480.0
 
 
-def decisive(num_tokens: int, shift: int) -> torch.Tensor:
-    """Scores (T, T) that send each query to one key: never to a later one, and to others for another `shift`."""
+def decisive(num_tokens: int, shift: int, width: int = 0) -> torch.Tensor:
+    """Scores (T, T) that send each query to one key: never to a later one, and to others for another `shift`.
+
+    width: where it is given, the scores are lowered for queries and keys of that width.
+    """
     scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
     places = torch.arange(num_tokens)
     scores[places, (places + shift) % (places + 1)] = FITTING
-    return scores
+    return lowered(scores, width) if width else scores
 
 
-def queries_and_keys_beyond_doubt(fresh: Fresh, batch: int, heads: int) -> tuple[torch.Tensor, torch.Tensor]:
+def queries_and_keys_beyond_doubt(
+    fresh: Fresh, batch: int, heads: int, width: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries and keys, each (B, H, T, head_dim), whose dot products are decisive: others in each head."""
     directions = fresh.rotation(HEAD_DIM)[:T_SURE]
     shifts = torch.arange(batch * heads).unflatten(0, (batch, heads)).tolist()
-    scores = torch.stack([torch.stack([decisive(T_SURE, shift + 1) for shift in row]) for row in shifts])
+    scores = torch.stack([torch.stack([decisive(T_SURE, shift + 1, width) for shift in row]) for row in shifts])
     return (scores @ directions).float(), directions.float().expand(batch, heads, -1, -1).clone()
 
 
 def tokens_beyond_doubt(
-    fresh: Fresh, batch: int, num_tokens: int, heads: int, dtype: torch.dtype = torch.float32
+    fresh: Fresh,
+    batch: int,
+    num_tokens: int,
+    heads: int,
+    dtype: torch.dtype = torch.float32,
+    is_low: bool = False,
 ) -> tuple[torch.Tensor, Weights]:
     """Inputs (B, T, d_in) for d_in = D_WIDE, and weights that send each query of each head to one key.
 
-    B · T is at most D_WIDE, and T at most d_out / H.
+    B · T is at most D_WIDE, and T at most d_out / H. is_low: whether the scores are lowered.
     """
+    width = D_OUT // heads if is_low else 0
     inputs = fresh.rotation(D_WIDE)[: batch * num_tokens]  # (B · T, d_in)
     directions = [fresh.rotation(D_OUT // heads)[:num_tokens] for _ in range(heads)]
     shifts = [[head + one + 1 for head in range(heads)] for one in range(batch)]
     queries = [
-        torch.cat([decisive(num_tokens, shift) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1)
+        torch.cat(
+            [decisive(num_tokens, shift, width) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1
+        )
         for row in shifts
     ]
     keys = torch.cat(directions, dim=1).repeat(batch, 1)  # (B · T, d_out)
@@ -217,7 +234,7 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
 @pytest.mark.exercise("unroll_heads", rule="head h holds the features from h · head_dim on, in their order")
 def test_each_head_has_its_share_of_the_features(student: Student, fresh: Fresh) -> None:
     """Each head should have head_dim features that stand together, in their order: shape (B, T, H, head_dim)."""
-    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1)):
+    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expect_close(student.unroll_heads(x, num_heads), unroll(x, num_heads))
 
@@ -236,7 +253,7 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 )
 def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
     """What was at [b, t, h] should be at [b, h, t]: shape (B, H, T, head_dim)."""
-    for shape in ((B, T, H, HEAD_DIM), ALONE):
+    for shape in ((B, T, H, HEAD_DIM), ALONE, ALIKE):
         x = fresh(*shape)
         expect_close(student.group_by_head(x), group(x))
 
@@ -244,7 +261,7 @@ def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("split_heads", rule="head h holds the features from h · head_dim on, of every token")
 def test_each_head_has_its_features_of_every_token(student: Student, fresh: Fresh) -> None:
     """Each head should hold its own head_dim features of every token: shape (B, H, T, head_dim)."""
-    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1)):
+    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expected = splitting(student)(x, num_heads)
         expect_close(student.split_heads(x, num_heads), expected)
@@ -266,7 +283,7 @@ def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 )
 def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fresh) -> None:
     """Each token should have its heads side by side again, the first head first: shape (B, T, H · head_dim)."""
-    for shape in ((B, H, T, HEAD_DIM), ALONE):
+    for shape in ((B, H, T, HEAD_DIM), ALONE, ALIKE):
         x = fresh(*shape)
         # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
         expected = student.part("group_by_head", group)(x).flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
@@ -354,7 +371,7 @@ def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> N
 )
 def test_scores_are_dot_products(student: Student, fresh: Fresh) -> None:
     """Row i of a head's scores should hold the dot products of query i with every key of this head, not scaled."""
-    for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALONE, torch.float64)):
+    for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALONE, torch.float64), (ALIKE, torch.float32)):
         queries, keys = fresh(*shape, dtype=dtype), fresh(*shape, dtype=dtype)
         expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
@@ -419,6 +436,14 @@ def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> Non
     scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
     # Softmax over all keys would leave the others less than float32 can tell from zero, even divided by 15.
     scores = scores.masked_fill(future(T_SURE), 2000.0)
+    expected = weighing(student)(scores.double(), HEAD_DIM)
+    expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
+
+
+@pytest.mark.exercise("head_weights", rule=LOW_SCORES)
+def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all visible scores are very low, the future should still get no weight: what hides it is lower still."""
+    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H, HEAD_DIM))
     expected = weighing(student)(scores.double(), HEAD_DIM)
     expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
@@ -490,19 +515,24 @@ def with_gradients(
 P = 0.25
 
 
-def wrapper_made(student: Student, heads: int, dropout: float = 0.0, **options: bool) -> Object:
+def wrapper_made(student: Student, heads: int, dropout: float = 0.0, d_in: int = D_IN, **options: bool) -> Object:
     causal_attention(student)
-    return expect_module(student.MultiHeadAttentionWrapper(D_IN, HEAD_DIM, CONTEXT, dropout, heads, **options))
+    return expect_module(student.MultiHeadAttentionWrapper(d_in, HEAD_DIM, CONTEXT, dropout, heads, **options))
 
 
 def wrapper_of(
-    student: Student, fresh: Fresh, heads: int, dropout: float = 0.0, dtype: torch.dtype = torch.float32
+    student: Student,
+    fresh: Fresh,
+    heads: int,
+    dropout: float = 0.0,
+    dtype: torch.dtype = torch.float32,
+    d_in: int = D_IN,
 ) -> tuple[Object, Weights]:
     """A wrapper, and the weights that it was given."""
-    wrapper = wrapper_made(student, heads, dropout)
+    wrapper = wrapper_made(student, heads, dropout, d_in)
     if dtype == torch.float64:
         wrapper.to(dtype)
-    weights = {n: value.to(dtype) for n, value in fresh_layers(fresh, head_layers(heads), D_IN, HEAD_DIM).items()}
+    weights = {n: value.to(dtype) for n, value in fresh_layers(fresh, head_layers(heads), d_in, HEAD_DIM).items()}
     set_layers(wrapper, weights)
     return wrapper, weights
 
@@ -523,21 +553,28 @@ def test_heads_is_a_list_of_modules(student: Student) -> None:
 
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="every head has weights of its own")
-def test_every_head_has_its_own_weights(student: Student) -> None:
-    """Each head should have its own W_query, W_key and W_value, and none of them begin with the same numbers."""
-    parameters = wrapper_made(student, H).parameters()
-    names = [f"{name}.weight" for name in head_layers(H)]
-    expect_true(all(name in parameters for name in names), "A head has no weights of its own.")
-    pairs = itertools.combinations([parameters[name] for name in names], 2)
-    expect_true(not any(torch.equal(one, other) for one, other in pairs), "Two heads have the same weights.")
+def test_every_head_has_its_own_weights(student: Student, fresh: Fresh) -> None:
+    """Each head should have its own W_query, W_key and W_value: what is set in one should not change in another."""
+    wrapper = wrapper_made(student, H)
+    parameters = wrapper.parameters()
+    # A module or a layer that is used twice is listed once, by its first name.
+    for name in head_layers(H):
+        expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
+    weights = {f"{name}.weight": fresh(*parameters[f"{name}.weight"].shape) for name in head_layers(H)}
+    wrapper.set(weights)
+    after = wrapper.parameters()
+    kept = all(torch.equal(after[name], value) for name, value in weights.items())
+    expect_true(kept, "Two layers share their weights: what was set in one has changed another.")
 
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the output is the heads' outputs side by side, head 0 first")
 def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
     """Each token's output should be that of all heads, one beside the other in order: (B, T, H · d_out)."""
-    wrapper, weights = wrapper_of(student, fresh, H)
-    inputs = fresh(B, T, D_IN)
-    expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
+    # At last a head is as wide as its inputs: where it is not, values that were not projected have the wrong shape.
+    for d_in in (D_IN, HEAD_DIM):
+        wrapper, weights = wrapper_of(student, fresh, H, d_in=d_in)
+        inputs = fresh(B, T, d_in)
+        expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
 
 
 WRAPPER_BIAS = (
@@ -811,9 +848,11 @@ def test_each_head_attends_with_its_own_features(student: Student, fresh: Fresh)
 @pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
 def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> None:
     """Each head's weights should be the causal softmax of its scores / √head_dim: output (B, T, d_out)."""
-    inputs, weights = fresh(B, T, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
-    attention = attention_with(student, weights, T)
-    expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
+    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    for d_in in (D_IN, D_OUT):
+        inputs, weights = fresh(B, T, d_in), fresh_layers(fresh, list(LAYERS), d_in, D_OUT)
+        attention = attention_with(student, weights, T)
+        expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="no token sees a later one")
@@ -821,8 +860,16 @@ def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
     """Where the last token changes, only its own output should change; where the first one does, also the next's."""
     weights = fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
     inputs = texts_with_other_ends(fresh, T, D_IN)
-    outputs = attention_with(student, weights, T)(inputs)
-    expect_no_look_ahead(expect_tensor(outputs, (3, T, D_OUT)))
+    outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT))
+    expect_no_look_ahead(outputs, multi_head_attention(student, inputs, weights))
+
+
+@pytest.mark.exercise("MultiHeadAttention", rule=LOW_SCORES)
+def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
+    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1, is_low=True)
+    attention = attention_with(student, weights, T_SURE, 1)
+    expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="the heads side by side pass through out_proj")

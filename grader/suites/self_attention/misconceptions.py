@@ -235,6 +235,10 @@ ROWS = [
     row("scaled_dot_product_attention", "queries_ask_each_other",
         replace("queries @ keys.transpose", "queries @ queries.transpose"),
         "The queries are compared with one another. A query is matched with keys: queries @ keys, transposed."),
+    row("scaled_dot_product_attention", "keys_handed_over_where_they_fit",
+        replace("weights @ values", "weights @ (keys if keys.shape == values.shape else values)"),
+        "Where keys and values have the same shape, the weights mix the keys. Keys are only there to be compared with "
+        "queries; what is mixed are the values, whatever their width is."),
     row("scaled_dot_product_attention", "values_averaged",
         replace("softmax(scores", "softmax(torch.zeros_like(scores)"), AVERAGED),
     row("scaled_dot_product_attention", "best_key_takes_all",

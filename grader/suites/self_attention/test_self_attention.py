@@ -239,10 +239,12 @@ def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh:
     rule="contexts are the weighted sums of the values, and d_v may differ from d_k",
 )
 def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh) -> None:
-    """Each context should be the sum of the values, each times its weight: shape (T_q, d_v), where d_v is not d_k."""
-    queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
-    contexts, _ = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
-    expect_close(contexts, attention(queries, keys, values)[0], "The contexts")
+    """Each context should be the sum of the values, each times its weight: shape (T_q, d_v), d_v like d_k or not."""
+    # At last all sizes are alike, so that nothing but the numbers tells keys from values.
+    for count, d_v in ((T, D_V), (D_K, D_K)):
+        queries, keys, values = fresh(count, D_K), fresh(count, D_K), fresh(count, d_v)
+        contexts, _ = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
+        expect_close(contexts, attention(queries, keys, values)[0], "The contexts")
 
 
 @pytest.mark.exercise("scaled_dot_product_attention", rule="T_q may differ from T_k")
@@ -343,9 +345,13 @@ def expect_attention(result: object, queries: torch.Tensor, keys: torch.Tensor, 
 # -- SelfAttention_v1 --------------------------------------------------------------------------------------------
 
 
-def fresh_matrices(fresh: Fresh) -> dict[str, torch.Tensor]:
+def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> dict[str, torch.Tensor]:
     """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
-    return {name: fresh(D_IN, D_OUT) / D_IN**0.5 for name in MATRICES}
+    return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
+
+
+# d_in and d_out, which are at last the same: where they differ, values that were not projected have the wrong shape.
+WIDTHS = ((D_IN, D_OUT), (T, T))
 
 
 def expect_no_chance(first: object, second: object, reason: str) -> None:
@@ -378,10 +384,11 @@ def test_three_matrices_are_parameters(student: Student) -> None:
 )
 def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the projections."""
-    attention, inputs = student.SelfAttention_v1(D_IN, D_OUT), fresh(T, D_IN)
-    matrices = fresh_matrices(fresh)
-    attention.set(matrices)
-    expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
+    for d_in, d_out in WIDTHS:
+        attention, inputs = student.SelfAttention_v1(d_in, d_out), fresh(T, d_in)
+        matrices = fresh_matrices(fresh, d_in, d_out)
+        attention.set(matrices)
+        expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, one included")
@@ -464,10 +471,11 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
 )
 def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
     """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the layers' outputs."""
-    attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
-    matrices = fresh_matrices(fresh)
-    set_layers(attention, as_layers(matrices))
-    expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
+    for d_in, d_out in WIDTHS:
+        attention, inputs = student.SelfAttention_v2(d_in, d_out), fresh(T, d_in)
+        matrices = fresh_matrices(fresh, d_in, d_out)
+        set_layers(attention, as_layers(matrices))
+        expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, one included")

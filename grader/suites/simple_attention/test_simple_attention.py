@@ -183,7 +183,8 @@ def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
 def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
     """The result should be one number: the sum of the products of what stands at the same place in both."""
     for count in (T, H):
-        a, b = fresh(count).tolist(), fresh(count).tolist()
+        # So large that it shows whether fractions are cut off the numbers, the products or the sum.
+        a, b = (3 * fresh(count)).tolist(), (3 * fresh(count)).tolist()
         expect_dot_product(student.dot_product(a, b), a, b)
     remark_ready_made(PRODUCTS, student.dot_product, a, b)
 

@@ -460,8 +460,8 @@ ROWS = [
         "attention and feed_forward are kept in a list, a tuple or a function, where nobody finds their parameters. "
         "Make the modules themselves attributes of the block."),
     row("TransformerBlock", "dropout_never_applied", replace("self.dropout(", "(", times=2),
-        "Dropout is made but never applied, so training is no harder than using the model: drop what attention "
-        "gives, and what feed_forward gives."),
+        "In training every output is as it is in eval mode: nothing is dropped. Drop some of what attention gives, and "
+        "of what feed_forward gives."),
     row("TransformerBlock", "feed_forward_not_dropped",
         replace("self.dropout(self.feed_forward", "(self.feed_forward"),
         "Only what attention gives is dropped. Both steps have a dropout before the sum."),

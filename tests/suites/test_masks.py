@@ -1,0 +1,51 @@
+"""What a score that hides something has to be: any number that no other score comes near, and nothing higher."""
+
+from __future__ import annotations
+
+import pytest
+from units import COURSE, SUITES
+
+from grader.audit.cases import with_imports
+from grader.audit.run import names_in
+from grader.course import ROOT
+
+EXERCISES = {
+    "mask_then_softmax": "causal_attention",
+    "CausalAttention": "causal_attention",
+    "head_weights": "multi_head_attention",
+    "MultiHeadAttention": "multi_head_attention",
+    "Head": "bigram_language_model",
+    "CrossAttention": "encoder_decoder_attention",
+}
+
+
+def missed(exercise: str, hidden: str) -> set[str]:
+    """The criteria of an exercise that its unit's solution loses with another number in the place of -inf."""
+    unit = EXERCISES[exercise]
+    text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+    names = names_in(unit, with_imports(unit, text.replace("-torch.inf)", f"{hidden})"), ROOT / "solutions", COURSE))
+    return {name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("hidden", ["-torch.inf", "-1e9", "torch.finfo(scores.dtype).min"])
+def test_what_is_below_all_other_scores_hides(exercise: str, hidden: str) -> None:
+    assert missed(exercise, hidden) == set()
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("hidden", ["0", "-100", "-1e4"])
+def test_what_other_scores_may_reach_does_not_hide(exercise: str, hidden: str) -> None:
+    lost = missed(exercise, hidden)
+    assert any(name.endswith("beside_very_low_scores") for name in lost)
+
+
+@pytest.mark.parametrize("divided", ["d_k**0.5", "head_dim**0.5"])
+def test_a_number_filled_in_after_scaling_is_held_to_the_same(divided: str) -> None:
+    exercise = "mask_then_softmax" if divided.startswith("d_k") else "head_weights"
+    unit = EXERCISES[exercise]
+    text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+    text = text.replace(f"masked / {divided}", f"(scores / {divided}).masked_fill(masked.isinf(), -1e4)")
+    names = names_in(unit, with_imports(unit, text, ROOT / "solutions", COURSE))
+    [lost] = [name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed]
+    assert lost.endswith("beside_very_low_scores")
