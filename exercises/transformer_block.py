@@ -60,7 +60,6 @@ class LayerNorm(nn.Module):
     """Bring the last dimension to mean 0 and variance 1, then scale and shift it: (…, emb_dim) -> the same.
 
     - scale and shift are nn.Parameter, each of shape (emb_dim,)
-    - scale begins as ones, and shift as zeros
     - each vector of emb_dim features on its own: no other token and no other text has a part in it
     - its mean is subtracted
     - what is left is divided by the square root of variance + eps, where the variance is the biased one: the mean of
@@ -71,6 +70,8 @@ class LayerNorm(nn.Module):
     - gradients reach x, scale and shift
     - the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64
     - x is left as it was
+
+    The worked example begins with ones for scale and zeros for shift, so that a new norm only normalises.
     """
 
     def __init__(self, emb_dim: int, eps: float = 1e-5) -> None:

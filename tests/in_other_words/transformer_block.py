@@ -75,16 +75,6 @@ class scale_unused(WithScaleAndShift):
         return F.layer_norm(x, (self.emb_dim,), bias=self.shift, eps=self.eps)
 
 
-class scale_begins_as_zeros(nn.Module):
-    def __init__(self, emb_dim, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.scale, self.shift = (nn.Parameter(torch.zeros(emb_dim)) for _ in range(2))
-
-    def forward(self, x):
-        return F.layer_norm(x, self.scale.shape, self.scale, self.shift, self.eps)
-
-
 # -- FeedForward -------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,6 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
     names = {name: type(name, (Declared, solution[name]), {}) for name in modules}
     assert set().union(*(SUITE.passed(names, exercise) for exercise in names)) == {
         "scale_and_shift_are_parameters",
-        "scale_begins_as_ones_and_shift_as_zeros",
         "two_layers_of_the_expanded_width",
         "the_default_expansion",
         "both_layers_have_a_bias",
@@ -83,7 +82,6 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
             "other_names",
             {
                 "scale_and_shift_are_parameters",
-                "scale_begins_as_ones_and_shift_as_zeros",
                 "outputs_are_scaled_and_shifted",
                 "gradients_of_layer_norm",
             },
@@ -171,3 +169,19 @@ def test_a_block_built_on_a_wrong_norm_and_a_wrong_residual_earns_all_its_points
     outcomes = SUITE.on_stand_ins("one_on_another", "LayerNorm", "Residual")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert ("LayerNorm", "Residual") in {found.stand_ins for found in outcomes.values()}
+
+
+# -- initial values ----------------------------------------------------------------------------------------------
+
+
+def test_a_norm_that_begins_with_other_numbers_costs_nothing() -> None:
+    right = defined_in(ROOT / "solutions" / "transformer_block.py", SUITE.unit)["LayerNorm"]
+
+    def begun_otherwise(*sizes: Any) -> nn.Module:
+        norm = right(*sizes)
+        nn.init.normal_(norm.scale)
+        nn.init.normal_(norm.shift)
+        return norm
+
+    outcomes = SUITE.outcomes({"LayerNorm": begun_otherwise}, "LayerNorm")
+    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}

@@ -43,7 +43,7 @@ def normalised_features(unit: Any, draw: Draw) -> Iterator[Observation]:
     module = unit.LayerNorm(emb_dim, **options)
     for name, parameter in (("scale", module.scale), ("shift", module.shift)):
         yield f"what {name} is", isinstance(parameter, nn.Parameter)
-        yield f"what {name} begins with", parameter.detach().clone()
+        yield f"whether {name} has a number for each feature", parameter.shape == (emb_dim,)
         yield f"whether {name} is trained", has_parameters(module, [parameter])
     module.to(draw.dtype).train(draw.chance(0.5))
     parameters = {name: set_to(getattr(module, name), draw.normal(emb_dim, scale=1)) for name in ("scale", "shift")}
