@@ -346,8 +346,7 @@ class Head(nn.Module):
     - key, query and value have no bias
     - scores are the dot products of the queries with the keys, divided by the square root of head_size
     - no output depends on a later token
-    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
-      scaling
+    - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
       softmax of their scores
     - each text of the batch on its own

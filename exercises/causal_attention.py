@@ -112,8 +112,7 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     - the weight of every token that comes after the row's own is 0, and each row sums to one
     - the weights of the other tokens are the softmax of their scores divided by the square root of d_k
     - they stay right where a score of the future is far above the others
-    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
-      scaling
+    - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - any number of tokens, one included
     - float32 and float64 scores both work
     - gradients flow to the scores
@@ -201,8 +200,7 @@ class CausalAttention(nn.Module):
     - the layers have no bias unless qkv_bias=True; then each layer adds its own bias
     - scores are the dot products of the queries with the keys, divided by the square root of d_out
     - no output depends on a later token
-    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
-      scaling
+    - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
       softmax of their scores
     - each text of the batch on its own

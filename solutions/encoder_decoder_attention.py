@@ -215,7 +215,7 @@ class CrossAttention(nn.Module):
     - the output is, for each query, the sum of the values, each times its weight
     - where padding_mask (B, T_k) is True, the token of the context is padding and gets no weight
     - padding gets none however large it is, and however far its scores are above the others
-    - weights stay right, and padding has none, even if all other scores are as low as -10,000 after scaling
+    - padding has no weight, even if all other scores are as low as -10,000 after scaling
     - without a mask, or with one that is all False, nothing is padding
     - each element of the batch on its own, with its own padding
     - any number of queries and of tokens in the context, one included

@@ -270,8 +270,7 @@ def head_weights(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
     - no token gives weight to a later one
     - the weights are the softmax, over the keys that are left, of scores / √head_dim
     - right also where a score of the future is far above the others
-    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
-      scaling
+    - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - gradients flow to the scores
     - the scores are left as they were
     """
@@ -545,8 +544,7 @@ class MultiHeadAttention(nn.Module):
     - each head attends with its own head_dim = d_out / num_heads features of queries, keys and values,
       head 0 first; scores over √head_dim
     - no token sees a later one
-    - weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after
-      scaling
+    - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - the heads side by side pass through out_proj
     - any number of tokens up to context_length, one included
     - dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or

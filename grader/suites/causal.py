@@ -203,6 +203,19 @@ def expect_no_look_ahead(outputs: torch.Tensor, expected: torch.Tensor) -> None:
     expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
 
 
+# -- what is hidden beside very low scores -----------------------------------------------------------------------
+
+
+def expect_hidden(value: object, expected: torch.Tensor) -> None:
+    """A result for lowered scores, where nothing that is hidden has weight.
+
+    Softmax that subtracts no maximum has nothing left of such scores and gives NaN, which is unit 1's question.
+    """
+    found = expect_tensor(value, expected.shape).double()
+    is_right = bool(found.isnan().all()) or torch.allclose(found, expected.double(), RELATIVE, ABSOLUTE)
+    expect_true(is_right, "Where all other scores are very low, the result is not that of the best of them.")
+
+
 # -- dropout, seen by what it does to weights that the outputs show ----------------------------------------------
 
 # Long texts: 136 pairs of tokens of which the one sees the other, in each of them.

@@ -32,6 +32,7 @@ from grader.suites.causal import (
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
+    expect_hidden,
     expect_no_look_ahead,
     expect_steady,
     expect_survivors,
@@ -73,9 +74,7 @@ from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_la
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
-LOW_SCORES = (
-    "weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after scaling"
-)
+LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
 def causal_attention(
@@ -214,8 +213,10 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("mask_then_softmax", rule=LOW_SCORES)
 def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """Where all visible scores are very low, the future should still have no weight: what hides it is lower still."""
-    scores = lowered(scores_beyond_doubt(fresh, T, torch.float64), D_K).float()
+    scores = scores_beyond_doubt(fresh, T, torch.float64)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
+    scores = lowered(scores, D_K).float()
+    expect_hidden(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K))
 
 
 # -- attention_dropout -------------------------------------------------------------------------------------------
@@ -495,9 +496,9 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 @pytest.mark.exercise("CausalAttention", rule=LOW_SCORES)
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=True)
-    output = evaluated(student, matrices, T)(inputs)
-    expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
+    for is_low, expect in ((False, expect_close), (True, expect_hidden)):
+        inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=is_low)
+        expect(evaluated(student, matrices, T)(inputs), causal_attention(student, inputs, **matrices))
 
 
 @pytest.mark.exercise(

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from grader.sandbox.student import Object, Student
-from grader.suites.causal import AHEAD, LOW
+from grader.suites.causal import AHEAD, LOW, expect_hidden
 from grader.suites.checks import (
     expect_close,
     expect_gradients,
@@ -657,17 +657,18 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise(
     "CrossAttention",
-    rule="weights stay right, and padding has none, even if all other scores are as low as -10,000 after scaling",
+    rule="padding has no weight, even if all other scores are as low as -10,000 after scaling",
 )
 def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """Where all other scores are very low, padding should still get no weight: what hides it is lower still."""
     padding_mask = marked((3, 5))
-    # As unit 3 lowers its scores, with padding in the place of the future: LOW for the key that fits.
-    products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=FITTING - LOW * math.sqrt(D_OUT))
-    products[:, padding_mask[0]] = (LOW + AHEAD) * math.sqrt(D_OUT)
-    x, context, matrices = texts_with(fresh, [products])
-    output = attention_with(student, matrices)(x, context, padding_mask)
-    expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
+    # As unit 3 lowers its scores, with padding in the place of the future: 0 or LOW for the key that fits.
+    for low, expect in ((0, expect_close), (LOW, expect_hidden)):
+        products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=FITTING - low * math.sqrt(D_OUT))
+        products[:, padding_mask[0]] = (low + AHEAD) * math.sqrt(D_OUT)
+        x, context, matrices = texts_with(fresh, [products])
+        output = attention_with(student, matrices)(x, context, padding_mask)
+        expect(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask))
 
 
 @pytest.mark.exercise("CrossAttention", rule="each element of the batch on its own, with its own padding")

@@ -21,7 +21,7 @@ import torch
 
 from grader.sandbox import door, parts
 from grader.sandbox.student import Object, Student
-from grader.suites.causal import expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
+from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
 from grader.suites.checks import (
     expect_any_error,
     expect_close,
@@ -49,9 +49,7 @@ ALIKE = (3, 3, 3, 3)
 # For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
 T_SURE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
-LOW_SCORES = (
-    "weights stay right, and a later token has none, even if all visible scores are as low as -10,000 after scaling"
-)
+LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
 # -- what is right -----------------------------------------------------------------------------------------------
@@ -443,9 +441,10 @@ def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> Non
 @pytest.mark.exercise("head_weights", rule=LOW_SCORES)
 def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """Where all visible scores are very low, the future should still get no weight: what hides it is lower still."""
-    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H, HEAD_DIM))
-    expected = weighing(student)(scores.double(), HEAD_DIM)
-    expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
+    for width, expect in ((0, expect_close), (HEAD_DIM, expect_hidden)):
+        scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H, width))
+        expected = weighing(student)(scores.double(), HEAD_DIM)
+        expect(student.head_weights(scores, HEAD_DIM), expected)
 
 
 @pytest.mark.exercise("head_weights", rule="the scores are left as they were")
@@ -867,9 +866,10 @@ def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("MultiHeadAttention", rule=LOW_SCORES)
 def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
-    inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1, is_low=True)
-    attention = attention_with(student, weights, T_SURE, 1)
-    expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
+    for is_low, expect in ((False, expect_close), (True, expect_hidden)):
+        inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1, is_low=is_low)
+        attention = attention_with(student, weights, T_SURE, 1)
+        expect(attention(inputs), multi_head_attention(student, inputs, weights, 1))
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="the heads side by side pass through out_proj")
