@@ -1,4 +1,4 @@
-"""Sums written as einsum; masks by where and by comparing positions; F.dropout; heads of a class of their own."""
+"""Sums written as einsum; masks of -1e9 by where and by comparing positions; F.dropout; heads of a class of their own."""
 
 import math
 
@@ -27,7 +27,7 @@ def is_past(t):
 
 
 def head_weights(scores, head_dim):
-    scores = torch.where(is_past(scores.size(-1)), scores, scores.new_tensor(float("-inf")))
+    scores = torch.where(is_past(scores.size(-1)), scores, scores.new_tensor(-1e9))
     return F.softmax(scores * (1 / math.sqrt(head_dim)), dim=3)
 
 
@@ -86,7 +86,7 @@ class MultiHeadAttention(nn.Module):
         assert x.size(1) <= self.context_length
         q, k, v = (layer(x).unflatten(2, (self.h, -1)) for layer in (self.W_query, self.W_key, self.W_value))
         a = einsum("bqhd,bkhd->bhqk", q * q.size(-1) ** -0.5, k)
-        a = a.where(is_past(x.size(1)), torch.tensor(float("-inf"), dtype=x.dtype))
+        a = a.where(is_past(x.size(1)), torch.tensor(-1e9, dtype=x.dtype))
         a = F.dropout(a.softmax(dim=-1), p=self.p, training=self.training)
         out = self.out_proj.weight.unflatten(1, (self.h, -1))  # (d_out, d_out) -> (d_out, H, head_dim)
         return einsum("bhqk,bkhd,ohd->bqo", a, v, out) + self.out_proj.bias
