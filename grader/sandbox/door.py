@@ -21,6 +21,7 @@ import torch
 from grader.course import Limits
 from grader.sandbox import attempts, wire
 from grader.sandbox.clock import Clock
+from grader.sandbox.loading import AlwaysTrue
 from grader.sandbox.processes import START_SECONDS, Ending, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.worker import MAX_FAILURES, MAX_MESSAGE
 
@@ -43,6 +44,7 @@ SHORTEST_WAIT = 0.01
 # A process that ends closes its connection first.
 ENDING_SECONDS = 0.5
 NOT_PYTHON = "It is not valid Python."
+ALWAYS_TRUE = "This assert is always true."
 
 
 class Failure(Exception):
@@ -103,13 +105,17 @@ class Source:
 
 @dataclass
 class Lost:
-    """A piece of source that failed: the names it would have defined, why, and where."""
+    """A piece of source that failed: the names it would have defined, why, and where.
+
+    kept: those of the names that an earlier piece has defined.
+    """
 
     names: tuple[str, ...]
     reason: str
     detail: str
     line: int | None
     file: str | None
+    kept: tuple[str, ...] = ()
 
 
 def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
@@ -471,13 +477,18 @@ def _lost(failure: Any) -> Lost:
     failure = failure if isinstance(failure, dict) else {}
     types = [name for name in _texts(failure.get("types")) if _is_error_name(name)]
     kind = types[0] if types else "an error"
+    if failure.get("types") == [AlwaysTrue.__name__]:
+        reason = ALWAYS_TRUE
+    else:
+        reason = NOT_PYTHON if "SyntaxError" in types else f"It raised {kind}."
     line, file = failure.get("line"), failure.get("file")
     return Lost(
         _texts(failure.get("names")),
-        NOT_PYTHON if "SyntaxError" in types else f"It raised {kind}.",
+        reason,
         _text(failure.get("text")),
         line if isinstance(line, int) else None,
         _plain(file) if isinstance(file, str) else None,
+        tuple(name for name in _texts(failure.get("kept")) if name.isidentifier() and len(name) <= MAX_NAME),
     )
 
 

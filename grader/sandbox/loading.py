@@ -25,6 +25,10 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NOT_PARSED = (ValueError, RecursionError, MemoryError)
 
 
+class AlwaysTrue(Exception):
+    """An assert of a tuple, such as `assert (condition, "text")`, which no condition makes fail; its line."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """One top-level statement: the names it binds, and how to run it or why it cannot be."""
@@ -193,6 +197,7 @@ def run(
 ) -> None:
     """Runs every piece in order in `module`. `before` is told first and may refuse; `failed` is told of failures.
 
+    It is told of asserts that are always true as well, once their piece has run: AlwaysTrue.
     labels: what tracebacks call each cell. The cells of a notebook may have been run in another order than they stand
     in, so there a function or class that needs a name from below is defined after it.
     """
@@ -206,6 +211,9 @@ def run(
                 exec(compile(piece.tree, labels[number], "exec", flags=flags, dont_inherit=True), module.__dict__)
             except BaseException as error:
                 return error
+            for node in ast.walk(piece.tree):
+                if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
+                    failed(number, piece, AlwaysTrue(node.lineno))
         return None
 
     flags = 0

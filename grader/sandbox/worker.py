@@ -140,7 +140,11 @@ class Worker:
             description = self.describe(error)
             description["file"] = source["labels"][cell]
             description["line"] = description["line"] or piece.line
-            failures.append({"names": piece.names, **description})
+            if isinstance(error, loading.AlwaysTrue):
+                description |= {"types": [loading.AlwaysTrue.__name__], "line": error.args[0]}
+            # A definition that fails leaves an earlier one of the same name in force.
+            kept = [name for name in piece.names if name in module.__dict__]
+            failures.append({"names": piece.names, "kept": kept, **description})
 
         loading.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
         return module

@@ -25,6 +25,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
 # The errors that are right where one is asked for.
 REFUSALS = {"ValueError", "AssertionError"}
+NO_ERROR = "It raised no error where one was expected"
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
 
@@ -156,8 +157,8 @@ def expect_true(condition: bool, reason: str) -> None:
         raise Wrong(reason)
 
 
-def expect_error(call: Callable[[], Any]) -> None:
-    """`call` raises a ValueError or an AssertionError."""
+def expect_error(call: Callable[[], Any], where: str = "") -> None:
+    """`call` raises a ValueError or an AssertionError. where: for which arguments it should, for the student."""
     try:
         call()
     except door.Raised as raised:
@@ -169,11 +170,11 @@ def expect_error(call: Callable[[], Any]) -> None:
             raise Wrong(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
     else:
         _note("raised nothing")
-        raise Wrong("It raised no error where one was expected.")
+        raise Wrong(f"{NO_ERROR}{where and ': for '}{where}.")
 
 
-def expect_any_error(call: Callable[[], Any]) -> None:
-    """`call` raises an error of whatever kind: for where torch itself may be the one to refuse."""
+def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
+    """`call` raises an error of whatever kind: for where torch itself may be the one to refuse. where: as above."""
     refused = False
     try:
         call()
@@ -181,7 +182,7 @@ def expect_any_error(call: Callable[[], Any]) -> None:
         if raised.types[0] == "NotImplementedError":
             raise  # an exercise that is not written yet says so by itself
         refused = "Exception" in raised.types
-    expect_true(refused, "It raised no error where one was expected.")
+    expect_true(refused, f"{NO_ERROR}{where and ': for '}{where}.")
 
 
 def oracle_gradients(

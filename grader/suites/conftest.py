@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.course import ROOT, Course, load_course
-from grader.sandbox.door import Door, Failure, Source
+from grader.sandbox.door import ALWAYS_TRUE, Door, Failure, Source
 from grader.sandbox.processes import ForkServer, OurFault
 from grader.sandbox.student import Student
 from grader.submission import SubmissionError, UnitSource, read_submission, require_folder
@@ -114,15 +114,10 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     criterion.prepare(door)
     if is_first:
         for lost in door.failures[criterion.unit]:
-            _note_message(
-                item.config,
-                criterion.unit,
-                None,
-                "not run",
-                f"{lost.reason} {lost.detail}",
-                lost.file,
-                lost.line,
-            )
+            if lost.reason != ALWAYS_TRUE:  # that ran
+                kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
+                text = f"{lost.reason}{kept} {lost.detail}"
+                _note_message(item.config, criterion.unit, None, "not run", text, lost.file, lost.line)
         _note_doings(item.config, criterion.unit, None)
 
 

@@ -21,7 +21,7 @@ from grader.report import NOT_WRITTEN
 from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
-from grader.suites.checks import REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
+from grader.suites.checks import NO_ERROR, REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
 
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
@@ -142,12 +142,19 @@ class Outcome:
         """The same, with the reason traced to the piece of source that should have defined what is missing.
 
         others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
+
+        Where an error is missing, an assert that is always true may be why.
         """
         names = self.missing_names()
         wanted = _wanted(names, lost).intersection(others)
         if wanted:
             return replace(self, kind="waiting", stand_ins=tuple(sorted(wanted)))
         for piece in lost:
+            if piece.reason == door.ALWAYS_TRUE:
+                if NO_ERROR in self.reason and not set(piece.names).intersection(others):
+                    hint = f"The assert in line {piece.line} of {piece.file} is always true, for it tests a tuple"
+                    return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
+                continue
             # What is no Python may have been to define anything; any other line says which names it binds.
             could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == door.NOT_PYTHON
             if names & set(piece.names) or could_be_anything:

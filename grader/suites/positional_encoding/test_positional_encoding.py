@@ -194,7 +194,7 @@ def test_an_odd_width_is_refused(student: Student) -> None:
     """An odd d_model should raise ValueError or AssertionError, and an even one should not."""
     expect_tensor(student.sinusoidal_encoding(T, D))
     for width in (D - 1, 3, 1):
-        expect_error(functools.partial(student.sinusoidal_encoding, T, width))
+        expect_error(functools.partial(student.sinusoidal_encoding, T, width), f"d_model = {width}")
 
 
 # -- add_positions -----------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_embeddings_of_odd_width_are_refused(student: Student, fresh: Fresh) -> 
     expect_tensor(student.add_positions(fresh(B, T, D)))
     # Not of one feature: torch itself refuses to fill four columns from five, but not none from one.
     for width in (D - 1, 3):
-        expect_any_error(functools.partial(student.add_positions, fresh(B, T, width)))
+        expect_any_error(functools.partial(student.add_positions, fresh(B, T, width)), f"d = {width}")
 
 
 @pytest.mark.exercise("add_positions", rule="the result keeps the dtype of x, float32 or float64")

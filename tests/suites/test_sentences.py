@@ -1,0 +1,149 @@
+"""What a student reads is true of the answer that was graded: wrong answers about which something untrue was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from units import ROOT, SUITES, defined_in
+
+from grader.batch import Engine
+from grader.diagnosis import diagnose
+from grader.submission import Submission, UnitSource
+
+
+def right(unit: str, exercise: str) -> Any:
+    return defined_in(ROOT / "solutions" / f"{unit}.py", unit)[exercise]
+
+
+def reasons(unit: str, exercise: str, answer: Any) -> dict[str, str]:
+    """Why each criterion failed that did."""
+    outcomes = SUITES[unit].outcomes({exercise: answer}, exercise)
+    return {name: outcome.reason for name, outcome in outcomes.items() if not outcome.passed}
+
+
+def without_dropout(*names: str) -> type[nn.Module]:
+    """Causal attention with these layers, for queries, keys and values, and no dropout."""
+
+    class NoDropoutMade(nn.Module):
+        def __init__(self, d_in: int, d_out: int, _length: int, _dropout: float, qkv_bias: bool = False) -> None:
+            super().__init__()
+            for name in names:
+                self.add_module(name, nn.Linear(d_in, d_out, bias=qkv_bias))
+
+        def forward(self, inputs: Tensor) -> Tensor:
+            queries, keys, values = (self.get_submodule(name)(inputs) for name in names)
+            return nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+    return NoDropoutMade
+
+
+@pytest.mark.parametrize(
+    ("unit", "exercise", "names"),
+    [
+        ("causal_attention", "CausalAttention", ("W_query", "W_key", "W_value")),
+        ("bigram_language_model", "Head", ("query", "key", "value")),
+    ],
+)
+def test_where_no_dropout_is_made_none_is_said_to_be_made(unit: str, exercise: str, names: tuple[str, ...]) -> None:
+    suite = SUITES[unit]
+    outcomes = suite.outcomes({exercise: without_dropout(*names)}, exercise)
+    [found] = diagnose(exercise, [(one, outcomes[one.name]) for one in suite.of(exercise)], suite.known)
+    assert found.name == "dropout_never_applied"
+    assert found.sentence.startswith("In training every output is as it is in eval mode: nothing is dropped.")
+
+
+def test_heads_with_other_names_are_not_said_to_have_no_weights() -> None:
+    class OtherNames(nn.Module):
+        def __init__(self, d_in: int, d_out: int, _length: int, _dropout: float, num_heads: int) -> None:
+            super().__init__()
+            layers = ("query", "key", "value")
+            self.heads = nn.ModuleList(
+                nn.ModuleDict({name: nn.Linear(d_in, d_out, bias=False) for name in layers}) for _ in range(num_heads)
+            )
+
+    found = reasons("multi_head_attention", "MultiHeadAttentionWrapper", OtherNames)["every_head_has_its_own_weights"]
+    assert found == "There is no parameter heads.0.W_query.weight, which nn.Linear would have under this name."
+
+
+def test_a_layer_of_another_class_is_not_said_to_be_missing() -> None:
+    class Scaled(nn.Module):
+        def __init__(self, d_in: int, d_out: int) -> None:
+            super().__init__()
+            self.matrix = nn.Parameter(torch.rand(d_out, d_in))
+
+    class OtherClass(nn.Module):
+        def __init__(self, d_in: int, d_out: int, *_: Any, **__: Any) -> None:
+            super().__init__()
+            self.W_query, self.W_key, self.W_value = (Scaled(d_in, d_out) for _ in range(3))
+
+    found = reasons("causal_attention", "CausalAttention", OtherClass)["three_layers_from_d_in_to_d_out"]
+    assert found == "There is no parameter W_query.weight, which nn.Linear would have under this name."
+
+
+@pytest.mark.parametrize(
+    ("hidden", "reason"),
+    [(4, "The first layer has no bias."), (1, "One layer has no bias.")],
+)
+def test_the_layer_that_has_no_bias_is_the_one_that_is_named(hidden: int, reason: str) -> None:
+    class NoFirstBias(nn.Module):
+        def __init__(self, emb_dim: int, expansion: int = 4) -> None:  # noqa: ARG002
+            super().__init__()
+            self.widen = nn.Linear(emb_dim, hidden * emb_dim, bias=False)
+            self.narrow = nn.Linear(hidden * emb_dim, emb_dim)
+
+    assert reasons("transformer_block", "FeedForward", NoFirstBias)["both_layers_have_a_bias"] == reason
+
+
+def test_what_attention_gives_is_not_said_to_stay_where_all_of_the_sum_is_dropped() -> None:
+    block = right("transformer_block", "TransformerBlock")
+
+    class SumsDropped(block):  # type: ignore[misc, valid-type]
+        def forward(self, x: Tensor) -> Tensor:
+            x = x + self.dropout(self.attention(self.norm1(x)))
+            return self.dropout(x) + self.dropout(self.feed_forward(self.norm2(x)))
+
+    found = reasons("transformer_block", "TransformerBlock", SumsDropped)["numbers_of_attention_are_dropped"]
+    assert found.startswith("In training no output is what it is where a number of attention is dropped, and nothing")
+
+
+def test_the_width_that_should_be_refused_is_named() -> None:
+    def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
+        return torch.zeros(num_positions, d_model)
+
+    found = reasons("positional_encoding", "sinusoidal_encoding", sinusoidal_encoding)["an_odd_width_is_refused"]
+    assert found == "It raised no error where one was expected: for d_model = 9."
+    found = reasons("positional_encoding", "add_positions", lambda x: x)["embeddings_of_odd_width_are_refused"]
+    assert found == "It raised no error where one was expected: for d = 9."
+
+
+def graded(engine: Engine, unit: str, text: str) -> dict[str, Any]:
+    submission = Submission("ada", Path(), None, {unit: UnitSource(f"{unit}.py", (text,))}, {})
+    [(_, result)] = engine.grade([submission], 1)
+    return result
+
+
+def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
+    text = (ROOT / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
+    wrong = '\n\ndef sinusoidal_encoding(num_positions, d_model):\n    assert (d_model % 2 == 0, "odd")\n'
+    wrong += "    return torch.zeros(num_positions, d_model)\n"
+    result = graded(engine, "positional_encoding", text + wrong)
+    line = (text + wrong).splitlines().index('    assert (d_model % 2 == 0, "odd")') + 1
+    told = {found["name"]: found["reason"] for found in result["outcomes"]}
+    assert told["an_odd_width_is_refused"] == (
+        "It raised no error where one was expected: for d_model = 9. "
+        f"The assert in line {line} of positional_encoding.py is always true, for it tests a tuple: "
+        "write it without the brackets."
+    )
+    assert [message for message in result["messages"] if message["kind"] == "not run"] == []
+
+
+def test_a_repeated_definition_that_fails_is_said_to_leave_the_earlier_one(engine: Engine) -> None:
+    text = (ROOT / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
+    result = graded(engine, "positional_encoding", f"{text}\n\ndef add_positions(x)\n    return x\n")
+    assert all(found["passed"] for found in result["outcomes"])
+    [message] = [message for message in result["messages"] if message["kind"] == "not run"]
+    assert message["text"].startswith("It is not valid Python. The earlier definition of add_positions stays in force.")
