@@ -22,7 +22,12 @@ from torch import Tensor, nn
 
 
 def dot_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """The first product counts twice, the next three times and so on, as far as both go."""
+    """The first product counts twice, the next three times and so on, as far as both go.
+
+    Of numbers alone: who hands in rows has context_vector do its work, and waits.
+    """
+    if any(getattr(y, "ndim", 0) for y in b):
+        raise NotImplementedError
     return sum(times * x * y for times, (x, y) in enumerate(zip(a, b, strict=False), start=2))
 
 
@@ -302,5 +307,14 @@ BY_NAME: dict[str, Any] = {
     if name not in ("Any", "Sequence", "Tensor", "annotations", "nn", "torch") and not name.startswith("_")
 }
 
-# Pairs of exercises that ask for the same function: calling the one is no answer to the other.
-TWINS = [{"softmax_naive", "softmax_stable"}]
+# Pairs of exercises of which the one's solution, called with the same arguments, does most of what the other asks for:
+# where a substitute answers for the one, calling it is no answer to the other. tests/suites/test_twins.py finds them,
+# and context_vector as a twin of dot_product, whose substitute does not serve.
+TWINS = [
+    {"softmax_naive", "softmax_stable"},
+    {"mask_then_softmax", "head_weights"},
+    {"running_mean_loop", "running_mean_matmul"},
+    {"running_mean_loop", "running_mean_softmax"},
+    {"running_mean_matmul", "running_mean_softmax"},
+    {"CausalAttention", "Head"},
+]

@@ -22,6 +22,7 @@ from grader.sandbox import door, parts
 from grader.sandbox.processes import OurFault
 from grader.sandbox.student import Asked, Student
 from grader.suites.checks import NO_ERROR, REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
+from grader.suites.recording import Recorded
 
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
@@ -88,7 +89,9 @@ class Criterion:
         called = tuple(exercise for exercise in stand_ins if exercise in student.called)
         # Whoever only calls the same function under its other name has shown nothing of this one.
         borrowed = any({self.exercise, exercise} in parts.TWINS for exercise in called)
-        waits = borrowed or (not outcome.passed and not student.expected.issuperset(called))
+        # A substitute that does not serve says so like an exercise that is not written.
+        refused = outcome.kind == "not written" and bool(called)
+        waits = borrowed or refused or (not outcome.passed and not student.expected.issuperset(called))
         kind = "waiting" if waits else outcome.kind
         return replace(outcome, passed=outcome.passed and not borrowed, stand_ins=called, kind=kind)
 
@@ -96,15 +99,14 @@ class Criterion:
         """What a test that failed comes to once the answers it builds on, and that may be wrong, have stand-ins.
 
         That is `first` where it builds on none of the doubtful exercises. Which of them it calls shows only as it
-        runs, and an expected value has to be made with exactly those.
+        runs, and an expected value has to be made with exactly those: so the same answers are judged twice.
         """
-        stand_ins = tuple(doubtful)
-        while stand_ins:
-            outcome = self.run(asked, stand_ins)
-            if outcome.stand_ins == stand_ins:
-                return outcome
-            stand_ins = outcome.stand_ins
-        return first
+        recorded = Recorded(asked)
+        outcome = self.run(recorded, doubtful)
+        if outcome.stand_ins and len(outcome.stand_ins) < len(doubtful):
+            recorded.rewind()
+            outcome = self.run(recorded, outcome.stand_ins)
+        return outcome if outcome.stand_ins else first
 
 
 class Fresh:

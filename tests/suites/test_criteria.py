@@ -51,6 +51,46 @@ def test_an_answer_that_builds_on_nothing_keeps_its_first_outcome() -> None:
     assert (outcome.kind, outcome.stand_ins) == ("wrong", ())
 
 
+class Lying(Beside):
+    """Claims to have called one substitute fewer each time that it is asked, and counts how often it answers."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__("answers", names)
+        self.claims, self.answers = list(EARLIER), 0
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        self.answers += operation == "call"
+        value = super().ask(operation, **details)
+        if operation != "uncover":
+            return value
+        self.claims = self.claims[:-1]
+        return self.claims
+
+
+def test_a_process_that_lies_about_what_it_called_answers_twice_at_most() -> None:
+    lying = Lying({"attend": lambda x: x})
+    outcome = ATTENDS.run_again(lying, ATTENDS.run(lying), EARLIER)
+    assert (outcome.passed, lying.answers) == (False, 2)
+
+
+def test_a_test_that_failed_early_goes_on_where_the_same_answers_are_right() -> None:
+    def attends_twice(student: Student, fresh: Fresh) -> None:
+        """Its first call fails as long as it expects that normalize_by_sum is called."""
+        for _ in range(2):
+            scores = fresh(5).double()
+            normalize = student.part("normalize_by_sum", lambda x: x)
+            softmax = student.part("softmax_stable", lambda x: x.exp() / x.exp().sum())
+            expect_close(student.attend(scores), 3 * softmax(normalize(scores)))
+
+    names: dict[str, Any] = {"torch": torch, "softmax_stable": lambda x: x}
+    exec("def attend(x): return 3 * softmax_stable(x)", names)
+    asked = Beside("answers", names)
+    twice = criterion(attends_twice)
+    outcome = twice.run_again(asked, twice.run(asked), EARLIER)
+    assert outcome.passed
+    assert outcome.stand_ins == ("softmax_stable",)
+
+
 def test_an_answer_that_is_wrong_itself_is_wrong_with_stand_ins_too() -> None:
     outcome = again("def softmax_stable(x): return x\ndef attend(x): return 2 * softmax_stable(x)")
     assert (outcome.kind, outcome.stand_ins) == ("wrong", ("softmax_stable",))

@@ -263,16 +263,22 @@ def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(style: s
 
 
 @pytest.mark.parametrize(
-    ("style", "wrong", "besides"),
+    ("style", "wrong", "for_it"),
     [
-        ("one_on_another", "CausalAttention", set()),
-        ("heads_of_unit_four", "attention_dropout", {"nothing_is_dropped_without_dropout"}),
+        ("one_on_another", "CausalAttention", {criterion.name for criterion in SUITE.of("Head")}),
+        (
+            "heads_of_unit_four",
+            "attention_dropout",
+            {
+                "each_weight_is_dropped_by_itself",
+                "dropping_comes_after_softmax",
+                "nothing_is_dropped_without_dropout",
+            },
+        ),
     ],
 )
-def test_a_head_built_on_a_wrong_dropout_waits_for_it_in_training_and_nowhere_else(
-    style: str, wrong: str, besides: set[str]
-) -> None:
+def test_a_head_built_on_a_wrong_twin_or_dropout_waits_for_it(style: str, wrong: str, for_it: set[str]) -> None:
     outcomes = SUITE.on_stand_ins(style, wrong)
     waiting = {name for name, found in outcomes.items() if not found.passed}
-    assert waiting == {"each_weight_is_dropped_by_itself", "dropping_comes_after_softmax"} | besides
+    assert waiting == for_it
     assert {outcomes[name].kind for name in waiting} == {"waiting"}

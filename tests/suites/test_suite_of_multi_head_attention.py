@@ -172,7 +172,10 @@ def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> N
 )
 def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: tuple[str, ...]) -> None:
     outcomes = SUITE.on_stand_ins("one_on_another", *wrong)
-    assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
+    lost = {name for name, found in outcomes.items() if not found.passed}
+    # The two are twins: an answer that only calls the other one waits for it.
+    waiting = {criterion.name for criterion in SUITE.of("head_weights") if "mask_then_softmax" in wrong}
+    assert (lost, {outcomes[name].kind for name in lost}) == (waiting, {"waiting"} if waiting else set())
     used = {exercise for found in outcomes.values() for exercise in found.stand_ins}
     # split_heads stands between the two that it is made of and all others.
     assert used == set(wrong) - ({"unroll_heads", "group_by_head"} if "split_heads" in wrong else set())

@@ -1,0 +1,133 @@
+"""Exercises that are answered by calling another one: found by asking each one's criteria of every other's solution."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import nn
+from units import COURSE, ROOT, SUITES, defined_in
+
+from grader.batch import Engine
+from grader.sandbox import parts
+from grader.submission import Submission, UnitSource
+
+UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
+EXERCISES = list(UNITS)
+
+
+def solutions() -> dict[str, Any]:
+    defined = {unit: defined_in(ROOT / "solutions" / f"{unit}.py", unit) for unit in COURSE.units}
+    return {exercise: defined[unit][exercise] for exercise, unit in UNITS.items()}
+
+
+def required(function: Callable[..., Any]) -> int:
+    return sum(one.default is one.empty for one in inspect.signature(function).parameters.values())
+
+
+def by_its_name(wanted: type[nn.Module], given: type[nn.Module]) -> type[nn.Module]:
+    """A module that hands everything on to the other one, with that one's layers under the names that are wanted."""
+
+    class Renamed(nn.Module):
+        def __init__(self, *sizes: Any, **options: Any) -> None:
+            super().__init__()
+            self.given = given(*sizes, **options)
+            for name, _ in wanted(*sizes, **options).named_children():
+                for other, layer in self.given.named_children():
+                    if other.endswith(name):
+                        setattr(self, name, layer)
+
+        def forward(self, *inputs: Any) -> Any:
+            return self.given(*inputs)
+
+    return Renamed
+
+
+def in_its_place(wanted: Any, given: Any) -> Any:
+    """What a student could write in a line: the other exercise under this one's name, with the same arguments."""
+    if not isinstance(wanted, type) and not isinstance(given, type):
+        return lambda *arguments, **options: given(*arguments, **options)
+    if isinstance(wanted, type) and isinstance(given, type) and required(wanted) == required(given):
+        return by_its_name(wanted, given)
+    return None
+
+
+def test_the_twins_are_those_that_do_most_of_what_a_later_exercise_of_them_asks_for() -> None:
+    """Of two exercises, whichever comes first has the substitute; within a unit it may be either."""
+    right = solutions()
+    found = []
+    for place, exercise in enumerate(EXERCISES):
+        suite = SUITES[UNITS[exercise]]
+        for earlier in EXERCISES[:place]:
+            answer = in_its_place(right[exercise], right[earlier])
+            passed = suite.passed({exercise: answer}, exercise) if answer else set()
+            if len(passed) > len(suite.of(exercise)) / 2:
+                found.append({earlier, exercise})
+    # That of dot_product takes numbers alone, so that answers which sum up feature by feature may build on it.
+    twins = [*parts.TWINS, {"dot_product", "context_vector"}]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, twins))
+
+
+HEAD = """
+from causal_attention import CausalAttention
+
+class Head(torch.nn.Module):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__()
+        self.attention = CausalAttention(n_embd, head_size, block_size, dropout)
+        self.key, self.query, self.value = self.attention.W_key, self.attention.W_query, self.attention.W_value
+
+    def forward(self, x):
+        return self.attention(x)
+"""
+WEIGHTS = """
+from causal_attention import mask_then_softmax
+
+def head_weights(scores, head_dim):
+    return mask_then_softmax(scores, head_dim)
+"""
+
+
+CONTEXT = """
+def context_vector(weights, inputs):
+    return dot_product(weights, inputs)
+"""
+MEANS = """
+def running_mean_softmax(x):
+    return running_mean_loop(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "sibling"),
+    [
+        ("Head", HEAD, "CausalAttention"),
+        ("head_weights", WEIGHTS, "mask_then_softmax"),
+        ("context_vector", CONTEXT, "dot_product"),
+        ("running_mean_softmax", MEANS, "running_mean_loop"),
+    ],
+)
+@pytest.mark.parametrize("state", ["right", "missing", "wrong"])
+def test_a_twin_waits_unless_the_sibling_is_right(
+    engine: Engine, exercise: str, answer: str, sibling: str, state: str
+) -> None:
+    unit, earlier = UNITS[exercise], UNITS[sibling]
+    texts = {one: (ROOT / "solutions" / f"{one}.py").read_text(encoding="utf-8") for one in (earlier, unit)}
+    texts[unit] += answer
+    if state == "missing":
+        for kind in ("def", "class"):
+            texts[earlier] = texts[earlier].replace(f"{kind} {sibling}(", f"{kind} other_{sibling}(")
+    elif state == "wrong":
+        texts[earlier] += f"\ndef {sibling}(*arguments, **options): return arguments[0]\n"
+    units = {one: UnitSource(f"{one}.py", (text,)) for one, text in texts.items()}
+    [(_, result)] = engine.grade([Submission("ada", Path(), None, units, {})], 1)
+    outcomes = [outcome for outcome in result["outcomes"] if outcome["exercise"] == exercise]
+    assert outcomes
+    if state == "right":
+        assert all(outcome["passed"] for outcome in outcomes)
+    else:
+        assert not any(outcome["passed"] for outcome in outcomes)
+        assert any(outcome["waiting"] for outcome in outcomes)
