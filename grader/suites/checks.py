@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ __tracebackhide__ = True
 # values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
+# What of a student's values a sentence shows.
+PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
 # The errors that are right where one is asked for.
 REFUSALS = {"ValueError", "AssertionError"}
 NO_ERROR = "It raised no error where one was expected"
@@ -209,9 +212,19 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
         value = found.get(name)
         if value is None:
             _note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
-            what = f"argument {int(name) + 1}" if name.isdigit() else name
+            what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
             raise Wrong(f"No gradient reaches {what}.")
         expect_close(value, gradient, "The gradients")
+
+
+def shown(value: Any) -> str:
+    """A student's value as a sentence may have it: a whole number or a plain name, and of all else what kind it is.
+
+    Anything may come from a student's process, and sentences reach terminals, logs and pages.
+    """
+    is_number = type(value) is int and abs(value) < LARGEST_SHOWN
+    is_name = type(value) is str and PLAIN_NAME.fullmatch(value) is not None
+    return str(value) if is_number or is_name else _kind(value)
 
 
 def _kind(value: Any) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from units import SUITES
 
+from grader.sandbox import parts
 from grader.sandbox.door import Raised
 from grader.suites.checks import (
     SEEN,
@@ -28,6 +30,7 @@ from grader.suites.checks import (
     expect_true,
     expect_values,
     oracle_gradients,
+    shown,
 )
 
 # Every number in it, and in its shape, is found nowhere else.
@@ -243,3 +246,34 @@ def test_words_resemble_only_themselves() -> None:
     assert Sighting("raised nothing").resembles(Sighting("raised nothing"))
     assert not Sighting("raised nothing").resembles(Sighting("raised ValueError"))
     assert not Sighting("1.0").resembles(Sighting(1.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (12, "12"),
+        ("W_query.weight", "W_query.weight"),
+        ("::set-output name=x::1\n", "a str"),
+        ("\x1b[31m", "a str"),
+        (10**400, "an int"),
+        (True, "a bool"),
+        (["::error::"], "a list of one value"),
+        (torch.ones(2), "a tensor of shape (2,)"),
+    ],
+)
+def test_of_a_students_value_a_sentence_shows_numbers_and_names_alone(value: object, words: str) -> None:
+    assert shown(value) == words
+
+
+def test_a_text_in_the_place_of_a_number_reaches_no_sentence() -> None:
+    class Attention(parts.MultiHeadAttention):
+        def __getattribute__(self, name: str) -> object:
+            hostile = ("d_in", "d_out", "num_heads", "context_length")
+            return "::error::forged" if name in hostile else super().__getattribute__(name)
+
+    suite = SUITES["multi_head_attention"]
+    Attention.__module__, Attention.__qualname__ = parts.__name__, parts.MultiHeadAttention.__qualname__
+    names = {"gpt2_small_attention": lambda: Attention(768, 768, 1024, 0.0, 12)}
+    reasons = [outcome.reason for outcome in suite.outcomes(names, "gpt2_small_attention").values()]
+    assert "It was made with a str for num_heads." in reasons
+    assert "forged" not in " ".join(reasons)

@@ -32,6 +32,7 @@ from grader.suites.checks import (
     expect_true,
     expect_values,
     oracle_gradients,
+    shown,
 )
 from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.suites.criteria import Fresh, case
@@ -1199,7 +1200,8 @@ def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
     made, is_stand_in = gpt2(student)
     if is_stand_in:
         widths = [made.get("d_in"), made.get("d_out")]
-        expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with d_in and d_out of {widths}.")
+        found = " and ".join(map(shown, widths))
+        expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with {found} for d_in and d_out.")
         expect_tensor(made(torch.zeros(1, 1, GPT2_WIDTH)), (1, 1, GPT2_WIDTH))
     else:
         parameters = made.parameters()
@@ -1213,7 +1215,7 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
     made, is_stand_in = gpt2(student)
     if is_stand_in:
         heads = made.get("num_heads")
-        expect_true(heads == GPT2_HEADS, f"It was made with {heads} heads.")
+        expect_true(heads == GPT2_HEADS, f"It was made with {shown(heads)} for num_heads.")
     else:
         weights = fresh_layers(fresh, list(LAYERS), GPT2_WIDTH, GPT2_WIDTH)
         out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
@@ -1228,7 +1230,7 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
     made, is_stand_in = gpt2(student)
     if is_stand_in:
         length = made.get("context_length")
-        expect_true(length == GPT2_CONTEXT, f"It was made with a context length of {length}.")
+        expect_true(length == GPT2_CONTEXT, f"It was made with {shown(length)} for context_length.")
     else:
         width = made.parameters()["W_query.weight"].shape[-1]
         outputs = expect_tensor(made(torch.zeros(1, GPT2_CONTEXT, width)))

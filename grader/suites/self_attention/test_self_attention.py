@@ -31,6 +31,7 @@ from grader.suites.checks import (
     expect_true,
     expect_values,
     oracle_gradients,
+    shown,
 )
 from grader.suites.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.suites.criteria import Fresh, case
@@ -600,9 +601,9 @@ def expect_moved(attention_v1: Object, matrices: dict[str, torch.Tensor], inputs
 def expect_unchanged(module: Object, before: dict[str, torch.Tensor]) -> None:
     after = module.parameters()
     for name, value in before.items():
-        reason = f"{name} of attention_v2 was changed."
-        expect_true(name in after, f"{name} of attention_v2 is gone.")
-        expect_true(after[name].shape == value.shape, f"{name} of attention_v2 has another shape.")
+        reason = f"{shown(name)} of attention_v2 was changed."
+        expect_true(name in after, f"{shown(name)} of attention_v2 is gone.")
+        expect_true(after[name].shape == value.shape, f"{shown(name)} of attention_v2 has another shape.")
         expect_same(after[name], value, reason)
         expect_true(after[name].requires_grad == value.requires_grad, reason)
 

@@ -36,6 +36,7 @@ from grader.suites.checks import (
     expect_true,
     expect_values,
     oracle_gradients,
+    shown,
 )
 from grader.suites.criteria import Fresh, case
 from grader.suites.draws import expect_count
@@ -888,7 +889,7 @@ def test_make_block_is_called_once_for_each_block(student: Student, fresh: Fresh
     for _ in range(2):
         expect_tensor(stack(fresh(B, T, C)), (B, T, C))
     calls = make_block.get("calls")
-    expect_true(calls == 3, f"For three blocks, make_block was called {calls} times.")
+    expect_true(calls == 3, f"For three blocks, the number of calls of make_block is {shown(calls)}.")
 
 
 @pytest.mark.exercise(
