@@ -93,13 +93,21 @@ LOW, AHEAD = -10_000.0, 10.0
 D_WIDE, D_OUT = 11, 7
 
 
-def fitting_tokens(num_tokens: int, which: int = 0) -> torch.Tensor:
-    """The place of the token that fits each, (T,): itself or the one before in turn, by `which` in which order.
+def steps_back(fresh: Fresh, num_tokens: int) -> torch.Tensor:
+    """Whether the token that fits each is itself, 0, or the one before, 1: drawn for each, (T,).
 
-    Some fit two and some none, so that softmax over the queries, or with queries and keys exchanged, gives others.
+    Of the second and the third one it is itself for one and not for the other. So some fit two and some none, and
+    softmax over the queries, or with queries and keys exchanged, gives others.
     """
-    places = torch.arange(num_tokens)
-    return (places - (places + which) % 2).clamp(min=0)
+    steps = (fresh(num_tokens) > 0).long()
+    steps[2:3] = 1 - steps[1:2][: max(num_tokens - 2, 0)]
+    return steps
+
+
+def fitting_tokens(steps: torch.Tensor, which: int = 0) -> torch.Tensor:
+    """The place of the token that fits each, (T,), by these steps back, or the other ones for an odd `which`."""
+    places = torch.arange(len(steps))
+    return (places - (steps + which) % 2).clamp(min=0)
 
 
 def lowered(scores: torch.Tensor, width: int) -> torch.Tensor:
@@ -108,13 +116,14 @@ def lowered(scores: torch.Tensor, width: int) -> torch.Tensor:
     return torch.where(future(scores.shape[-1]), (LOW + AHEAD) * math.sqrt(width), low)
 
 
-def queries_and_keys(fresh: Fresh, num_tokens: int, which: int, is_low: bool = False) -> torch.Tensor:
+def queries_and_keys(fresh: Fresh, fitting: torch.Tensor, is_low: bool = False) -> torch.Tensor:
     """Queries and keys (2, T, d_out) in float64, whose dot products are FITTING and OTHER; T is at most d_out.
 
-    is_low: whether the dot products are lowered.
+    fitting: the place of the token that fits each, (T,). is_low: whether the dot products are lowered.
     """
+    num_tokens = len(fitting)
     scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
-    scores[range(num_tokens), fitting_tokens(num_tokens, which)] = FITTING
+    scores[range(num_tokens), fitting] = FITTING
     scores = lowered(scores, D_OUT) if is_low else scores
     # Three factors, (T, T), (T,) and (T, T). Queries and keys each take the root of the middle one, and both are
     # written in the same T directions, at right angles among d_out dimensions.
@@ -129,7 +138,8 @@ def tokens_beyond_doubt(
     # At right angles and of length one, so that each matrix can give every token of the batch what it likes.
     tokens = fresh.rotation(D_WIDE)[: batch * num_tokens]
     # (B, 2, T, d_out) -> (2, B · T, d_out)
-    pairs = [queries_and_keys(fresh, num_tokens, one, is_low) for one in range(batch)]
+    steps = steps_back(fresh, num_tokens)
+    pairs = [queries_and_keys(fresh, fitting_tokens(steps, one), is_low) for one in range(batch)]
     queries, keys = torch.stack(pairs, 1).flatten(1, 2)
     matrices = {"W_query": tokens.mT @ queries, "W_key": tokens.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
     inputs = tokens.unflatten(0, (batch, num_tokens))  # (B · T, d_in) -> (B, T, d_in)

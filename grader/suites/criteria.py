@@ -118,6 +118,10 @@ class Fresh:
     def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
+    def order(self, count: int) -> torch.Tensor:
+        """The numbers from 0 to count - 1, (count,), in any order."""
+        return self(count).argsort()
+
     def rotation(self, size: int) -> torch.Tensor:
         """An orthogonal matrix, (size, size), in float64."""
         return torch.linalg.qr(self(size, size, dtype=torch.float64)).Q

@@ -19,15 +19,28 @@ def zeros(x: torch.Tensor, *shape: int) -> torch.Tensor:
     return torch.zeros(*shape, dtype=x.dtype) + 0 * x.sum()  # gradients flow, and are zero
 
 
+def rolled(x: torch.Tensor) -> torch.Tensor:
+    """Numbers that depend on the length of x alone, in an order that would suit inputs which always have the same."""
+    return (torch.arange(len(x)) + len(x) // 2) % len(x) + zeros(x, len(x))
+
+
+def middle(x: torch.Tensor) -> torch.Tensor:
+    """All zero but in the middle, whatever x is."""
+    return (torch.arange(len(x)) == len(x) // 2) + zeros(x, len(x))
+
+
 JUNK: list[tuple[str, Callable[..., Any]]] = [
     ("dot_product", lambda *_: 0),
     ("dot_product", lambda a, _: a),
     ("attention_scores", lambda query, inputs: zeros(query, len(inputs))),
     ("attention_scores", lambda _, inputs: inputs.sum(-1)),
     ("attention_scores", lambda query, inputs: torch.arange(len(inputs)) * query.sum()),
+    ("attention_scores", lambda _, inputs: rolled(inputs)),
     ("normalize_by_sum", lambda scores: scores),
     ("normalize_by_sum", lambda scores: zeros(scores, len(scores))),
     ("normalize_by_sum", lambda scores: zeros(scores, len(scores)) + 1 / len(scores)),
+    ("normalize_by_sum", middle),
+    *((name, lambda x, **_: middle(x)) for name in SOFTMAXES),
     *((name, lambda x, **_: x) for name in SOFTMAXES),
     *((name, lambda x, **_: zeros(x, *x.shape)) for name in SOFTMAXES),
     *((name, lambda x, dim=-1: torch.softmax(0 * x, dim)) for name in SOFTMAXES),

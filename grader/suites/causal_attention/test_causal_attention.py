@@ -42,6 +42,7 @@ from grader.suites.causal import (
     lowered,
     shown,
     softmax,
+    steps_back,
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
@@ -91,7 +92,7 @@ def scores_beyond_doubt(
     """Scores (T, T); those of the future are about `ahead`."""
     scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
     scores = torch.where(future(num_tokens), ahead, scores) + fresh(num_tokens, num_tokens, dtype=torch.float64)
-    scores[range(num_tokens), fitting_tokens(num_tokens)] = FITTING
+    scores[range(num_tokens), fitting_tokens(steps_back(fresh, num_tokens))] = FITTING
     return scores.to(dtype)
 
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from grader.sandbox.student import Object, Student
-from grader.suites.causal import AHEAD, LOW, expect_hidden
+from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
 from grader.suites.checks import (
     expect_close,
     expect_gradients,
@@ -206,7 +206,7 @@ def in_order(
     fresh: Fresh, count: int, hidden: int = HIDDEN, added: int = ADDED, dtype: torch.dtype = torch.float32
 ) -> list[torch.Tensor]:
     """Arguments of additive_scores whose order survives most slips: all that is added up grows with it."""
-    places = (torch.arange(count, dtype=torch.float64) + count // 2) % count
+    places = fresh.order(count).double()
     features, others, v = fresh(3, added, dtype=torch.float64).abs().clamp(max=2) / 2 + 0.5
     return [*states_with(fresh, torch.outer(places / count - 0.5, features), others / 2, hidden, dtype), v.to(dtype)]
 
@@ -224,7 +224,7 @@ def state_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.floa
     for who subtracts no maximum.
     """
     targets = torch.full((count, ADDED), -2.0, dtype=torch.float64)
-    targets[count // 2] = 2
+    targets[fresh.order(count)[0]] = 2
     features, v = fresh(2, ADDED, dtype=torch.float64).abs().clamp(max=2) + 1
     return [*states_with(fresh, targets, 0.7 + features / 10, dtype=dtype), (80 * v / v.sum()).to(dtype)]
 
@@ -248,20 +248,19 @@ def expect_both(value: Any, right: Pair) -> None:
 FITTING, OTHER = 80.0, -160.0
 
 
-def dot_products(queries_count: int, keys_count: int, which: int) -> torch.Tensor:
-    """(T_q, T_k): each query fits the key at its own place or at the one before, in turn.
+def dot_products(steps: torch.Tensor, keys_count: int, which: int) -> torch.Tensor:
+    """(T_q, T_k): each query fits the key at its own place or at the one before, by these steps back (T_q,), as unit 3.
 
     So a causal mask hides no key that fits. Some keys fit two queries and some none, so that softmax over the queries,
     or with queries and keys exchanged, gives others.
     """
-    places = torch.arange(queries_count)
-    products = torch.full((queries_count, keys_count), OTHER, dtype=torch.float64)
-    products[places, (places - (places + which) % 2).clamp(min=0, max=keys_count - 1)] = FITTING
+    products = torch.full((len(steps), keys_count), OTHER, dtype=torch.float64)
+    products[range(len(steps)), fitting_tokens(steps, which).clamp(max=keys_count - 1)] = FITTING
     return products
 
 
 def dot_products_with_padding(
-    queries_count: int, padding: torch.Tensor, which: int, below: float = 2 * FITTING
+    steps: torch.Tensor, padding: torch.Tensor, which: int, below: float = 2 * FITTING
 ) -> torch.Tensor:
     """(T_q, T_k): the same for what is no padding (T_k,), but lower by `below`; and padding fits every query best.
 
@@ -269,8 +268,8 @@ def dot_products_with_padding(
     Nothing is lost where padding is hidden only after the softmax: exp(-160) is zero in float32, but exp(-160 / √d_out)
     is not.
     """
-    products = torch.full((queries_count, len(padding)), FITTING, dtype=torch.float64)
-    seen = dot_products(queries_count, int((~padding).sum()), which) - below
+    products = torch.full((len(steps), len(padding)), FITTING, dtype=torch.float64)
+    seen = dot_products(steps, int((~padding).sum()), which) - below
     products[:, ~padding] = seen
     return products
 
@@ -302,12 +301,14 @@ def texts_beyond_doubt(
     fresh: Fresh, batch: int, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
 ) -> Arguments:
     """Such texts, where each query finds a key that gets all the weight."""
-    return texts_with(fresh, [dot_products(queries_count, keys_count, one) for one in range(batch)], dtype)
+    steps = steps_back(fresh, queries_count)
+    return texts_with(fresh, [dot_products(steps, keys_count, one) for one in range(batch)], dtype)
 
 
 def texts_with_padding(fresh: Fresh, queries_count: int, padding_mask: torch.Tensor) -> Arguments:
     """Such texts, where each query finds that key among what is no padding."""
-    products = [dot_products_with_padding(queries_count, row, one) for one, row in enumerate(padding_mask)]
+    steps = steps_back(fresh, queries_count)
+    products = [dot_products_with_padding(steps, row, one) for one, row in enumerate(padding_mask)]
     return texts_with(fresh, products)
 
 
@@ -649,7 +650,7 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
     # Now the others are far below: the best of their scores is -580 / √d_out = -219. No number but a very low one hides
     # padding from them. In float64, where exp(-580) is no zero for who subtracts no maximum.
-    products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=580 + FITTING)
+    products = dot_products_with_padding(steps_back(fresh, T_Q), padding_mask[0], 0, below=580 + FITTING)
     x, context, matrices = texts_with(fresh, [products], torch.float64)
     output = attention_with(student, matrices, torch.float64)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
@@ -664,7 +665,8 @@ def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: F
     padding_mask = marked((3, 5))
     # As unit 3 lowers its scores, with padding in the place of the future: 0 or LOW for the key that fits.
     for low, expect in ((0, expect_close), (LOW, expect_hidden)):
-        products = dot_products_with_padding(T_Q, padding_mask[0], 0, below=FITTING - low * math.sqrt(D_OUT))
+        below = FITTING - low * math.sqrt(D_OUT)
+        products = dot_products_with_padding(steps_back(fresh, T_Q), padding_mask[0], 0, below)
         products[:, padding_mask[0]] = (low + AHEAD) * math.sqrt(D_OUT)
         x, context, matrices = texts_with(fresh, [products])
         output = attention_with(student, matrices)(x, context, padding_mask)

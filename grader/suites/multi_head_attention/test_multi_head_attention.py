@@ -158,13 +158,18 @@ def decisive(num_tokens: int, shift: int, width: int = 0) -> torch.Tensor:
     return lowered(scores, width) if width else scores
 
 
+def first_shift(fresh: Fresh) -> int:
+    """The shift to begin with, from 1 to 6: of six in a row, none sends all of up to four queries to their own keys."""
+    return int(fresh.order(6)[0]) + 1
+
+
 def queries_and_keys_beyond_doubt(
     fresh: Fresh, batch: int, heads: int, width: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Queries and keys, each (B, H, T, head_dim), whose dot products are decisive: others in each head."""
     directions = fresh.rotation(HEAD_DIM)[:T_SURE]
-    shifts = torch.arange(batch * heads).unflatten(0, (batch, heads)).tolist()
-    scores = torch.stack([torch.stack([decisive(T_SURE, shift + 1, width) for shift in row]) for row in shifts])
+    shifts = (first_shift(fresh) + torch.arange(batch * heads)).unflatten(0, (batch, heads)).tolist()
+    scores = torch.stack([torch.stack([decisive(T_SURE, shift, width) for shift in row]) for row in shifts])
     return (scores @ directions).float(), directions.float().expand(batch, heads, -1, -1).clone()
 
 
@@ -183,7 +188,8 @@ def tokens_beyond_doubt(
     width = D_OUT // heads if is_low else 0
     inputs = fresh.rotation(D_WIDE)[: batch * num_tokens]  # (B · T, d_in)
     directions = [fresh.rotation(D_OUT // heads)[:num_tokens] for _ in range(heads)]
-    shifts = [[head + one + 1 for head in range(heads)] for one in range(batch)]
+    first = first_shift(fresh)
+    shifts = [[first + head + one for head in range(heads)] for one in range(batch)]
     queries = [
         torch.cat(
             [decisive(num_tokens, shift, width) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1

@@ -116,13 +116,14 @@ def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_va
 FITTING, OTHER = 80.0, -160.0
 
 
-def fitting_keys(queries_count: int, keys_count: int) -> torch.Tensor:
-    """The place of the key that fits each query, (T_q,): the next one's, but never the last.
+def fitting_keys(fresh: Fresh, queries_count: int, keys_count: int) -> torch.Tensor:
+    """The place of the key that fits each query, (T_q,): some places on, but never the last; by how many is drawn.
 
     Never a query's own place, where there are two others to choose from; and some keys fit no query or two, so that
     softmax over the queries, or with queries and keys exchanged, gives other weights.
     """
-    return torch.arange(1, queries_count + 1) % max(keys_count - 1, 1)
+    others = max(keys_count - 2, 1)
+    return (torch.arange(1, queries_count + 1) + fresh.order(others)[0]) % max(keys_count - 1, 1)
 
 
 def queries_and_fitting_keys(
@@ -133,7 +134,7 @@ def queries_and_fitting_keys(
     The smaller of T_q and T_k is at most d_k.
     """
     scores = torch.full((queries_count, keys_count), other, dtype=torch.float64)
-    scores[range(queries_count), fitting_keys(queries_count, keys_count)] = fitting
+    scores[range(queries_count), fitting_keys(fresh, queries_count, keys_count)] = fitting
     # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
     # and both are written in the same r directions, at right angles among d_k dimensions.
     left, sizes, right = torch.linalg.svd(scores, full_matrices=False)
@@ -230,7 +231,7 @@ def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh:
     expect_true(bool((expect_tensor(weights, (T, T)) > 0).all()), "Not every weight is positive.")
     expect_close(weights.sum(-1), torch.ones(T), "The sums of the rows of weights")
     expect_true(
-        torch.equal(weights.argmax(-1), fitting_keys(T, T)),
+        torch.equal(weights.argmax(-1), scaled_scores(queries, keys).argmax(-1)),
         "A query's largest weight is not on the key with which it has the largest dot product.",
     )
 

@@ -115,12 +115,12 @@ def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.
 def far_apart(
     fresh: Fresh, count: int, width: int = D, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """A query (d,) and inputs (T, d) whose scores are the whole numbers from one to T, in an order of their own.
+    """A query (d,) and inputs (T, d) whose scores are the whole numbers from one to T, in any order.
 
     That order survives dividing by whatever is positive, and softmax.
     """
     query, inputs = fresh(width, dtype=torch.float64), fresh(count, width, dtype=torch.float64)
-    wanted = (torch.arange(count) + count // 2) % count + 1
+    wanted = fresh.order(count) + 1
     # Each row moves along the query until its score is the one that is wanted.
     inputs += torch.outer(wanted - inputs @ query, query) / query.dot(query)
     return query.to(dtype), inputs.to(dtype)
@@ -131,13 +131,13 @@ def expect_order(value: Any, right: torch.Tensor) -> None:
     expect_true(torch.equal(scores.argsort(), right.argsort()), "The scores do not rank the inputs as they should.")
 
 
-def one_for_all(count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """(count,): all zero but one. Whoever divides by the sum, or by a maximum, gives it everything.
+def one_for_all(fresh: Fresh, count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """(count,): all zero but one, wherever it stands. Whoever divides by the sum, or by a maximum, gives it everything.
 
     At a size of 80 softmax does as well: e⁻⁸⁰ is nothing, and e⁸⁰ is finite in float32, where e⁸⁹ is not.
     """
     numbers = torch.zeros(count, dtype=dtype)
-    numbers[count // 2] = size
+    numbers[fresh.order(count)[0]] = size
     return numbers
 
 
@@ -160,7 +160,7 @@ def tokens_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.flo
     are divided by √2, the root of the width. What is left for the others, 3 e⁻¹⁵ = 1e-6 at most, is a tenth of
     ABSOLUTE. No score exceeds 9.2² = 85, so that softmax may be written without subtracting the maximum.
     """
-    sizes = 9.2 * torch.tensor([0.5, 1, -0.5, -1, 0.5, -0.5], dtype=torch.float64)[:count]
+    sizes = 9.2 * torch.tensor([0.5, 1, -0.5, -1, 0.5, -0.5], dtype=torch.float64)[:count][fresh.order(count)]
     direction = fresh(2, dtype=torch.float64)
     return torch.outer(sizes, direction / direction.norm()).to(dtype)  # (T,), (2,) -> (T, 2)
 
@@ -299,10 +299,10 @@ def test_scores_are_divided_by_their_sum(student: Student, fresh: Fresh) -> None
 
 
 @pytest.mark.exercise("normalize_by_sum", rule="any number of scores, one included")
-def test_any_number_of_scores_is_divided(student: Student) -> None:
+def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None:
     """Any number of scores should be divided by their sum, and the shape kept, (T,); a single score gives one."""
     for count in (7, 3, 1):
-        scores = one_for_all(count, EVERYTHING)
+        scores = one_for_all(fresh, count, EVERYTHING)
         expect_close(student.normalize_by_sum(scores), normalized(scores))
 
 
@@ -435,7 +435,7 @@ def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> No
     """Any number of tokens should give one context, (d,), and a single token that has all the weight gives itself."""
     # First of all a square, which lets every product through that the shapes forbid elsewhere.
     for count, width in ((7, 7), (3, D), (1, D)):
-        weights, inputs = one_for_all(count, 1), fresh(count, width)
+        weights, inputs = one_for_all(fresh, count, 1), fresh(count, width)
         expect_close(
             student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
         )
@@ -523,8 +523,8 @@ def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
 Inputs = Callable[..., Sequence[torch.Tensor]]
 
 
-def one_entry(_: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
-    return [one_for_all(T, EVERYTHING, dtype)]
+def one_entry(fresh: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
+    return [one_for_all(fresh, T, EVERYTHING, dtype)]
 
 
 def expect_stable(student: Student, result: Any, x: torch.Tensor) -> None:
@@ -541,7 +541,7 @@ NAIVE = asking("softmax_naive", one_entry, against(naive_softmax_of))
 STABLE = asking("softmax_stable", one_entry, against(softmax_of))
 CONTEXT = asking(
     "context_vector",
-    lambda fresh, dtype: [one_for_all(T, 1, dtype), fresh(T, D, dtype=dtype)],
+    lambda fresh, dtype: [one_for_all(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
     against(context_of, functools.partial(expect_close, what="The features of the context")),
 )
 ATTENTION = asking(
