@@ -113,6 +113,7 @@ def stretches_and_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
     yield "whether there are two tensors", isinstance(batch, tuple | list)
     idx, targets = batch
     yield "the shapes", [tuple(idx.shape), tuple(targets.shape)]
+    yield "whether they are integers", [idx.is_floating_point(), targets.is_floating_point()]
     yield "how many rows are stretches", len(starts_in(data, batch, block_size))
     if starts == 1:
         yield "the only stretch", (idx, targets)
@@ -158,6 +159,7 @@ def predictions_with_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
     before = logits.detach().clone(), targets.clone()
     rows, of_rows = unit.flatten_for_cross_entropy(logits, targets)
     yield "the shapes", [tuple(rows.shape), tuple(of_rows.shape)]
+    yield "whether the targets are integers", not of_rows.is_floating_point()
     order = rows[:, 0].argsort()
     yield "the logits", rows[order]
     yield "the targets", of_rows[order]
