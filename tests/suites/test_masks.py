@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from units import COURSE, SUITES
+from units import SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
@@ -23,7 +23,7 @@ def missed(exercise: str, hidden: str) -> set[str]:
     """The criteria of an exercise that its unit's solution loses with another number in the place of -inf."""
     unit = EXERCISES[exercise]
     text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-    names = names_in(unit, with_imports(unit, text.replace("-torch.inf)", f"{hidden})"), ROOT / "solutions", COURSE))
+    names = names_in(unit, with_imports(unit, text.replace("-torch.inf)", f"{hidden})"), ROOT / "solutions"))
     return {name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed}
 
 
@@ -46,6 +46,6 @@ def test_a_number_filled_in_after_scaling_is_held_to_the_same(divided: str) -> N
     unit = EXERCISES[exercise]
     text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
     text = text.replace(f"masked / {divided}", f"(scores / {divided}).masked_fill(masked.isinf(), -1e4)")
-    names = names_in(unit, with_imports(unit, text, ROOT / "solutions", COURSE))
+    names = names_in(unit, with_imports(unit, text, ROOT / "solutions"))
     [lost] = [name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed]
     assert lost.endswith("beside_very_low_scores")

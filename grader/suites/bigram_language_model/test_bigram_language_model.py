@@ -137,10 +137,17 @@ def ids_of(ids: object, text: str) -> list[object]:
     return ids.tolist()
 
 
+def entry_text(entry: object) -> str:
+    """An entry as text; a tensor only where it is one number."""
+    if isinstance(entry, torch.Tensor) and entry.numel() != 1:
+        expect_true(False, "An entry is a tensor, and not of one number.")
+    return str(entry)
+
+
 def expect_one_id_each(value: object, text: str) -> None:
     """A sequence of ids, the same for the same character and others for others, whatever they are."""
     ids = ids_of(value, text)
-    expect_one_to_one(text, [str(number) for number in ids])
+    expect_one_to_one(text, list(map(entry_text, ids)))
 
 
 def expect_one_to_one(characters: str, others: list[str]) -> None:
@@ -202,7 +209,7 @@ def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) ->
 
 def joined(value: object) -> str:
     """What should be a text; here its characters may come one by one."""
-    return "".join(map(str, listed(value)))
+    return "".join(map(entry_text, listed(value)))
 
 
 def expect_one_character_each(value: object, ids: list[int]) -> None:
