@@ -33,6 +33,7 @@ MOST_ENTRIES = 1000
 
 _SECONDS = 300
 _LARGEST_FILE = 2**30
+_MOST_MEMORY = 2**30
 _LISTING_LIMIT = 4 * MEGABYTE
 _PAUSE = 2.0
 
@@ -201,7 +202,9 @@ class Store:
     def _run(self, arguments: list[str], output: IO[bytes], names: IO[bytes] | None = None) -> bool:
         """Runs git, with its output going to a file. Whether it ended well, in time, and with no file too large."""
         # Everything that git writes, the output included, is held by this one limit (in blocks of 512 bytes).
-        command = ["sh", "-c", f'ulimit -f {_LARGEST_FILE // 512}; exec git "$@"', "git"]
+        # Its memory as well, where the system can: what git does not write in parts may be packed very small.
+        limits = f"ulimit -f {_LARGEST_FILE // 512}; ulimit -v {_MOST_MEMORY // 1024} 2>/dev/null"
+        command = ["sh", "-c", f'{limits}; exec git "$@"', "git"]
         where = [] if arguments[0] == "init" else [f"--git-dir={self._folder}"]
         process = subprocess.Popen(
             [*command, *where, *arguments],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from local_github import NOTHING, LocalGitHub, Repository, git, tree
 
+from grader.record import checkout
 from grader.record.checkout import FILE_LIMIT, FetchError, Store
 from grader.submission import read_submission
 
@@ -119,6 +121,23 @@ def test_of_a_huge_file_there_is_the_size_and_nothing_else(
     assert status.st_size == size
     assert status.st_blocks * 512 < size
     assert "sums.py is 64.0 MB" in read_submission("ada", folder, ["sums"], tmp_path).problems["sums"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit a process's memory")
+def test_a_commit_that_unpacks_to_more_than_git_may_take_cannot_be_fetched(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blob = git(repository.work, "hash-object", "-w", "--stdin", content=b"a = 1\n")
+    root = tree(repository.work, [("100644", b"sums.py", blob)])
+    message = git(repository.work, "commit-tree", root, "-F", "-", date=AT, content=b"x" * 2**26)
+    git(repository.work, "push", "-q", str(repository.bare), f"{message}:refs/heads/main")
+    monkeypatch.setattr(checkout, "_MOST_MEMORY", 2**26)
+    store = Store(tmp_path / "store", (tmp_path / "hub").as_uri(), NAME, None)
+    monkeypatch.setattr(checkout, "_PAUSE", 0)
+    with pytest.raises(FetchError):
+        store.fetch(message)
+    monkeypatch.undo()
+    Store(tmp_path / "roomy", (tmp_path / "hub").as_uri(), NAME, None).fetch(message)
 
 
 def test_a_tree_that_unfolds_without_end_is_not_unfolded(repository: Repository, store: Store, tmp_path: Path) -> None:
