@@ -224,6 +224,19 @@ def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(open_do
     other.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
+def test_where_no_id_is_free_the_process_is_nobodys_and_its_layers_say_so(
+    open_door: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(users.VARIABLE, "1-1")
+    server = ForkServer.spawned()
+    door = Door(server, {"answers": Source.of("answers.py", [INSIDE])}, open_door(INSIDE).limits)
+    assert Student(door, "answers").evaluate("os.getuid()") == lockdown.NOBODY
+    assert (door.layers["user"], door.layers["own_user"]) == (True, False)
+    door.close()
+    server.close()
+
+
 def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, server: ForkServer) -> None:
     inside.evaluate("0")
     [child] = processes.children(server.pid)
