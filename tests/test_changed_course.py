@@ -213,6 +213,7 @@ def _emitted(root: Path, report: Path, folder: Path, reader: str) -> str:
 # -- one unit after the other ----------------------------------------------------------------------------------
 
 
+@pytest.mark.proof(part="grading")
 def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
     root: Path, folder: Path, reports: Path, tmp_path: Path
 ) -> None:

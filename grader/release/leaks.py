@@ -29,14 +29,15 @@ PUBLIC_MODULES = {"__init__.py", "checks.py", "conftest.py", "criteria.py", "rec
 """The modules of grader/suites that run the visible tests too. All the others, and every folder there, are secret."""
 
 # Said alike by many programs: a line without a word; one that imports; a heading; one that calls an exercise, with
-# names alone; one that names what a call without arguments gives; one that only begins something, with names alone: a
-# loop, a guard, a parameter with its default, or a value that stands on the lines below.
+# names alone; one that names what a call without arguments gives; what a stub raises; one that only begins something,
+# with names alone: a loop, a guard, a parameter with its default, or a value that stands on the lines below.
 _IDLE = re.compile(
     r"""[\W\d_]*
     | (import|from)[ ][\w.]+([ ]import[ ].*)?
     | \#[ ]--[ ][\w ]+[ ]-+
     | (return[ ])?student\.\w+\([\w, ]*\)
     | [\w.]+[ ]=[ ][\w.]+\(\)
+    | raise[ ]NotImplementedError(\(\))?
     | for[ ][\w, ()]+[ ]in[ ][\w.]+(\(\))?:?
     | (with[ ][\w.]+\([\w."]*\)|except[ ][\w.]+)([ ]as[ ]\w+)?:
     | \w+:[ ][\w.]+[ ]=[ ][\w.]+,?

@@ -15,6 +15,8 @@ import terms
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from processes import until
 
+pytestmark = pytest.mark.proof(part="nbgrader")
+
 # chen's shares are right only where there is one list of scores, and what chen prints is meant for the instructor.
 PRINTED = "<script>document.title = 'chen was here'</script>"
 MISTAKE = f'''\
@@ -135,14 +137,12 @@ def test_what_a_student_printed_is_text_and_does_nothing_to_the_page(submission:
     expect(submission).to_have_title(terms.UNIT)
 
 
-@pytest.mark.proof(part="nbgrader")
 @pytest.mark.parametrize("submission", ["gus"], indirect=True)
 def test_who_handed_in_a_broken_file_has_zero_and_a_sentence_that_says_why(submission: Page) -> None:
     assert set(score_fields(submission).values()) == {0}
     expect(submission.get_by_text("simple_attention.ipynb is not a notebook").first).to_be_visible()
 
 
-@pytest.mark.proof(part="nbgrader")
 def test_a_click_on_autograde_gives_the_points_that_the_command_gives(course: Course) -> None:
     before = set(course.server.processes())
     page = course.open(f"formgrader/manage_submissions/{terms.UNIT}")
@@ -156,7 +156,6 @@ def test_a_click_on_autograde_gives_the_points_that_the_command_gives(course: Co
     until(lambda: before.issuperset(course.server.processes()))  # what has graded is gone
 
 
-@pytest.mark.proof(part="nbgrader")
 def test_a_source_notebook_runs_from_top_to_bottom_in_jupyterlab(course: Course) -> None:
     page = course.open(f"lab/tree/source/{terms.UNIT}/{terms.UNIT}.ipynb")
     expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
