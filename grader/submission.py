@@ -272,6 +272,7 @@ class _Reader:
         problems: list[str] = []
         # Those of notebooks are remarks on the unit as well: here they are told only where nothing else is there.
         of_notebooks: list[str] = []
+        is_unreadable = False
         for relative in self._places(unit, name):
             is_notebook = relative.endswith(".ipynb")
             try:
@@ -285,11 +286,12 @@ class _Reader:
                     sources[relative] = source
             except UnreadableError as error:
                 (of_notebooks if is_notebook else problems).append(str(error))
+                is_unreadable = True
         lines = {path: _answer_lines(source) for path, source in sources.items()}
         stub = self._stub(name)
         untouched = [[]] if stub is None else [[], _written_lines(stub)]
         elsewhere: list[str] = []
-        if not problems and all(own in untouched for own in lines.values()):
+        if not is_unreadable and not problems and all(own in untouched for own in lines.values()):
             found: _Elsewhere[SheetSource | CellsSource] = self._elsewhere(
                 unit, name, self._answers, _answer_lines, untouched
             )

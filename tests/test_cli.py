@@ -452,7 +452,7 @@ def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
 def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
-    arguments = ("grade", classroom / "wrong", classroom / "missing", "--out", tmp_path)
+    arguments = ("grade", classroom / "wrong", classroom / "syntax", "--out", tmp_path)
     first = run_grader(small_course, *arguments)
     before = files(tmp_path)
     # Where an engine would say that nothing locks student code in.
@@ -521,20 +521,20 @@ main()
 def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
-    arguments = ("grade", classroom / "missing", classroom / "talks", "--out", tmp_path / "out", "--jobs", 1)
+    arguments = ("grade", classroom / "syntax", classroom / "talks", "--out", tmp_path / "out", "--jobs", 1)
     done = run_grader(small_course, *arguments, prefix=[sys.executable, "-c", LIMITED])
     assert done.returncode == 3
     assert done.stderr.splitlines() == [
-        "graded missing (1 of 2)",
+        "graded syntax (1 of 2)",
         f"A report could not be written to {tmp_path / 'out'}: File too large. Those before it are whole.",
         "1 of 2 were not graded: the same command again continues with them.",
     ]
     assert ["talks", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
     assert files(tmp_path / "out").keys() - {"instructor/talks.pytest.json"} == {
-        "missing.json", "instructor/missing.pytest.json",
+        "syntax.json", "instructor/syntax.pytest.json",
     }  # fmt: skip
     assert run_grader(small_course, *arguments).stderr.splitlines() == [
-        "kept missing (1 of 2)",
+        "kept syntax (1 of 2)",
         "graded talks (2 of 2)",
     ]
 
@@ -604,7 +604,7 @@ def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(smal
     whole = read_reports(seen / "full")
     assert len(whole) == len(graded)
     assert not list((seen / "full").rglob(".*"))
-    table = (seen / "stdout").read_text().splitlines()[1:10]
+    table = (seen / "stdout").read_text().splitlines()[3:12]
     assert [line.split()[0] for line in table] == students
     assert [line.split()[0] for line in table if line.split()[3:] == ["not", "graded"]] == students[len(graded) :]
 

@@ -226,7 +226,7 @@ def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
     assert done.stderr.splitlines()[1].startswith("The grading engine ended with code -9.")
     assert "Traceback" not in done.stderr
     assert done.stderr.endswith("1 of 2 were not graded: the same command again continues with them.\n")
-    ada, eve = (line.split() for line in done.stdout.splitlines()[1:3])
+    ada, eve = (line.split() for line in done.stdout.splitlines()[3:5])
     assert ada[:3] == ["ada", "5", "5/5"]
     assert eve == ["eve", "-", "-", "not", "graded"]
     processes.until_ended(left)

@@ -288,7 +288,7 @@ def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
 def as_graded(unit: Unit) -> Unit:
     """The same, wherever the answers were written."""
     exercises = {name: exercise.model_copy(update={"line": None}) for name, exercise in unit.exercises.items()}
-    return unit.model_copy(update={"path": None, "exercises": exercises})
+    return unit.model_copy(update={"path": None, "digest": "", "exercises": exercises})
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -83,6 +83,9 @@ def test_before_the_due_date_nothing_tells_right_from_wrong(tmp_path: Path) -> N
         {key: value for key, value in report.items() if key not in ("student", "timing", "digest")}
         for report in reports.values()
     ]
+    for report in kept:
+        for unit in report["units"].values():
+            del unit["digest"]
     assert kept == [kept[0]] * len(CLASS)
     for unit, quiz in QUIZZES.items():
         assert kept[0]["units"][unit]["quiz"]["summary"] == f"{len(quiz.items)} of {len(quiz.items)} answered"
@@ -152,7 +155,7 @@ def damaged(sheet: bytes, generator: random.Random) -> bytes:
 
 
 def reported(folder: Path, quiz: Quiz, course: Course, now: datetime.datetime) -> Report:
-    submission = read_submission("mallory", folder, ["sums"], folder / "stubs", quiz_names=["sums"])
+    submission = read_submission("mallory", folder, ["sums"], folder / "no" / "stubs", quiz_names=["sums"])
     return make_report(submission, NOTHING_RAN, Rubric([], {"sums": quiz}), course, {}, {}, now)
 
 

@@ -81,14 +81,14 @@ def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(whe
     root = copy_with_project(tmp_path / "course")
     with open(root / "exercises" / "checking.py", "a", encoding="utf-8") as file:
         file.write("# One more line.\n")
-    assert build_wheel(tmp_path / "one").name.startswith("attention_from_scratch_student-2026.1+")
+    assert build_wheel(tmp_path / "one").name.startswith("attention_from_scratch_student-2026.2+")
     assert build_wheel(tmp_path / "two", root).name != wheel.name
 
 
 def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
     root = copy_with_project(tmp_path / "course")
     settings = root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace('"2026.1"', '"spring"'), encoding="utf-8")
+    settings.write_text(settings.read_text(encoding="utf-8").replace('"2026.2"', '"spring"'), encoding="utf-8")
     with pytest.raises(ReleaseError, match="'spring' cannot be that of a wheel: write numbers"):
         build_wheel(tmp_path / "wheel", root)
 
