@@ -7,7 +7,7 @@ rules on, and nothing else. Probes are written from the rules, and know nothing 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeVar
@@ -216,6 +216,25 @@ def set_to(parameter: Any, values: Tensor) -> Tensor:
         raise ValueError(f"a parameter of shape {tuple(parameter.shape)} instead of {tuple(values.shape)}")
     with torch.no_grad():
         return parameter.copy_(values)
+
+
+def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Tensor:
+    """Makes every score of a module -10,000 after scaling, and each value a text's token itself.
+
+    names: of three square layers. Gives the one-hot text (1, T, T) of which this is so, in float64.
+    """
+    eye = torch.eye(num_tokens, dtype=torch.float64)
+    rows = torch.zeros_like(eye)
+    rows[0] = 100 * num_tokens**0.25  # its square is 10,000 times the root of the width
+    module.to(torch.float64).eval()
+    for name, weight in zip(names, (rows, -rows, eye), strict=True):
+        set_to(getattr(module, name).weight, weight)
+    return eye[None]
+
+
+def is_seen(weights: Tensor) -> bool:
+    """Whether any of these weights is more than rounding leaves of zero."""
+    return bool((weights > 0.01).any())
 
 
 # -- what is random ----------------------------------------------------------------------------------------------

@@ -18,7 +18,9 @@ from grader.audit.probing import (
     draws_from_generator,
     dropped_weights,
     has_parameters,
+    is_seen,
     layers,
+    one_hot_at_low_scores,
     one_hot_texts,
     parameters_of_length,
     probe,
@@ -57,6 +59,7 @@ def ids_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
     ids = unit.encode(text_of(draw, vocabulary), vocabulary)
     yield "what it is", isinstance(ids, list) and all(type(number) is int for number in ids)
     yield "the ids", ids
+    yield "how much is left of the vocabulary", len(vocabulary)
 
 
 @probe("encode", draws=300)
@@ -70,7 +73,9 @@ def unknown_characters_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 @probe("decode")
 def text_of_ids(unit: Any, draw: Draw) -> Iterator[Observation]:
     vocabulary = vocabulary_for(draw)
-    yield "the text", unit.decode(draw.random.choices(range(len(vocabulary)), k=draw.size(0, 12)), vocabulary)
+    ids = draw.random.choices(range(len(vocabulary)), k=draw.size(0, 12))
+    yield "the text", unit.decode(ids, vocabulary)
+    yield "how much is left of the arguments", (len(ids), len(vocabulary))
 
 
 @probe("decode", draws=300)
@@ -217,6 +222,14 @@ def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
 def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Observation]:
     block_size = 20 + draw.number
     yield from parameters_of_length(unit.Head(draw.size(), draw.size(), block_size, 0.0), block_size)
+
+
+@probe("Head", draws=5)
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens = draw.number + 2
+    module = unit.Head(num_tokens, num_tokens, num_tokens, 0.0)
+    text = one_hot_at_low_scores(module, NAMES, num_tokens)
+    yield "whether later tokens have weight beside low scores", is_seen(module(text).triu(diagonal=1))
 
 
 @probe("Head", draws=4)

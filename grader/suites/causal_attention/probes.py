@@ -15,7 +15,9 @@ from grader.audit.probing import (
     call,
     draws_from_generator,
     dropped_weights,
+    is_seen,
     layers,
+    one_hot_at_low_scores,
     one_hot_texts,
     parameters_of_length,
     probe,
@@ -51,6 +53,16 @@ def softmax_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
     if draw.chance(0.3):
         scores += draw.pick(300, 1_000, 10_000) * torch.ones_like(scores).triu(diagonal=1)
     yield from call(unit.mask_then_softmax, scores, d_k)
+
+
+@probe("mask_then_softmax", draws=5)
+def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens, d_k = draw.number + 2, draw.size()
+    scores = torch.full((num_tokens, num_tokens), -10_000 * d_k**0.5, dtype=torch.float64)
+    yield (
+        "whether the future has weight beside low scores",
+        is_seen(unit.mask_then_softmax(scores, d_k).triu(diagonal=1)),
+    )
 
 
 @probe("attention_dropout")
@@ -128,6 +140,14 @@ def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Observation]
     context_length = 20 + draw.number
     module = unit.CausalAttention(draw.size(), draw.size(), context_length, 0.0, qkv_bias=draw.chance(0.5))
     yield from parameters_of_length(module, context_length)
+
+
+@probe("CausalAttention", draws=5)
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens = draw.number + 2
+    module = unit.CausalAttention(num_tokens, num_tokens, num_tokens, 0.0)
+    text = one_hot_at_low_scores(module, NAMES, num_tokens)
+    yield "whether later tokens have weight beside low scores", is_seen(module(text).triu(diagonal=1))
 
 
 @probe("CausalAttention", draws=4)

@@ -7,7 +7,16 @@ from typing import Any
 
 import torch
 
-from grader.audit.probing import Draw, Observation, call, layers, probe, set_layers
+from grader.audit.probing import (
+    Draw,
+    Observation,
+    call,
+    is_seen,
+    layers,
+    one_hot_at_low_scores,
+    probe,
+    set_layers,
+)
 
 NAMES = ("W_query", "W_key", "W_value")
 
@@ -64,3 +73,13 @@ def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Observation]:
         yield from call(module, x, context, padding_mask, parameters=parameters)
     else:
         yield from call(module, x, context, padding_mask=padding_mask, parameters=parameters)
+
+
+@probe("CrossAttention", draws=5)
+def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens = draw.number + 2
+    module = unit.CrossAttention(num_tokens, num_tokens, num_tokens)
+    text = one_hot_at_low_scores(module, NAMES, num_tokens)
+    padding_mask = torch.arange(num_tokens)[None] == num_tokens - 1  # (1, T), of which the last is padding
+    output = module(text, text, padding_mask=padding_mask)  # (1, T, T), the weights
+    yield "whether padding has weight beside low scores", is_seen(output[..., -1])

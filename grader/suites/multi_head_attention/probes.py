@@ -16,7 +16,9 @@ from grader.audit.probing import (
     call,
     dropped_weights,
     has_parameters,
+    is_seen,
     layers,
+    one_hot_at_low_scores,
     one_hot_texts,
     probe,
     refusal,
@@ -80,6 +82,16 @@ def weights_by_head(unit: Any, draw: Draw) -> Iterator[Observation]:
     if draw.chance(0.3):
         scores += draw.pick(300, 1_000, 10_000) * torch.ones_like(scores).triu(diagonal=1)
     yield from call(unit.head_weights, scores, head_dim)
+
+
+@probe("head_weights", draws=5)
+def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens, head_dim = draw.number + 2, draw.size()
+    scores = torch.full((1, 2, num_tokens, num_tokens), -10_000 * head_dim**0.5, dtype=torch.float64)
+    yield (
+        "whether the future has weight beside low scores",
+        is_seen(unit.head_weights(scores, head_dim).triu(diagonal=1)),
+    )
 
 
 @probe("split_heads")
@@ -181,6 +193,16 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
     set_to(module.out_proj.weight, torch.eye(width))
     set_to(module.out_proj.bias, torch.zeros(width))
     yield from dropped_weights(module, one_hot_texts(1000, num_tokens), dropout, num_heads)
+
+
+@probe("MultiHeadAttention", draws=5)
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+    num_tokens = draw.number + 2
+    module = unit.MultiHeadAttention(num_tokens, num_tokens, num_tokens, 0.0, 1)
+    text = one_hot_at_low_scores(module, NAMES, num_tokens)
+    set_to(module.out_proj.weight, torch.eye(num_tokens))
+    set_to(module.out_proj.bias, torch.zeros(num_tokens))
+    yield "whether later tokens have weight beside low scores", is_seen(module(text).triu(diagonal=1))
 
 
 class OneHead(nn.Module):
