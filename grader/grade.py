@@ -130,7 +130,7 @@ def kept_part(
     kept = {
         name: made.units[name]
         for name in units
-        if made.units[name].digest == _unit_digest(name, submission, course, quizzes, now, "hidden")
+        if made.units[name].digest == _digest(submission, course, quizzes, now, "hidden", name)
         and made.units[name].feedback == course.feedback_level(name, now)
     }
     messages = [message for message in made.messages if message.unit in kept]
@@ -173,7 +173,7 @@ def _unit(
         remarks=[problem] if problem else list(submission.units[name].remarks),
         exercises=exercises,
         quiz=quiz,
-        digest=_unit_digest(name, submission, course, rubric.quizzes, now, rubric.suites),
+        digest=_digest(submission, course, rubric.quizzes, now, rubric.suites, name),
     )
 
 
@@ -280,46 +280,27 @@ def _digest(
     quizzes: Mapping[str, Quiz | Questions],
     now: datetime.datetime,
     suites: report.Suites,
+    unit: str | None = None,
 ) -> str:
     """Of the submission's sources, the suites and the rest of the grader, autograder.yml, and the quizzes.
 
     The answers of a quiz are in it from the due date on. Until then it is of the questions alone, which students
-    have: from the digest of a report nobody can work out which of some possible answers the source holds.
+    have: from the digest of a report nobody can work out which of some possible answers the source holds. With `unit`,
+    it is of that unit's own files, and not of those that it may import.
     """
+    names = [unit] if unit else [*submission.units, *submission.problems]
+
+    def of_units(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: found[name] for name in names if name in found}
+
     handed_in = {
-        "units": {name: asdict(source) for name, source in submission.units.items()},
-        "siblings": {name: asdict(source) for name, source in submission.siblings.items()},
-        "problems": submission.problems,
-        "sheets": {name: asdict(sheet) for name, sheet in submission.sheets.items()},
-        "sheet_problems": submission.sheet_problems,
-        "quizzes": {
-            name: _what_counts(quiz, course.is_over(name, now))
-            for name, quiz in quizzes.items()
-            if name in submission.units or name in submission.problems
-        },
+        "units": {name: asdict(source) for name, source in of_units(submission.units).items()},
+        "siblings": {} if unit else {name: asdict(source) for name, source in submission.siblings.items()},
+        "problems": of_units(submission.problems),
+        "sheets": {name: asdict(sheet) for name, sheet in of_units(submission.sheets).items()},
+        "sheet_problems": of_units(submission.sheet_problems),
+        "quizzes": {name: _what_counts(quiz, course.is_over(name, now)) for name, quiz in of_units(quizzes).items()},
     }
-    return _sha256(handed_in, suites)
-
-
-def _unit_digest(
-    name: str,
-    submission: Submission,
-    course: Course,
-    quizzes: Mapping[str, Quiz | Questions],
-    now: datetime.datetime,
-    suites: report.Suites,
-) -> str:
-    """The same of one unit's own files. Of those that it may import nothing is in it."""
-    source, sheet, quiz = submission.units.get(name), submission.sheets.get(name), quizzes.get(name)
-    handed_in = {
-        "unit": asdict(source) if source else submission.problems.get(name),
-        "sheet": asdict(sheet) if sheet else submission.sheet_problems.get(name),
-        "quiz": _what_counts(quiz, course.is_over(name, now)) if quiz else None,
-    }
-    return _sha256(handed_in, suites)
-
-
-def _sha256(handed_in: dict[str, Any], suites: report.Suites) -> str:
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
     total.update(_grader_digest(suites))
     return total.hexdigest()
