@@ -458,7 +458,7 @@ def _print_audit(tables: list[UnitTable]) -> None:
 
 def _print_reading(came: Submissions, ignored: dict[str, list[str]], reports: list[Report]) -> None:
     """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
-    from grader.submission import missing_unit
+    from grader.submission import TO_BE_GRADED, missing_unit
     from grader.submissions.layouts import described
 
     def say(text: str) -> None:
@@ -478,6 +478,8 @@ def _print_reading(came: Submissions, ignored: dict[str, list[str]], reports: li
     if came.late:
         say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
     names = [*came.ignored, *(f"{name} ({_whose(students)})" for name, students in sorted(ignored.items()))]
+    # First the files that could hold answers, for the list is cut.
+    names.sort(key=lambda name: TO_BE_GRADED not in name)
     if names:
         more = f", and {len(names) - 50} more names" if len(names) > 50 else ""
         say(f"Ignored: {', '.join(names[:50])}{more}.")

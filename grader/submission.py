@@ -30,6 +30,8 @@ SHEET_LIMIT = 256 * 1024
 GIT_LIMIT = 4 * MEGABYTE
 
 _MOST_NAMES = 1000
+# What is said beside an ignored file that could hold answers.
+TO_BE_GRADED = "to be graded, it must be named"
 """So many names of a folder are looked at."""
 
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -319,7 +321,7 @@ class _Reader:
                     continue
                 canonical = stands_for(entry.name, self.units)
                 path += "/" if entry.kind == "folder" else ""
-                listed.append(f"{path} (to be graded, it must be named {canonical})" if canonical else path)
+                listed.append(f"{path} ({TO_BE_GRADED} {canonical})" if canonical else path)
         if isinstance(self.folder, Archive) and not self.folder.root:
             listed += self.folder.refused
         # Only where a walk was needed.
