@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from units import SUITES
 
-from grader.sandbox import parts
 from grader.sandbox.door import Raised
 from grader.suites.checks import (
     SEEN,
@@ -263,17 +261,3 @@ def test_words_resemble_only_themselves() -> None:
 )
 def test_of_a_students_value_a_sentence_shows_numbers_and_names_alone(value: object, words: str) -> None:
     assert shown(value) == words
-
-
-def test_a_text_in_the_place_of_a_number_reaches_no_sentence() -> None:
-    class Attention(parts.MultiHeadAttention):
-        def __getattribute__(self, name: str) -> object:
-            hostile = ("d_in", "d_out", "num_heads", "context_length")
-            return "::error::forged" if name in hostile else super().__getattribute__(name)
-
-    suite = SUITES["multi_head_attention"]
-    Attention.__module__, Attention.__qualname__ = parts.__name__, parts.MultiHeadAttention.__qualname__
-    names = {"gpt2_small_attention": lambda: Attention(768, 768, 1024, 0.0, 12)}
-    reasons = [outcome.reason for outcome in suite.outcomes(names, "gpt2_small_attention").values()]
-    assert "It was made with a str for num_heads." in reasons
-    assert "forged" not in " ".join(reasons)

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 from units import ROOT, SUITES, defined_in
 
+from grader.sandbox import parts
+
 SUITE = SUITES["multi_head_attention"]
 
 
@@ -200,3 +202,19 @@ def test_heads_that_begin_alike_cost_nothing() -> None:
 
     outcomes = SUITE.outcomes({"MultiHeadAttentionWrapper": all_alike}, "MultiHeadAttentionWrapper")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
+
+
+# -- sentences -----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_in_the_place_of_a_number_reaches_no_sentence() -> None:
+    class Attention(parts.MultiHeadAttention):
+        def __getattribute__(self, name: str) -> object:
+            hostile = ("d_in", "d_out", "num_heads", "context_length")
+            return "::error::forged" if name in hostile else super().__getattribute__(name)
+
+    Attention.__module__, Attention.__qualname__ = parts.__name__, parts.MultiHeadAttention.__qualname__
+    names = {"gpt2_small_attention": lambda: Attention(768, 768, 1024, 0.0, 12)}
+    reasons = [outcome.reason for outcome in SUITE.outcomes(names, "gpt2_small_attention").values()]
+    assert "It was made with a str for num_heads." in reasons
+    assert "forged" not in " ".join(reasons)
