@@ -219,9 +219,10 @@ def set_to(parameter: Any, values: Tensor) -> Tensor:
 
 
 def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Tensor:
-    """Makes every score of a module -10,000 after scaling, and each value a text's token itself.
+    """Sets the layers so that every scaled score is -10,000, and each value is the token itself.
 
-    names: of three square layers. Gives the one-hot text (1, T, T) of which this is so, in float64.
+    names: of the query, key and value layer, each (T, T). Returns the one-hot text (1, T, T) for which this holds, in
+    float64.
     """
     eye = torch.eye(num_tokens, dtype=torch.float64)
     rows = torch.zeros_like(eye)
@@ -235,6 +236,13 @@ def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) ->
 def is_seen(weights: Tensor) -> bool:
     """Whether any of these weights is more than rounding leaves of zero."""
     return bool((weights > 0.01).any())
+
+
+def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Observation]:
+    """Whether a module of causal attention gives weight to later tokens where all visible scores are low."""
+    text = one_hot_at_low_scores(module, names, num_tokens)
+    weights = module(text)  # (1, T, T)
+    yield "whether later tokens have weight beside low scores", is_seen(weights.triu(diagonal=1))
 
 
 # -- what is random ----------------------------------------------------------------------------------------------

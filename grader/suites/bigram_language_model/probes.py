@@ -15,12 +15,11 @@ from grader.audit.probing import (
     Observation,
     alike,
     call,
+    causal_at_low_scores,
     draws_from_generator,
     dropped_weights,
     has_parameters,
-    is_seen,
     layers,
-    one_hot_at_low_scores,
     one_hot_texts,
     parameters_of_length,
     probe,
@@ -228,8 +227,7 @@ def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Observation]
 def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
     num_tokens = draw.number + 2
     module = unit.Head(num_tokens, num_tokens, num_tokens, 0.0)
-    text = one_hot_at_low_scores(module, NAMES, num_tokens)
-    yield "whether later tokens have weight beside low scores", is_seen(module(text).triu(diagonal=1))
+    yield from causal_at_low_scores(module, NAMES, num_tokens)
 
 
 @probe("Head", draws=4)

@@ -14,11 +14,11 @@ from grader.audit.probing import (
     Observation,
     alike,
     call,
+    causal_at_low_scores,
     dropped_weights,
     has_parameters,
     is_seen,
     layers,
-    one_hot_at_low_scores,
     one_hot_texts,
     probe,
     refusal,
@@ -199,10 +199,9 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
 def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
     num_tokens = draw.number + 2
     module = unit.MultiHeadAttention(num_tokens, num_tokens, num_tokens, 0.0, 1)
-    text = one_hot_at_low_scores(module, NAMES, num_tokens)
     set_to(module.out_proj.weight, torch.eye(num_tokens))
     set_to(module.out_proj.bias, torch.zeros(num_tokens))
-    yield "whether later tokens have weight beside low scores", is_seen(module(text).triu(diagonal=1))
+    yield from causal_at_low_scores(module, NAMES, num_tokens)
 
 
 class OneHead(nn.Module):
