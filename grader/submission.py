@@ -29,9 +29,10 @@ SHEET_LIMIT = 256 * 1024
 """Of a quiz's sheet, which is a few pages of text."""
 GIT_LIMIT = 4 * MEGABYTE
 
-_MOST_NAMES = 1000
-# What is said beside an ignored file that could hold answers.
 TO_BE_GRADED = "to be graded, it must be named"
+"""Follows the name of an ignored file that could hold answers."""
+
+_MOST_NAMES = 1000
 """So many names of a folder are looked at."""
 
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -293,7 +294,7 @@ class _Reader:
         stub = self._stub(name)
         untouched = [[]] if stub is None else [[], _written_lines(stub)]
         elsewhere: list[str] = []
-        if not is_unreadable and not problems and all(own in untouched for own in lines.values()):
+        if not is_unreadable and all(own in untouched for own in lines.values()):
             found: _Elsewhere[SheetSource | CellsSource] = self._elsewhere(
                 unit, name, self._answers, _answer_lines, untouched
             )
