@@ -131,9 +131,9 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
     stand_in = "(d,), (T, d) to (T,): of the squares of the inputs."
     assert stand_in in (course / "grader" / "sandbox" / "parts.py").read_text(encoding="utf-8")
     assert processes.found_in_memory(student, {*suites, solution, stand_in}) == set()
-    root = Path(__file__).parents[1]
-    private = (course, root / "grader" / "suites", root / "solutions")
-    assert not {file for file in processes.mapped_files(student) if any(map(Path(file).is_relative_to, private))}
+    root = str(Path(__file__).parents[1])  # a checkout may lie below folders of any name
+    files = {file.removeprefix(root) for file in processes.mapped_files(student)}
+    assert not {file for file in files if "suites" in file or "solutions" in file or str(course) in file}
     trusted = [running.program.pid, running.engine, running.server, *running.graders]
     assert len(trusted) == 4
     for pid in trusted:
