@@ -478,7 +478,7 @@ def _print_reading(came: Submissions, ignored: dict[str, list[str]], reports: li
     if came.late:
         say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
     names = [*came.ignored, *(f"{name} ({_whose(students)})" for name, students in sorted(ignored.items()))]
-    # First the files that could hold answers, for the list is cut.
+    # Files that could hold answers come first, because the list is cut.
     names.sort(key=lambda name: TO_BE_GRADED not in name)
     if names:
         more = f", and {len(names) - 50} more names" if len(names) > 50 else ""
