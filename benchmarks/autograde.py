@@ -28,10 +28,10 @@ from class_throughput import Took, read, right_answers, run, source_of
 from nbgrader.api import Gradebook
 
 from grader.audit.cases import with_imports
-from grader.course import ROOT, load_course
-from grader.misconceptions import misconceptions_of
-from grader.sandbox.loading import split
-from grader.suites.criteria import criteria_of
+from grader.course.model import ROOT, load_course
+from grader.engine.criteria import criteria_of
+from grader.sandbox.loader import split
+from grader.testing.misconceptions import misconceptions_of
 
 COURSE = load_course()
 COURSE_ID = "attention_from_scratch"
@@ -45,8 +45,8 @@ c.CourseDirectory.course_id = "{COURSE_ID}"
 """
 # The last line is the cell's result, which nbgrader takes for its points.
 PEER_TESTS = """\
-from grader.sandbox.student import Beside
-from grader.suites.criteria import criteria_of
+from grader.testing.student import Beside
+from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
 
 beside = Beside("{unit}", globals())

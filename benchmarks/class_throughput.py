@@ -27,8 +27,8 @@ from operator import attrgetter
 from pathlib import Path
 
 from grader.audit.cases import SUITES, needed_by
-from grader.course import ROOT, load_course
-from grader.misconceptions import Misconception, build, misconceptions_of
+from grader.course.model import ROOT, load_course
+from grader.testing.misconceptions import Misconception, build, misconceptions_of
 
 UNITS = list(load_course().units)
 RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
@@ -119,7 +119,7 @@ def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str
 def run_peer(submission: Path, unit: str | None = None) -> tuple[Took, int]:
     """Runs the suites once, in a process of pytest's own; how many tests passed."""
     command = [
-        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(SUITES / "pytest.ini"), "--noconftest",
+        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(ROOT / "grader" / "engine" / "pytest.ini"), "--noconftest",
         "-q", "--tb=native", "-p", "in_process", "--submission", str(submission),
     ]  # fmt: skip
     paths = f"{ROOT}{os.pathsep}{Path(__file__).resolve().parent}"

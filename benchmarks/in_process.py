@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.course import load_course
-from grader.sandbox.student import Beside, Student
-from grader.suites.criteria import Fresh, criterion_of_item
+from grader.course.model import load_course
+from grader.engine.criteria import Fresh, criterion_of_item
+from grader.testing.student import Beside, Student
 
 COURSE = load_course()
 BESIDE = pytest.StashKey[Beside]()

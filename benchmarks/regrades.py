@@ -17,9 +17,9 @@ from typing import Annotated
 import typer
 
 from grader.audit.cases import cases_of
-from grader.batch import Engine
-from grader.course import ROOT, Course, load_course
-from grader.submission import Submission, UnitSource
+from grader.course.model import ROOT, Course, load_course
+from grader.engine.client import Engine
+from grader.submissions.submission import Submission, UnitSource
 
 PARTLY_RIGHT = 10
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader import cli
-from grader.course import ROOT, load_course
-from grader.report import Report
+from grader.cli.instructor import instructor
+from grader.course.model import ROOT, load_course
+from grader.reports.model import Report
 
 
 def main() -> None:
     reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
-    cli.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
-    cli._print_table(reports, set(), load_course(), Path("reports"))
-    cli.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
+    instructor.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
+    instructor._print_table(reports, set(), load_course(), Path("reports"))
+    instructor.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
 
 
 if __name__ == "__main__":

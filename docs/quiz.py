@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.course import ROOT
-from grader.quiz.questions import read_questions
-from grader.quiz.sheet import write_sheet
-from grader.quiz.terminal import take_quiz
+from grader.course.model import ROOT
+from grader.quizzes.questions import read_questions
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.terminal import take_quiz
 
 UNIT = "multi_head_attention"
 ANSWERED = {"what_a_head_reads": "b", "groups_and_heads": "b", "shape_of_transposed_keys": "(1, 4, 8, 8)"}

@@ -10,7 +10,7 @@ import tempfile
 import matplotlib
 import matplotlib.pyplot as plt
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 
 def main() -> None:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from grader.course import load_course
+from grader.course.model import load_course
 from grader.documents import CourseError
-from grader.quiz.questions import shown
-from grader.quiz.sheet import write_sheet
-from grader.quiz.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem, load_quizzes
+from grader.quizzes.questions import shown
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem, load_quizzes
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

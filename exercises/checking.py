@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader.sandbox.door import Raised
-from grader.sandbox.student import Object
-from grader.suites.checks import Wrong
+from grader.sandbox.client import Raised
+from grader.testing.checks import Wrong
+from grader.testing.student import Object
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
 

@@ -1,7 +1,7 @@
 """Plain `pytest` in this folder runs the tests on your files beside them. They need the course's grader."""
 
 try:
-    from grader.visible import (
+    from grader.engine.visible import (
         pytest_collection_modifyitems,
         pytest_configure,
         pytest_runtest_makereport,

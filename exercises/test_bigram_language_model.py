@@ -14,7 +14,7 @@ import torch
 from checking import expect_error, expect_module, expect_results, expect_values, fail, kept, one, type_name
 from torch import nn
 
-from grader.sandbox.student import Object, Remote, Student
+from grader.testing.student import Object, Remote, Student
 
 TEXT = "the cat sat\n"
 VOCABULARY = ["\n", " ", "a", "c", "e", "h", "s", "t"]

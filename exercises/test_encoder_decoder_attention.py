@@ -12,7 +12,7 @@ import pytest
 import torch
 from checking import expect_linear, expect_module, expect_results, expect_values, fail
 
-from grader.sandbox.student import Object, Student
+from grader.testing.student import Object, Student
 
 # For additive attention: a state of the decoder, three of the encoder, and the weights. (h = 2, a = 3)
 DECODER_STATE = torch.tensor([1.0, 0.0])

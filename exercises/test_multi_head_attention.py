@@ -24,8 +24,8 @@ from checking import (
     worked_example,
 )
 
-from grader.sandbox.door import Raised
-from grader.sandbox.student import Object, Student
+from grader.sandbox.client import Raised
+from grader.testing.student import Object, Student
 
 INPUTS = worked_example("inputs").unsqueeze(0)  # (6, 3) -> (1, 6, 3)
 PROJECTIONS = ("W_query", "W_key", "W_value")

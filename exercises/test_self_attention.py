@@ -23,7 +23,7 @@ from checking import (
     worked_example,
 )
 
-from grader.sandbox.student import Object, Student
+from grader.testing.student import Object, Student
 
 INPUTS = worked_example("inputs")
 PROJECTIONS = ("queries", "keys", "values")

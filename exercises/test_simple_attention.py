@@ -12,7 +12,7 @@ import pytest
 import torch
 from checking import described, expect_error, expect_results, expect_values, fail, worked_example
 
-from grader.sandbox.student import Student
+from grader.testing.student import Student
 
 INPUTS = worked_example("inputs")
 SCORES = worked_example("simple.scores_of_token_2")

@@ -13,7 +13,7 @@ import pytest
 import torch
 from checking import expect_module, expect_values, fail, kept, type_name
 
-from grader.sandbox.student import Object, Student
+from grader.testing.student import Object, Student
 
 # The mean 5 and the variance 9 + 1 + 1 + 9 over 4 = 5, and a token that is twice as far out.
 TOKENS = torch.tensor([[2.0, 4.0, 6.0, 8.0], [-1.0, 3.0, 7.0, 11.0]])

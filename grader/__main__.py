@@ -8,7 +8,7 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]
 
-from grader.cli import main
+from grader.cli.instructor import main
 
 if __name__ == "__main__":
     main()

@@ -30,8 +30,10 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
 NONE_SELECTED = 5  # pytest's exit code
 FILL_CACHES = """\
-from grader import course, failure_matrix, misconceptions
-found = course.load_course()
+from grader.course.model import model
+from grader.engine import failure_matrix
+from grader.testing import misconceptions
+found = model.load_course()
 misconceptions.build(list(found.units))
 failure_matrix.fill(found, found.units)
 """
@@ -78,67 +80,67 @@ BREAKAGES = {
             "resource.setrlimit(name, (value, resource.getrlimit(name)[1]))",
             "tests/sandbox/test_lockdown.py::test_limits_bind_soft_and_hard_alike"),
         Change(
-            "the tensors of a message may overlap", "grader/sandbox/wire.py",
+            "the tensors of a message may overlap", "grader/sandbox/protocol.py",
             "if begin != last or math.prod(shape)", "if begin > last or math.prod(shape)",
-            "tests/sandbox/test_wire.py::test_tensors_that_are_not_what_their_header_claims_are_refused"),
+            "tests/sandbox/test_protocol.py::test_tensors_that_are_not_what_their_header_claims_are_refused"),
     ],
     "engine": [
         Change(
-            "a grading process that died is not tried again", "grader/batch.py",
+            "a grading process that died is not tried again", "grader/engine/client.py",
             'if result.get("fault") and "fault" in retries:', 'if result.get("fault") and "fault" not in retries:',
-            "tests/test_engine.py::test_a_grading_process_that_dies_is_tried_once_more"),
+            "tests/engine/test_engine.py::test_a_grading_process_that_dies_is_tried_once_more"),
         Change(
-            "one submission more than --jobs allows is graded at once", "grader/batch.py",
+            "one submission more than --jobs allows is graded at once", "grader/engine/client.py",
             "while len(running) < at_once and", "while len(running) <= at_once and",
-            "tests/test_batch.py::test_nothing_is_graded_ahead_of_being_asked_for"),
+            "tests/engine/test_engine_client.py::test_nothing_is_graded_ahead_of_being_asked_for"),
         Change(
             "a busy machine costs a student time", "grader/sandbox/clock.py",
             "return max(passed - (self.clock.waited() - self.waited), passed * LEAST_CHARGED)",
             "return max(passed, passed * LEAST_CHARGED)",
             "tests/sandbox/test_clock.py::test_waiting_for_a_processor_is_not_charged_but_for_a_share"),
         Change(
-            "a request that arrives in two parts loses the first", "grader/engine.py",
+            "a request that arrives in two parts loses the first", "grader/engine/server.py",
             "                pending += received\n", "                pending = bytearray(received)\n",
-            "tests/test_batch.py::test_large_submissions_and_large_results_do_not_wait_for_each_other"),
+            "tests/engine/test_engine_client.py::test_large_submissions_and_large_results_do_not_wait_for_each_other"),
         Change(
-            "the criteria are not put in the order of the course", "grader/suites/conftest.py",
+            "the criteria are not put in the order of the course", "grader/engine/plugin.py",
             "    items.sort(key=lambda item: order", "    sorted(items, key=lambda item: order",
-            "tests/test_batch.py::test_the_greeting_tells_every_criterion_of_the_course_in_its_order"),
+            "tests/engine/test_engine_client.py::test_the_greeting_tells_every_criterion_of_the_course_in_its_order"),
     ],
     "scoring and report": [
         Change(
-            "a criterion earns one point whatever its weight", "grader/grade.py",
+            "a criterion earns one point whatever its weight", "grader/reports/grading.py",
             'points=weight if outcome["passed"] else 0,', 'points=1 if outcome["passed"] else 0,',
-            "tests/test_grade.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
+            "tests/reports/test_grading.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
         Change(
-            "a criterion without an outcome passes", "grader/grade.py",
+            "a criterion without an outcome passes", "grader/reports/grading.py",
             '{"passed": False, "reason": problem or', '{"passed": True, "reason": problem or',
-            "tests/test_grade.py::test_a_criterion_that_did_not_come_back_is_missed"),
+            "tests/reports/test_grading.py::test_a_criterion_that_did_not_come_back_is_missed"),
         Change(
-            "a quiz is marked before its due date", "grader/grade.py",
-            "isinstance(quiz, Quiz) and course.is_over(unit, now) else None", "isinstance(quiz, Quiz) else None",
-            "tests/test_grade.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
+            "a quiz is marked before its due date", "grader/reports/grading.py",
+            "isinstance(quiz, Quiz) and model.is_over(unit, now) else None", "isinstance(quiz, Quiz) else None",
+            "tests/reports/test_grading.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
         Change(
-            "the level `points` shows what was expected", "grader/grade.py",
+            "the level `points` shows what was expected", "grader/reports/grading.py",
             'sentence=criterion["sentence"] if level != "points" else None,', 'sentence=criterion["sentence"],',
-            "tests/test_grade.py::test_at_the_level_points_only_points_are_told"),
+            "tests/reports/test_grading.py::test_at_the_level_points_only_points_are_told"),
         Change(
-            "a report is kept though the grader has changed", "grader/grade.py",
+            "a report is kept though the grader has changed", "grader/reports/grading.py",
             "    total.update(_grader_digest(suites))\n", "    total.copy().update(_grader_digest(suites))\n",
-            "tests/test_grade.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
+            "tests/reports/test_grading.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
     ],
     "reading submissions": [
         Change(
-            "hard links are read", "grader/plain_files.py",
+            "hard links are read", "grader/submissions/plain_files.py",
             "    if status.st_nlink > 1:", "    if status.st_nlink > 2:",
-            "tests/test_plain_files.py::test_a_hard_link_is_not_read"),
+            "tests/submissions/test_plain_files.py::test_a_hard_link_is_not_read"),
         Change(
-            "a symbolic link in place of a file is followed", "grader/plain_files.py",
+            "a symbolic link in place of a file is followed", "grader/submissions/plain_files.py",
             '(os.stat(f"{reached}{name}", dir_fd=here, follow_symlinks=False), relative)',
             '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
-            "tests/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
+            "tests/submissions/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
         Change(
-            "a student's name may go on with any characters", "grader/submission.py",
+            "a student's name may go on with any characters", "grader/submissions/submission.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
             "tests/submissions/test_layouts.py::test_a_student_named_by_hand_needs_a_plain_name"),
         Change(
@@ -151,28 +153,28 @@ BREAKAGES = {
             "tests/submissions/test_layouts.py"
             "::test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named"),
         Change(
-            "the untouched stub is graded, not the answers", "grader/submission.py",
+            "the untouched stub is graded, not the answers", "grader/submissions/submission.py",
             "for path, own in lines.items() if own not in untouched]",
             "for path, own in lines.items() if own in untouched]",
-            "tests/test_submission.py::test_the_untouched_script_yields_to_the_notebook"),
+            "tests/submissions/test_submission.py::test_the_untouched_script_yields_to_the_notebook"),
         Change(
-            "a reference leads out of .git", "grader/submission.py",
+            "a reference leads out of .git", "grader/submissions/submission.py",
             'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
-            "tests/test_submission.py::test_a_head_that_says_anything_odd_is_no_commit"),
+            "tests/submissions/test_submission.py::test_a_head_that_says_anything_odd_is_no_commit"),
     ],
     "suites": [
         Change(
-            "values that are far off are close (always passes)", "grader/suites/checks.py",
+            "values that are far off are close (always passes)", "grader/testing/checks.py",
             "RELATIVE, ABSOLUTE = 1e-4, 1e-5", "RELATIVE, ABSOLUTE = 1e4, 1e-5",
-            "tests/suites/test_checks.py::test_what_is_wrong_about_values_is_said_in_a_sentence"),
+            "tests/testing/test_checks.py::test_what_is_wrong_about_values_is_said_in_a_sentence"),
         Change(
-            "any count of draws passes (always passes)", "grader/suites/draws.py",
+            "any count of draws passes (always passes)", "grader/testing/draws.py",
             "probability * count) <= 3 * math.sqrt(count), reason)", "probability * count) <= 3 * count, reason)",
-            "tests/suites/test_draws.py::test_a_count_may_be_off_by_three_times_the_root_of_all"),
+            "tests/testing/test_draws.py::test_a_count_may_be_off_by_three_times_the_root_of_all"),
         Change(
-            "an error has to be of every allowed type (never passes)", "grader/suites/checks.py",
+            "an error has to be of every allowed type (never passes)", "grader/testing/checks.py",
             "is_allowed = bool(REFUSALS & set(raised.types))", "is_allowed = REFUSALS <= set(raised.types)",
-            "tests/suites/test_checks.py::test_an_error_of_an_allowed_kind_is_what_was_asked_for"),
+            "tests/testing/test_checks.py::test_an_error_of_an_allowed_kind_is_what_was_asked_for"),
         Change(
             "the expected encoding has a wrong exponent (never passes)",
             "grader/suites/positional_encoding/test_positional_encoding.py",
@@ -187,79 +189,79 @@ BREAKAGES = {
     ],
     "release and leak scan": [
         Change(
-            "the suites of the units are not secret", "grader/release/leaks.py",
+            "the suites of the units are not secret", "grader/integrations/release/leaks.py",
             'in sorted(suites.rglob("*.py")) if', 'in sorted(suites.glob("*.py")) if',
-            "tests/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
+            "tests/integrations/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
         Change(
-            "an archive in an archive is not opened", "grader/release/leaks.py",
+            "an archive in an archive is not opened", "grader/integrations/release/leaks.py",
             '            yield from _unpacked(f"{place}: {PurePosixPath(name)}", archive.read(name))',
             '            yield f"{place}: {PurePosixPath(name)}", archive.read(name)',
-            "tests/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
+            "tests/integrations/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
         Change(
-            "the history in .git is not scanned", "grader/release/leaks.py",
+            "the history in .git is not scanned", "grader/integrations/release/leaks.py",
             '"cat-file", "--batch-all-objects", "--batch"', '"cat-file", "--batch"',
-            "tests/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
+            "tests/integrations/release/test_leaks.py::test_a_secret_is_found_in_every_wrapping"),
         Change(
-            "the students' wheel contains the substitutes", "grader/release/wheel.py",
+            "the students' wheel contains the substitutes", "grader/integrations/release/wheel.py",
             "        text = _REPLACED.get(relative.as_posix()) or source.read_text",
             "        text = _REPLACED.get(relative.name) or source.read_text",
-            "tests/release/test_wheel.py::test_its_stand_ins_are_empty"),
+            "tests/integrations/release/test_wheel.py::test_its_stand_ins_are_empty"),
         Change(
-            "only the first line of a solution is secret", "grader/release/leaks.py",
+            "only the first line of a solution is secret", "grader/integrations/release/leaks.py",
             "is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line",
             "is_solution = BEGIN_SOLUTION in line and END_SOLUTION not in line",
-            "tests/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
+            "tests/integrations/release/test_leaks.py::test_the_secrets_are_the_lines_of_all_that_is_hidden"),
     ],
     "nbgrader": [
         Change(
-            "the score and the delay are swapped", "grader/nbgrader/late.py",
+            "the score and the delay are swapped", "grader/integrations/nbgrader/late.py",
             "late.penalty(score, total_seconds_late)", "late.penalty(total_seconds_late, score)",
-            "tests/nbgrader/test_late.py"),
+            "tests/integrations/nbgrader/test_late.py"),
         Change(
-            "HTML in a student's prose stays on the page", "grader/nbgrader/repair.py",
+            "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',
-            "tests/nbgrader/test_repair.py::test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages"),
+            "tests/integrations/nbgrader/test_repair.py::test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages"),
         Change(
-            "a cell's grade_id counts more than the name that it defines", "grader/nbgrader/repair.py",
+            "a cell's grade_id counts more than the name that it defines", "grader/integrations/nbgrader/repair.py",
             "rank = (_lines(theirs) in untouched, not defines, not has_id, -index, number)",
             "rank = (_lines(theirs) in untouched, not has_id, not defines, -index, number)",
-            "tests/nbgrader/test_repair.py::test_swapped_grade_ids_do_not_swap_the_answers"),
+            "tests/integrations/nbgrader/test_repair.py::test_swapped_grade_ids_do_not_swap_the_answers"),
         Change(
-            "a solution inside another is cleared without an error", "grader/nbgrader/clearing.py",
+            "a solution inside another is cleared without an error", "grader/integrations/nbgrader/clearing.py",
             "(?:(?!.*{begin}).*\\n)*?", "(?:.*\\n)*?",
-            "tests/nbgrader/test_clearing.py::test_a_solution_that_is_marked_wrongly_is_an_error"),
+            "tests/integrations/nbgrader/test_clearing.py::test_a_solution_that_is_marked_wrongly_is_an_error"),
         Change(
-            "many cells may hold more than the limit together", "grader/nbgrader/reading.py",
+            "many cells may hold more than the limit together", "grader/integrations/nbgrader/reading.py",
             "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",
-            "tests/nbgrader/test_reading.py::test_cells_that_are_too_much_together_are_left_out_from_there_on"),
+            "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_that_are_too_much_together_are_left_out_from_there_on"),
     ],
     "quizzes and exports": [
         Change(
-            "an item can earn less than zero points", "grader/quiz/marking.py",
+            "an item can earn less than zero points", "grader/quizzes/marking.py",
             "floor(max(Fraction(0), share) * item.points", "floor(share * item.points",
-            "tests/quiz/test_marking.py"),
+            "tests/quizzes/test_marking.py"),
         Change(
-            "a number that is exactly right, or off by the tolerance, is wrong", "grader/quiz/marking.py",
+            "a number that is exactly right, or off by the tolerance, is wrong", "grader/quizzes/marking.py",
             "abs(given - exact(value)) <= item.tolerance", "abs(given - exact(value)) < item.tolerance",
-            "tests/quiz/test_marking.py"),
+            "tests/quizzes/test_marking.py"),
         Change(
-            "a comma begins another property of an annotation", "grader/emit/escape.py",
+            "a comma begins another property of an annotation", "grader/reports/exporters/escape.py",
             '.replace(":", "%3A").replace(",", "%2C")', '.replace(":", "%3A")',
-            "tests/emit/test_escape.py"),
+            "tests/reports/exporters/test_escape.py"),
         Change(
-            "Gradescope shows partial points as passed", "grader/emit/gradescope.py",
+            "Gradescope shows partial points as passed", "grader/reports/exporters/gradescope.py",
             '"status": "passed" if passed else "failed",', '"status": "passed" if score else "failed",',
-            "tests/emit/test_gradescope_results.py"),
+            "tests/reports/exporters/test_gradescope_results.py"),
         Change(
-            "Classroom 50 gets local time for UTC", "grader/emit/classroom50.py",
+            "Classroom 50 gets local time for UTC", "grader/reports/exporters/classroom50.py",
             "return moment.astimezone(datetime.UTC).strftime(", "return moment.strftime(",
-            "tests/emit/test_classroom50_results.py::test_the_date_is_the_commits_in_utc"),
+            "tests/reports/exporters/test_classroom50_results.py::test_the_date_is_the_commits_in_utc"),
     ],
 }
 
 HARMLESS = [
     Change(
-        "a local variable has another name", "grader/quiz/marking.py",
+        "a local variable has another name", "grader/quizzes/marking.py",
         """\
             given = parse_number(raw)
             return _judged_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
@@ -268,11 +270,11 @@ HARMLESS = [
             number = parse_number(raw)
             return _judged_by_slips(item, row, lambda value: abs(number - exact(value)) <= item.tolerance)
 """,
-        "tests/quiz/test_marking.py"),
+        "tests/quizzes/test_marking.py"),
     Change(
-        "a comment is reworded", "grader/plain_files.py",
+        "a comment is reworded", "grader/submissions/plain_files.py",
         "# Each of these is missing on some platform.", "# Some platforms lack one or more of these.",
-        "tests/test_plain_files.py"),
+        "tests/submissions/test_plain_files.py"),
 ]
 # fmt: on
 

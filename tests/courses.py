@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from grader.misconceptions import build
+from grader.testing.misconceptions import build
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LONG_PAST, LONG_TO_COME = "2000-01-01T00:00:00+00:00", "2100-01-01T00:00:00+00:00"
@@ -180,7 +180,7 @@ class Scale(nn.Module):
     "grader/suites/sums/test_sums.py": '''\
 import pytest
 
-from grader.suites.checks import expect_close
+from grader.testing.checks import expect_close
 
 
 @pytest.mark.exercise("add", rule="add adds")
@@ -204,7 +204,7 @@ def test_scale_multiplies(student, fresh):
     expect_close(student.Scale(3.0)(x), 3.0 * x, "The outputs")
 ''',
     "grader/suites/sums/misconceptions.py": """\
-from grader.misconceptions import misconception
+from grader.testing.misconceptions import misconception
 
 
 @misconception("add", "Adding is not taking away.")

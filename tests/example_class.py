@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 sys.path.insert(0, str(ROOT / "examples"))
 from make_class import FOLDERS, ClassError, make_class

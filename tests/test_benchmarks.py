@@ -11,9 +11,9 @@ from units import COURSE, SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.batch import Engine
-from grader.course import ROOT
-from grader.sandbox.loading import split
+from grader.course.model import ROOT
+from grader.engine.client import Engine
+from grader.sandbox.loader import split
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import autograde

@@ -11,7 +11,7 @@ import courses
 import jsonschema
 import pytest
 
-from grader.course import ROOT, load_course
+from grader.course.model import ROOT, load_course
 
 COURSE = load_course()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from example_class import ClassError, make_class
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

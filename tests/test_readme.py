@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## Add an exercise\n")[2].partition("\n## ")[0]
@@ -160,9 +160,12 @@ def test_every_link_to_a_file_leads_to_one(paper: str) -> None:
     assert not missing
 
 
-def test_every_module_that_the_readme_names_exists() -> None:
+def test_every_module_and_folder_that_the_readme_names_exists() -> None:
     drawing = README.partition("```text\n")[2].partition("```")[0]
     row = re.search(r"^\| `grader/` \| (.*) \|$", README, re.MULTILINE)
     assert row
-    named = {*re.findall(r"sandbox/\w+", drawing), *re.findall(r"`(\w+)`", row[1])}
-    assert not {name for name in named if not (ROOT / "grader" / f"{name}.py").is_file()}
+    modules, folders = re.findall(r"\w+/\w+", drawing), re.findall(r"`(\w+)`", row[1])
+    assert modules
+    assert folders
+    assert not {name for name in modules if not (ROOT / "grader" / f"{name}.py").is_file()}
+    assert not {name for name in folders if not (ROOT / "grader" / name).is_dir()}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 UNIT = ROOT / "solutions" / "multi_head_attention.py"
 WORDS = ["the", "cat", "sleeps"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from grader import failure_matrix
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course import PACKAGE, ROOT, load_course
-from grader.misconceptions import Misconception, build, misconceptions_of
-from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Outcome, criteria_of_unit
+from grader.course.model import PACKAGE, ROOT, load_course
+from grader.engine import failure_matrix
+from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
+from grader.testing.misconceptions import Misconception, build, misconceptions_of
+from grader.testing.student import Beside
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 

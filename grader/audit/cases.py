@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader.audit.mutants import Mutant, mutants_of
-from grader.course import ROOT, Course, left_out
-from grader.misconceptions import misconceptions_of
+from grader.course.model import ROOT, Course, left_out
+from grader.testing.misconceptions import misconceptions_of
 
 SUITES = ROOT / "grader" / "suites"
 IN_OTHER_WORDS = ROOT / "tests" / "in_other_words"

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from grader.audit.probing import Draw, Observation, Probe, alike, probes_of
+from grader.testing.probes import Draw, Observation, Probe, alike, probes_of
 
 PROBE_SECONDS = 10  # of processor time that a changed answer may take for one draw
 FIRST = 20  # draws of every probe that come before the many

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.operators import OPERATORS
 from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, digest_of, naming_of
-from grader.course import Course
+from grader.course.model import Course
 from grader.files import write_atomically
 
 ENVIRONMENT = Environment(

@@ -18,13 +18,13 @@ from typing import Any
 
 from grader.audit.cases import WRITTEN, Case
 from grader.audit.equivalence import Search, Solution
-from grader.course import Course, load_course
-from grader.diagnosis import diagnose
-from grader.misconceptions import Misconception, misconceptions_of
+from grader.course.model import Course, load_course
+from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
+from grader.engine.diagnosis import diagnose
 from grader.sandbox import lockdown
-from grader.sandbox.door import Door, Source
+from grader.sandbox.client import Door, Source
 from grader.sandbox.processes import ForkServer, OurFault
-from grader.suites.criteria import Criterion, Outcome, criteria_of_unit
+from grader.testing.misconceptions import Misconception, misconceptions_of
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 

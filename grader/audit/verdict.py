@@ -15,7 +15,7 @@ from grader.audit.cases import RIGHT, SUITES, WRITTEN, Kind
 from grader.audit.equivalence import Search
 from grader.audit.operators import OPERATORS
 from grader.audit.run import Result
-from grader.course import PACKAGE, Course
+from grader.course.model import PACKAGE, Course
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -232,13 +232,14 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
 
 
 def digest_of(course: Course) -> str:
-    """Of sandbox, checks, substitutes and suites, comments aside: where it changes, the audit is outdated.
+    """Of sandbox, testing, engine and suites, comments aside: where it changes, the audit is outdated.
 
     The same under every version of Python, which ast.unparse would not give.
     """
     suites = [path for unit in course.units for path in sorted((SUITES / unit).rglob("*.py"))]
     total = hashlib.sha256()
-    for path in [*sorted((PACKAGE / "sandbox").glob("*.py")), *sorted(SUITES.glob("*.py")), *suites]:
+    ours = [path for folder in ("sandbox", "testing", "engine") for path in sorted((PACKAGE / folder).glob("*.py"))]
+    for path in [*ours, *sorted(SUITES.glob("*.py")), *suites]:
         code = _without_comments(path.read_text(encoding="utf-8"))
         total.update(f"{path.relative_to(PACKAGE).as_posix()}\0{code}\0".encode())
     return total.hexdigest()[:16]

@@ -187,7 +187,7 @@ class PractisingProcess:
 
     def __init__(self, late: Sequence[str]) -> None:
         pipe = subprocess.PIPE
-        self.process = start_module("grader.sandbox.practice", *late, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = start_module("grader.sandbox.unisolated", *late, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from grader.sandbox import lockdown, replacements, users, wire, worker
+from grader.sandbox import lockdown, protocol, replacements, users, worker
 
 MAX_REQUEST = 4096
 # What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.
@@ -58,7 +58,7 @@ def preload() -> None:
         sample.sum().backward()
         str(sample)
         torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports too, before torch 2.5 or so
-        wire.unpack(*wire.halves(wire.pack_reply({}, [sample.detach()])))
+        protocol.unpack(*protocol.halves(protocol.pack_reply({}, [sample.detach()])))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
             _import_all(name)

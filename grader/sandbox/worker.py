@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import attempts, loading, standins, toolbox, wire
+from grader.sandbox import audit_hook, import_stubs, loader, protocol, toolbox
 
 MAX_MESSAGE = 2000
 MAX_FAILURES = 200
@@ -74,22 +74,22 @@ class Worker:
         try:
             value = None
             for encoded in message["requests"]:
-                request = wire.decode(encoded, tensors, lambda handle: self.held[handle.number])
+                request = protocol.decode(encoded, tensors, lambda handle: self.held[handle.number])
                 value = self.operations[request.pop("operation")](**request)
-            return {"value": wire.encode(value, sent, self.hold)}, sent
-        except wire.WireError as error:
+            return {"value": protocol.encode(value, sent, self.hold)}, sent
+        except protocol.WireError as error:
             return {"error": refusal("Unsendable", f"it gave {error}")}, []
         except (Unsupported, Undefined) as error:
             return {"error": refusal(type(error).__name__, str(error))}, []
         except BaseException as error:
             return {"error": self.describe(error)}, []
 
-    def hold(self, value: Any) -> wire.Handle:
+    def hold(self, value: Any) -> protocol.Handle:
         """Keeps `value` here and gives the handle by which requests may name it."""
         number = next(self.numbers)
         self.held[number] = value
         kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__[:SIGNIFICANT_KINDS]]
-        return wire.Handle(number, tuple(kinds))
+        return protocol.Handle(number, tuple(kinds))
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """An error as plain data: its built-in types, its text, and the last of the student's lines it passed."""
@@ -128,25 +128,25 @@ class Worker:
         skipped = {tuple(place) for place in source["skip"]}
         self.labels.update(source["labels"])
 
-        def before(cell: int, piece: loading.Piece) -> bool:
+        def before(cell: int, piece: loader.Piece) -> bool:
             if (cell, piece.line) in skipped:
                 return False
             self.notify({"unit": unit, "cell": cell, "line": piece.line, "names": piece.names})
             return True
 
-        def failed(cell: int, piece: loading.Piece, error: BaseException) -> None:
+        def failed(cell: int, piece: loader.Piece, error: BaseException) -> None:
             if len(failures) == MAX_FAILURES:  # a text that is no Python at all has one for each of its lines
                 return
             description = self.describe(error)
             description["file"] = source["labels"][cell]
             description["line"] = description["line"] or piece.line
-            if isinstance(error, loading.AlwaysTrue):
-                description |= {"types": [loading.AlwaysTrue.__name__], "line": error.args[0]}
+            if isinstance(error, loader.AlwaysTrue):
+                description |= {"types": [loader.AlwaysTrue.__name__], "line": error.args[0]}
             # A definition that fails leaves an earlier one of the same name in force.
             kept = [name for name in piece.names if name in module.__dict__]
             failures.append({"names": piece.names, "kept": kept, **description})
 
-        loading.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
+        loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
         return module
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
@@ -225,7 +225,7 @@ class Worker:
         result = function(*leaves, **options)
         outputs = result if isinstance(result, tuple | list) else (result,)
         total = sum(
-            (output * wire.cotangent(output.shape, output.dtype)).sum()
+            (output * protocol.cotangent(output.shape, output.dtype)).sum()
             for output in outputs
             if isinstance(output, torch.Tensor) and output.is_floating_point()
         )
@@ -341,15 +341,15 @@ class _Listening(TorchFunctionMode):
 
 def _read_frame(descriptor: int) -> tuple[bytes, bytes]:
     """The two parts of a frame. Requests come one at a time, so nothing of the next one is read with it."""
-    frame, needed = bytearray(), wire.HEADER.size
+    frame, needed = bytearray(), protocol.HEADER.size
     while len(frame) < needed:
         part = os.read(descriptor, READ_BYTES)
         if not part:
             os._exit(0)
         frame += part
-        if len(frame) >= wire.HEADER.size:
-            needed = wire.HEADER.size + sum(wire.HEADER.unpack_from(frame))
-    return wire.halves(bytes(frame))
+        if len(frame) >= protocol.HEADER.size:
+            needed = protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
+    return protocol.halves(bytes(frame))
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -401,7 +401,7 @@ class Outlet:
     def _tell_kept(self) -> None:
         while self.is_asked and self.kept:
             text = self.encode({"number": self.number, "attempted": self.kept.popleft()}).encode()
-            _write(self.descriptor, wire.HEADER.pack(self.length(text), 0) + text)
+            _write(self.descriptor, protocol.HEADER.pack(self.length(text), 0) + text)
 
 
 def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
@@ -410,12 +410,12 @@ def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
     layers: what holds this process in, said once, before any of the student's code is here.
     """
     # Kept from the student's reach by name only; patching them changes this process, never the verdict.
-    pack, unpack, read = wire.pack_reply, wire.unpack, _read_frame
+    pack, unpack, read = protocol.pack_reply, protocol.unpack, _read_frame
     number = 0
     outlet = Outlet(replies)
     worker = Worker(lambda place: outlet.send(pack({"number": number, "at": place}, [])))
-    standins.install(worker)
-    seen = attempts.Attempts(worker.labels, outlet.tell)
+    import_stubs.install(worker)
+    seen = audit_hook.Attempts(worker.labels, outlet.tell)
     seen.listen()
     outlet.send(pack({"number": 0, "layers": layers, "pid": os.getpid()}, []))
     out, err = sys.stdout, sys.stderr
@@ -436,7 +436,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
         except BaseException as error:  # too large a value, or no memory left to pack it in
             text = (
                 f"it gave {error}"
-                if isinstance(error, wire.WireError)
+                if isinstance(error, protocol.WireError)
                 else f"it gave a result that could not be sent ({type(error).__name__})"
             )
             frame = pack({"number": number, "error": refusal("Unsendable", text)}, [])

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-from grader import plain_files
-from grader.plain_files import MEGABYTE, UnreadableError, size_text
+from grader.submissions import plain_files
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, size_text
 
 Kind = Literal["folder", "file", "archive", "link", "other"]
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from grader.documents import nearest
-from grader.plain_files import MEGABYTE, UnreadableError, read_bytes, read_text
-from grader.submission import STUDENT, SubmissionError, quoted, require_folder, require_name
 from grader.submissions.archives import (
     ARCHIVE,
     CLASS,
@@ -32,6 +30,8 @@ from grader.submissions.archives import (
     walk,
 )
 from grader.submissions.names import SHEET_SUFFIX, is_code, stands_for, student_id
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_bytes, read_text
+from grader.submissions.submission import STUDENT, SubmissionError, quoted, require_folder, require_name
 
 ROSTER = "roster.csv"
 METADATA = "submission_metadata.yml"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.sandbox.student import Object, Student
-from grader.suites.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
-from grader.suites.criteria import Fresh
-from grader.suites.draws import expect_count, expect_own_draws
+from grader.engine.criteria import Fresh
+from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
+from grader.testing.draws import expect_count, expect_own_draws
+from grader.testing.student import Object, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True

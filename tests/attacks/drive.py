@@ -17,12 +17,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grader.batch import Engine
-from grader.course import ROOT, load_course
-from grader.grade import Rubric, make_report
-from grader.quiz.source import load_quizzes
-from grader.report import write_report
-from grader.submission import Submission, read_submission
+from grader.course.model import ROOT, load_course
+from grader.engine.client import Engine
+from grader.quizzes.source import load_quizzes
+from grader.reports.grading import Rubric, make_report
+from grader.reports.model import write_report
+from grader.submissions.submission import Submission, read_submission
 
 HONEST = ("honest", "honest_part")
 NEIGHBOUR = "neighbour_before_"

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course import ROOT
-from grader.quiz.marking import right_answer
-from grader.quiz.sheet import BLANK, has_boxes, write_sheet
-from grader.quiz.source import BugItem, ChoiceItem, Item, load_quiz
-from grader.submission import SHEET_LIMIT
+from grader.course.model import ROOT
+from grader.quizzes.marking import right_answer
+from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
+from grader.quizzes.source import BugItem, ChoiceItem, Item, load_quiz
+from grader.submissions.submission import SHEET_LIMIT
 
 UNIT = "self_attention"
 SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"
@@ -209,7 +209,7 @@ def tabs_and_spaces(folder: Path, _: Path) -> None:
 BESIDE = """\
 conftest.py pytest.ini tox.ini setup.cfg pyproject.toml .env sitecustomize.py usercustomize.py site.py torch.py
 torch/__init__.py numpy.py json.py struct.py safetensors.py pydantic.py typer.py random.py grader.py grader/__init__.py
-grader/engine.py __init__.py __main__.py autograder.yml self_attention/__init__.py solutions/self_attention.py
+grader/engine/server.py __init__.py __main__.py autograder.yml self_attention/__init__.py solutions/self_attention.py
 exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.ini
 """.split()  # noqa: SIM905 - a table to read
 

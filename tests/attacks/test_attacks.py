@@ -36,15 +36,17 @@ from folders import (
 )
 from users import ORDINARY_USER, as_ordinary_user
 
-from grader.report import Report, Unit
-from grader.safe_text import UNSEEN
+from grader.reports.model import Report, Unit
+from grader.text import UNSEEN
 
 pytestmark = pytest.mark.proof(part="attacks")
 
 USERS = ("root", "ordinary user")
 RECORD = """\
-from grader import course, failure_matrix, misconceptions
-whole = course.load_course()
+from grader.course.model import model
+from grader.engine import failure_matrix
+from grader.testing import misconceptions
+whole = model.load_course()
 misconceptions.build(list(whole.units))
 failure_matrix.fill(whole, whole.units)
 """
@@ -183,9 +185,9 @@ def make_course(folder: Path) -> tuple[Path, list[str]]:
         f"solutions/{UNIT}.py",
         f"grader/suites/{UNIT}/test_{UNIT}.py",
         f"grader/suites/{UNIT}/misconceptions.py",
-        "grader/suites/conftest.py",
-        "grader/grade.py",
-        "grader/diagnosis.py",
+        "grader/engine/plugin.py",
+        "grader/reports/grading.py",
+        "grader/engine/diagnosis.py",
         "autograder.yml",
         f"solutions/{UNIT}_quiz.yml",
     )

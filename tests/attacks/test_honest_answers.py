@@ -8,9 +8,9 @@ import pytest
 from example_class import CLASS
 from units import SUITES
 
-from grader.batch import Engine
-from grader.course import ROOT, load_course
-from grader.submission import Submission, UnitSource, read_submission
+from grader.course.model import ROOT, load_course
+from grader.engine.client import Engine
+from grader.submissions.submission import Submission, UnitSource, read_submission
 
 UNITS = load_course().units
 HOSTILE = "mallory"

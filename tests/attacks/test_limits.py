@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from courses import SMALL_COURSE, hand_in, read_reports, run_grader
 
-from grader.course import load_course
+from grader.course.model import load_course
 from grader.sandbox.clock import LEAST_CHARGED
 
 pytestmark = pytest.mark.proof(part="attacks")

@@ -11,11 +11,11 @@ import pytest
 from folders import HONEST_PART, HONEST_SHEET, SHEET, UNIT
 from test_attacks import ATTACKS, everything_said, lasting, met, write_scripts
 
-from grader.batch import Graded, Grading
-from grader.course import ROOT, load_course
-from grader.quiz.source import load_quizzes
-from grader.report import Report
-from grader.submission import Submission, read_submission
+from grader.course.model import ROOT, load_course
+from grader.engine.client import Graded, Grading
+from grader.quizzes.source import load_quizzes
+from grader.reports.model import Report
+from grader.submissions.submission import Submission, read_submission
 
 # By the headings of docs/attacks.md.
 CLASSES = {

@@ -13,13 +13,13 @@ import courses
 import pytest
 from folders import right
 
-from grader.course import ROOT, Course, load_course
-from grader.grade import Rubric, make_report
-from grader.quiz.questions import shown
-from grader.quiz.sheet import write_sheet
-from grader.quiz.source import BugItem, ChoiceItem, Item, NumberItem, OrderItem, Quiz, ShapeItem, load_quizzes
-from grader.report import Report
-from grader.submission import read_submission
+from grader.course.model import ROOT, Course, load_course
+from grader.quizzes.questions import shown
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import BugItem, ChoiceItem, Item, NumberItem, OrderItem, Quiz, ShapeItem, load_quizzes
+from grader.reports.grading import Rubric, make_report
+from grader.reports.model import Report
+from grader.submissions.submission import read_submission
 
 pytestmark = pytest.mark.proof(part="attacks")
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from folders import HERE
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 TABLE = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
 ROWS = [line for line in TABLE.splitlines() if re.match(r"\| (?!tried|what happens)", line)]

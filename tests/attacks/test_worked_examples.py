@@ -18,7 +18,7 @@ import torch
 import yaml
 from units import SUITES
 
-from grader.course import ROOT, load_course
+from grader.course.model import ROOT, load_course
 
 COURSE = load_course()
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}

@@ -12,7 +12,7 @@ import pytest
 
 SUITE = "grader/suites/sums/test_sums.py"
 MISCONCEPTIONS = """\
-from grader.misconceptions import misconception
+from grader.testing.misconceptions import misconception
 
 
 @misconception("add", "Adding is not taking away.")
@@ -27,7 +27,7 @@ def tensors_only(a, b):
 FILES = {
     "grader/suites/sums/misconceptions.py": MISCONCEPTIONS,
     "grader/suites/sums/probes.py": """\
-from grader.audit.probing import call, probe
+from grader.testing.probes import call, probe
 
 
 @probe("add", draws=30)

@@ -21,7 +21,7 @@ from grader.audit.cases import (
     standing_alone,
 )
 from grader.audit.run import names_in
-from grader.course import load_course
+from grader.course.model import load_course
 
 COURSE = load_course()
 

@@ -13,7 +13,7 @@ import torch
 
 from grader.audit import equivalence
 from grader.audit.equivalence import Difference, Search, Solution
-from grader.audit.probing import Draw, Estimate, Observation, alike, call, draws_from_generator, probe, refusal, shares
+from grader.testing.probes import Draw, Estimate, Observation, alike, call, draws_from_generator, probe, refusal, shares
 
 Function = Callable[[Any], Any]
 

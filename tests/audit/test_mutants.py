@@ -10,7 +10,7 @@ import pytest
 
 from grader.audit.mutants import Mutant, mutants_of
 from grader.audit.operators import OPERATORS
-from grader.course import ROOT, load_course
+from grader.course.model import ROOT, load_course
 
 UNITS = load_course().units
 SMALL = '''\

@@ -13,8 +13,8 @@ import pytest
 from units import COURSE, SUITES, defined_in
 
 from grader.audit.equivalence import Solution
-from grader.audit.probing import probes_of
-from grader.course import ROOT
+from grader.course.model import ROOT
+from grader.testing.probes import probes_of
 
 pytestmark = pytest.mark.proof(part="audit")
 

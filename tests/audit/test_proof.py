@@ -11,7 +11,7 @@ from units import SUITES, Suite
 from grader.audit.cases import SUITES as SUITES_FOLDER
 from grader.audit.pages import interval
 from grader.audit.verdict import digest_of
-from grader.course import ROOT, load_course
+from grader.course.model import ROOT, load_course
 
 COURSE = load_course()
 PAGE = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from units import SUITES
 
 from grader.audit.cases import Case, cases_of
 from grader.audit.run import Result, criteria_names, names_in, run
-from grader.course import load_course
+from grader.course.model import load_course
 from grader.sandbox.processes import OurFault
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"

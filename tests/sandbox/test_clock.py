@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from processes import until
 
+from grader.sandbox.client import Door, TimedOut
 from grader.sandbox.clock import LEAST_CHARGED, Clock
-from grader.sandbox.door import Door, TimedOut
 from grader.sandbox.processes import ForkServer
-from grader.sandbox.student import Student
+from grader.testing.student import Student
 
 WAITED_SECONDS = 0.2
 CALL_SECONDS = 1.0

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from units import SUITES, defined_in
 
-from grader.course import ROOT, load_course
+from grader.course.model import ROOT, load_course
+from grader.engine.criteria import Criterion, Outcome
 from grader.sandbox import parts
-from grader.sandbox.student import Beside
-from grader.suites.criteria import Criterion, Outcome
+from grader.testing.student import Beside
 
 pytestmark = pytest.mark.proof(part="substitutes")
 

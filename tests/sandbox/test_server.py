@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from grader.sandbox import lockdown, users
-from grader.sandbox.door import Door, Raised, Source
+from grader.sandbox.client import Door, Raised, Source
 from grader.sandbox.processes import ForkServer
-from grader.sandbox.student import Student
+from grader.testing.student import Student
 
 Opens = Callable[..., Door]
 
@@ -177,10 +177,10 @@ def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> N
 def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
-        "grader", "grader.sandbox", "grader.sandbox.attempts", "grader.sandbox.door", "grader.sandbox.loading",
+        "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.loader",
         "grader.sandbox.lockdown", "grader.sandbox.parts", "grader.sandbox.replacements", "grader.sandbox.server",
-        "grader.sandbox.standins", "grader.sandbox.users",
-        "grader.sandbox.toolbox", "grader.sandbox.wire", "grader.sandbox.worker",
+        "grader.sandbox.import_stubs", "grader.sandbox.users",
+        "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.worker",
     }  # fmt: skip
     assert inside.evaluate("sorted({'pytest', 'pydantic', 'yaml'} & set(sys.modules))") == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import wire
+from grader.sandbox import protocol
 from grader.sandbox.worker import Worker
 
 
@@ -21,7 +21,7 @@ def worker(source: str, **siblings: str) -> Worker:
 
 
 def answer(worker: Worker, operation: str, **details: Any) -> dict[str, Any]:
-    requests = wire.Requests()
+    requests = protocol.Requests()
     requests.add(operation, **details)
     return worker.answer({"requests": requests.encoded}, requests.tensors)[0]
 
@@ -31,7 +31,7 @@ def call(worker: Worker, name: str, *arguments: Any) -> dict[str, Any]:
 
 
 def value(reply: dict[str, Any]) -> Any:
-    return wire.decode(reply["value"], [])
+    return protocol.decode(reply["value"], [])
 
 
 def test_a_call_gives_its_value() -> None:
@@ -80,7 +80,7 @@ def test_a_unit_is_run_once_and_its_failures_are_told_each_time() -> None:
 
 def test_a_failure_tells_the_names_it_cost_and_its_place() -> None:
     answers = worker("a = 1\nb, c = 1 / 0, 2\n")
-    [failure] = wire.decode(answer(answers, "load", unit="answers")["value"], [])
+    [failure] = protocol.decode(answer(answers, "load", unit="answers")["value"], [])
     assert (failure["names"], failure["line"], failure["file"]) == (("b", "c"), 2, "answers.py")
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from downloads import tarred, write, zipped
 
-from grader.plain_files import MEGABYTE, UnreadableError, read_text
 from grader.submissions.archives import CLASS, SUBMISSION, Archive, Folder, open_archive, walk
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
 
 UNIT = "unit.py"
 LIMIT = 64 * MEGABYTE

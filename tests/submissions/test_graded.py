@@ -9,7 +9,7 @@ from courses import read_reports, run_grader
 from downloads import tarred, write, zipped
 from typer.testing import CliRunner
 
-from grader.cli import app
+from grader.cli.instructor import app
 
 SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
 STUB = courses.SMALL_COURSE["exercises/sums.py"]

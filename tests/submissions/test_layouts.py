@@ -9,8 +9,8 @@ import pytest
 from downloads import Content, tarred, write, zipped
 from notebooks import code, write_notebook
 
-from grader.submission import Submission, SubmissionError, read_submission
 from grader.submissions.layouts import find_submissions
+from grader.submissions.submission import Submission, SubmissionError, read_submission
 
 STUB = "def f(x):\n    raise NotImplementedError()\n"
 A, B, C = (f"def f(x):\n    return {n} * x\n" for n in (2, 3, 4))
@@ -513,7 +513,7 @@ def test_of_work_under_the_right_name_nothing_else_is_searched(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
-    monkeypatch.setattr("grader.submission.walk", lambda _: pytest.fail("all of it is there"))
+    monkeypatch.setattr("grader.submissions.submission.walk", lambda _: pytest.fail("all of it is there"))
     assert told(stubs, "ada", folder) == A
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox.student import Beside, Object, Student
+from grader.engine.criteria import Fresh
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -20,8 +20,8 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
-from grader.suites.checks import Wrong
-from grader.suites.criteria import Fresh
+from grader.testing.checks import Wrong
+from grader.testing.student import Beside, Object, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()
 

@@ -7,7 +7,7 @@ from units import SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 EXERCISES = {
     "mask_then_softmax": "causal_attention",

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from units import ROOT, SUITES, defined_in
 
-from grader.batch import Engine
-from grader.diagnosis import diagnose
-from grader.submission import Submission, UnitSource
+from grader.engine.client import Engine
+from grader.engine.diagnosis import diagnose
+from grader.submissions.submission import Submission, UnitSource
 
 
 def right(unit: str, exercise: str) -> Any:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from units import SUITES, Suite, defined_in
 
-from grader.course import ROOT
-from grader.sandbox.student import Beside
+from grader.course.model import ROOT
+from grader.testing.student import Beside
 
 SUITE: Suite = SUITES["bigram_language_model"]
 RIGHT = defined_in(ROOT / "solutions" / f"{SUITE.unit}.py", SUITE.unit)

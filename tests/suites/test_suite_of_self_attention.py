@@ -8,7 +8,7 @@ import pytest
 import torch
 from units import SUITES, defined_in
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 SUITE = SUITES["self_attention"]
 

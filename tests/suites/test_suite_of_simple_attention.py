@@ -9,7 +9,7 @@ import pytest
 import torch
 from units import SUITES, defined_in, nothing
 
-from grader.sandbox.student import Beside
+from grader.testing.student import Beside
 
 SUITE = SUITES["simple_attention"]
 SOFTMAXES = ("softmax_naive", "softmax_stable")

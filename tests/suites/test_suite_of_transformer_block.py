@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from units import SUITES, defined_in
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 SUITE = SUITES["transformer_block"]
 

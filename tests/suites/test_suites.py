@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from units import COURSE, SUITES, Suite, defined_in
 
-from grader.course import ROOT
-from grader.report import NOT_WRITTEN
+from grader.course.model import ROOT
+from grader.reports.model import NOT_WRITTEN
 
 by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 by_exercise = pytest.mark.parametrize(

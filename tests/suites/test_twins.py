@@ -11,9 +11,9 @@ import pytest
 from torch import nn
 from units import COURSE, ROOT, SUITES, defined_in
 
-from grader.batch import Engine
+from grader.engine.client import Engine
 from grader.sandbox import parts
-from grader.submission import Submission, UnitSource
+from grader.submissions.submission import Submission, UnitSource
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)

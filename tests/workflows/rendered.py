@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from grader.course import ROOT, load_course
-from grader.release import github
+from grader.course.model import ROOT, load_course
+from grader.integrations.github import release
 
 WORKFLOWS = ROOT / ".github" / "workflows"
 GRADER = "some-course/grader"
 
 
 def render(name: str) -> str:
-    return github.render(f"{name}.yml.j2", load_course(), grader_repository=GRADER)
+    return release.render(f"{name}.yml.j2", load_course(), grader_repository=GRADER)

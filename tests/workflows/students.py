@@ -12,9 +12,9 @@ from actions import Hosted
 from rendered import GRADER
 from runner import Push
 
-from grader.course import ROOT
-from grader.release import GradingMode
-from grader.release.github import release_github
+from grader.course.model import ROOT
+from grader.integrations.github.release import release_github
+from grader.integrations.release import GradingMode
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nthe only way into the grader\n-----END OPENSSH PRIVATE KEY-----\n"
 

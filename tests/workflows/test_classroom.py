@@ -19,16 +19,18 @@ from rendered import GRADER, render
 from runner import Push, Runner, Step, read_workflow
 from students import KEY, answers, git, hand_in, host, make_instructors, release
 
-from grader.course import ROOT
-from grader.emit import annotations as annotating
-from grader.emit.classroom50 import release_body
-from grader.emit.summary import summary
-from grader.release import GradingMode
-from grader.release.leaks import scan
-from grader.report import Report
+from grader.course.model import ROOT
+from grader.integrations.release import GradingMode
+from grader.integrations.release.leaks import scan
+from grader.reports.exporters import annotations as annotating
+from grader.reports.exporters.classroom50 import release_body
+from grader.reports.exporters.summary import summary
+from grader.reports.model import Report
 
 REPORT_SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-RESULT_SCHEMA = json.loads((ROOT / "tests" / "emit" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8"))
+RESULT_SCHEMA = json.loads(
+    (ROOT / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8")
+)
 
 # What a student may write where the workflow could trip over it.
 EVIL = "`touch${IFS}pwned`;$(touch${IFS}pwned)|<img/src=x>&"

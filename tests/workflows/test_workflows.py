@@ -16,7 +16,7 @@ import yaml
 from rendered import GRADER, WORKFLOWS, render
 from runner import read_workflow
 
-from grader.course import ROOT
+from grader.course.model import ROOT
 
 # Those in this repository, and what a student's repository holds, once for each way of grading.
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))} | {

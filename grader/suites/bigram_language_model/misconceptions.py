@@ -5,7 +5,7 @@ A name says what was done. Where the same slip is made in several exercises, the
 
 from __future__ import annotations
 
-from grader.misconceptions import replace, row
+from grader.testing.misconceptions import replace, row
 
 # -- what several rows replace, and by what ----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from grader.audit.probing import (
+from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Observation,

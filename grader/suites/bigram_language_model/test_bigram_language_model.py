@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox import door
-from grader.sandbox.student import Object, Student
+from grader.engine.criteria import Fresh, case
+from grader.sandbox import client
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -33,7 +33,7 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
-from grader.suites.checks import (
+from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
     Wrong,
@@ -49,15 +49,15 @@ from grader.suites.checks import (
     oracle_gradients,
     remark_ready_made,
 )
-from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.suites.criteria import Fresh, case
-from grader.suites.draws import (
+from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import (
     Draw,
     expect_count,
     expect_draws_by_state,
     expect_draws_from_a_generator,
     expect_global_draws,
 )
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
 B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
@@ -534,7 +534,7 @@ def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
     logits, targets = predictions(fresh)
     result, found = student.flatten_for_cross_entropy(logits, targets), {}
     # A view that was taken under `no_grad` passes for one with gradients, and has none; without one it is refused.
-    with contextlib.suppress(door.Refused):
+    with contextlib.suppress(client.Refused):
         result, found = expect_values(student.flatten_for_cross_entropy.gradients(logits, targets), 2)
     _, order = flat_targets(result, logits)
     expect_gradients(found, oracle_gradients(lambda given: given.flatten(0, 1)[order], [logits], {}))

@@ -5,7 +5,7 @@ A name says what was done. Where the same slip is made in a function and in the 
 
 from __future__ import annotations
 
-from grader.misconceptions import replace, row
+from grader.testing.misconceptions import replace, row
 
 HALF = (
     "`/` and `*` bind alike, from left to right: `/ d_k*0.5` divides by d_k and then takes the half. A square root "

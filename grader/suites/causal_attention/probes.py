@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grader.audit.probing import (
+from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Observation,

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.student import Object, Student
+from grader.engine.criteria import Fresh, case
 from grader.suites.causal import (
     D_OUT,
     FITTING,
@@ -46,7 +46,7 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
-from grader.suites.checks import (
+from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
     expect_close,
@@ -58,9 +58,8 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.suites.criteria import Fresh, case
-from grader.suites.draws import (
+from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.draws import (
     Draw,
     expect_count,
     expect_draws_by_state,
@@ -68,7 +67,8 @@ from grader.suites.draws import (
     expect_global_draws,
     expect_own_draws,
 )
-from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 # D_OUT, which is 7, comes with the inputs that leave no doubt.

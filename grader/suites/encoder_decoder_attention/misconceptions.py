@@ -5,7 +5,7 @@ A name says what was done. Where the same slip is made in two exercises, the lat
 
 from __future__ import annotations
 
-from grader.misconceptions import replace, row
+from grader.testing.misconceptions import replace, row
 
 # What stands in the solution, and is replaced more than once.
 SCORES = "torch.tanh(query + keys) @ v"

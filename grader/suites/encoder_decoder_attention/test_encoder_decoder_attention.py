@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.student import Object, Student
+from grader.engine.criteria import Fresh, case
 from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
-from grader.suites.checks import (
+from grader.testing.checks import (
     expect_close,
     expect_gradients,
     expect_same,
@@ -29,9 +29,17 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.contracts import Asking, Right, against, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.suites.criteria import Fresh, case
-from grader.suites.layers import no_parameter
+from grader.testing.contracts import (
+    Asking,
+    Right,
+    against,
+    asking,
+    expect_gradients_of,
+    expect_left_alone,
+    expect_right,
+)
+from grader.testing.layers import no_parameter
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another.
 B, T = 2, 5

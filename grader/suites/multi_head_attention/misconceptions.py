@@ -6,7 +6,7 @@ row of the later exercise calls the earlier row by its name.
 
 from __future__ import annotations
 
-from grader.misconceptions import Change, replace, row
+from grader.testing.misconceptions import Change, replace, row
 
 # -- sentences that several misconceptions share -----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.audit.probing import (
+from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Observation,

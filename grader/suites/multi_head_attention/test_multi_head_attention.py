@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox import door, parts
-from grader.sandbox.student import Object, Student
+from grader.engine.criteria import Fresh, case
+from grader.sandbox import client, parts
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
-from grader.suites.checks import (
+from grader.testing.checks import (
     expect_any_error,
     expect_close,
     expect_error,
@@ -34,9 +34,9 @@ from grader.suites.checks import (
     oracle_gradients,
     shown,
 )
-from grader.suites.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.suites.criteria import Fresh, case
-from grader.suites.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
+from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -1167,7 +1167,7 @@ def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -
     attention.set(biases)
     try:
         student.stack_heads(wrapper, attention)
-    except door.Raised as raised:
+    except client.Raised as raised:
         if raised.types[0] == "NotImplementedError" or "Exception" not in raised.types:
             raise
         return

@@ -6,7 +6,7 @@ words.
 
 from __future__ import annotations
 
-from grader.misconceptions import replace, row
+from grader.testing.misconceptions import replace, row
 
 EXPONENT_DOUBLED = (
     "The hands slow down twice as fast as they should. In the formula i counts pairs; where your i goes 0, 2, 4, … it "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from grader.audit.probing import Draw, Estimate, Observation, call, probe, refusal
+from grader.testing.probes import Draw, Estimate, Observation, call, probe, refusal
 
 # The rule allows 1e-4 around the true numbers; float32 leaves nobody much less than a third of that at position 255.
 WITHIN = 7e-5

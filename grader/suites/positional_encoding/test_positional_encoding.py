@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.student import Student
-from grader.suites.checks import (
+from grader.engine.criteria import Fresh
+from grader.testing.checks import (
     expect_any_error,
     expect_close,
     expect_dtype,
@@ -29,7 +29,7 @@ from grader.suites.checks import (
     expect_values,
     oracle_gradients,
 )
-from grader.suites.criteria import Fresh
+from grader.testing.student import Student
 
 # All different, so that no dimension passes for another. T and D are even: who looks for odd numbers in the wrong
 # place is found out where one is odd.

@@ -6,7 +6,7 @@ scaled_dot_product_attention, and both modules show the commonest of them too.
 
 from __future__ import annotations
 
-from grader.misconceptions import Change, replace, row
+from grader.testing.misconceptions import Change, replace, row
 
 # -- sentences that several share --------------------------------------------------------------------------------
 

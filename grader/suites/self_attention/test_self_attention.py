@@ -18,9 +18,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from grader.sandbox import door
-from grader.sandbox.student import Object, Student
-from grader.suites.checks import (
+from grader.engine.criteria import Fresh, case
+from grader.sandbox import client
+from grader.testing.checks import (
     expect_close,
     expect_dtype,
     expect_error,
@@ -33,10 +33,10 @@ from grader.suites.checks import (
     oracle_gradients,
     shown,
 )
-from grader.suites.contracts import Asking, asking, expect_gradients_of, expect_left_alone
-from grader.suites.criteria import Fresh, case
-from grader.suites.draws import Draw, expect_draws_by_state, expect_global_draws
-from grader.suites.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
+from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws
+from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
@@ -634,7 +634,7 @@ def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
     attention_v2, attention_v1 = two_modules(student, fresh, D_IN, D_OUT, {n: fresh(D_OUT) for n in MATRICES})
     before = attention_v2.parameters()
-    with contextlib.suppress(door.Raised):
+    with contextlib.suppress(client.Raised):
         student.transfer_weights(attention_v2, attention_v1)
     expect_unchanged(attention_v2, before)
 

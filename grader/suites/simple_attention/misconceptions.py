@@ -5,7 +5,7 @@ A name says what was done.
 
 from __future__ import annotations
 
-from grader.misconceptions import replace, row
+from grader.testing.misconceptions import replace, row
 
 SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # what both softmaxes return
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grader.audit.probing import Draw, Estimate, Observation, alike, call, probe, refusal
+from grader.testing.probes import Draw, Estimate, Observation, alike, call, probe, refusal
 
 Numbers = Sequence[float] | torch.Tensor
 

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.student import Student
-from grader.suites.checks import (
+from grader.engine.criteria import Fresh, case
+from grader.testing.checks import (
     Wrong,
     expect_close,
     expect_dtype,
@@ -32,8 +32,16 @@ from grader.suites.checks import (
     expect_values,
     remark_ready_made,
 )
-from grader.suites.contracts import Asking, Right, against, asking, expect_gradients_of, expect_left_alone, expect_right
-from grader.suites.criteria import Fresh, case
+from grader.testing.contracts import (
+    Asking,
+    Right,
+    against,
+    asking,
+    expect_gradients_of,
+    expect_left_alone,
+    expect_right,
+)
+from grader.testing.student import Student
 
 # All different, so that no dimension passes for another.
 B, H, D, T = 2, 3, 4, 5

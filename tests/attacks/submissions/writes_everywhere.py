@@ -6,7 +6,7 @@ import sqlite3
 import sys
 import tempfile
 
-ROOT = sys.modules["grader.sandbox.wire"].__file__.rsplit("/grader/", 1)[0]
+ROOT = sys.modules["grader.sandbox.protocol"].__file__.rsplit("/grader/", 1)[0]
 TARGETS = [
     f"{ROOT}/autograder.yml", f"{ROOT}/solutions/self_attention.py", f"{ROOT}/grader/suites/self_attention/planted.py",
     f"{ROOT}/grader/__init__.py", f"{ROOT}/../class/exits_in_calls/self_attention.py", f"{ROOT}/../class/planted",

@@ -1,0 +1,1 @@
+"""A class: its roster and its gradebook."""

@@ -1,0 +1,100 @@
+"""The roster: each student's name and repository."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from grader.submissions.submission import STUDENT
+
+HEADER = ["student", "repository"]
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
+_LONGEST_NAME = 100
+# What Windows takes for a device, whatever follows the dot; and it drops a dot at the end.
+_NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
+
+
+class RosterError(Exception):
+    """The roster is not what it should be: one line for each problem."""
+
+
+class Entry(NamedTuple):
+    student: str
+    repository: str
+
+
+def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
+    """The students of the roster, in its order. Raises RosterError.
+
+    reserved: what nobody can be called, because folders are.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise RosterError(f"{path} does not exist: write it, with the first line {','.join(HEADER)}") from None
+    except UnicodeDecodeError:
+        raise RosterError(f"{path} is not UTF-8: save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise RosterError(f"{path} cannot be read ({error.strerror}): put a readable file there.") from None
+    entries: list[Entry] = []
+    problems: list[str] = []
+    seen: dict[tuple[str, str], int] = {}
+    for line, cells in _rows(path, text):
+        if problem := _problem(cells, reserved):
+            problems.append(f"{path}, line {line}: {problem}")
+            continue
+        # Reports are files named after students, and some disks do not tell upper from lower case; nor does GitHub.
+        for what, cell in zip(HEADER, cells, strict=True):
+            first = seen.setdefault((what, cell.casefold()), line)
+            if first != line:
+                problems.append(f"{path}, line {line}: the {what} {cell!r} stands in line {first} as well.")
+        entries.append(Entry(*cells))
+    if problems:
+        raise RosterError("\n".join(problems))
+    if not entries:
+        raise RosterError(f"{path} names no student: add a line for each, such as ada,our-course/attention-ada")
+    return entries
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows below the header that are not blank, each with the line that it ends on."""
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        if header != HEADER:
+            raise RosterError(f"{path}, line 1: the first line must be {','.join(HEADER)}, with commas between.")
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield rows.line_num, cells
+    except csv.Error as error:
+        raise RosterError(f"{path}, line {rows.line_num}: this is not CSV ({error}): correct the quotes.") from None
+
+
+def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
+    """What is wrong with a row, first of all."""
+    if len(cells) != len(HEADER):
+        many = f"there are {len(cells)} values" if len(cells) > 1 else "there is no comma"
+        return f"{many}: write a student and a repository with one comma between, as in ada,our-course/attention-ada"
+    student, repository = cells
+    if not STUDENT.fullmatch(student):
+        return (
+            f"{student!r} cannot be a student's name: use letters, digits, '.', '_' and '-' only, and a letter or a "
+            "digit first."
+        )
+    if len(student) > _LONGEST_NAME:
+        return (
+            f"the student's name has {len(student)} characters: write {_LONGEST_NAME} at most, for files have it too."
+        )
+    if _NOT_A_FOLDER.fullmatch(student):
+        return f"{student!r} cannot be the name of a folder on Windows: give the student another name."
+    if student.casefold() in {name.casefold() for name in reserved}:
+        return f"{student!r} is the name of a folder of the course: give the student another name."
+    if not _REPOSITORY.fullmatch(repository):
+        return f"{repository!r} is no repository on GitHub: write OWNER/NAME, such as our-course/attention-ada."
+    return None

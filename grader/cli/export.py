@@ -1,0 +1,116 @@
+"""`grader emit READER REPORT`: a report as GitHub, Classroom 50 or Gradescope reads it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grader.cli.console import BAD_INPUT, OUR_FAULT, stop
+
+if TYPE_CHECKING:
+    from grader.reports.model import Report
+
+# No program that the settings of a student's repository name is run, and no commit is shown in another's place.
+_GIT = ("git", "--no-pager", "--no-replace-objects", "-c", "safe.directory=*", "-c", "log.showSignature=false")
+
+emit = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")
+
+ReportFile = Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")]
+
+
+@emit.command("annotations")
+def emit_annotations(report: ReportFile) -> None:
+    """Workflow commands that annotate the student's lines on GitHub."""
+    from grader.reports.exporters.annotations import annotations as commands
+
+    _print(commands(_read(report)))
+
+
+@emit.command("summary")
+def emit_summary(report: ReportFile) -> None:
+    """Markdown for $GITHUB_STEP_SUMMARY."""
+    from grader.reports.exporters.summary import summary
+
+    _print([summary(_read(report)).rstrip("\n")])
+
+
+@emit.command("classroom")
+def emit_classroom(report: ReportFile) -> None:
+    """Lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
+    from grader.reports.exporters.classroom import environment
+
+    _print(_lines(environment(_read(report))))
+
+
+@emit.command("classroom50")
+def emit_classroom50(report: ReportFile) -> None:
+    """Write ./result.json and ./release-body.md for Classroom 50, and status and summary to $GITHUB_OUTPUT."""
+    from grader.files import write_atomically
+    from grader.reports.exporters.classroom50 import EnvironmentFault, outputs, release_body, result
+
+    read = _read(report)
+    try:
+        made = result(read, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
+    except EnvironmentFault as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    try:
+        write_atomically(Path("release-body.md"), release_body(read))
+        write_atomically(Path("result.json"), _json(made))
+        if sink := os.environ.get("GITHUB_OUTPUT"):
+            with open(sink, "a", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in _lines(outputs(read)))
+    except OSError as error:
+        raise stop(OUR_FAULT, f"{error.filename} could not be written: {error.strerror or error}.") from None
+
+
+@emit.command("gradescope")
+def emit_gradescope(report: ReportFile) -> None:
+    """Gradescope's results.json."""
+    from grader.reports.exporters.gradescope import results
+
+    _print([_json(results(_read(report))).rstrip("\n")])
+
+
+def _read(path: Path) -> Report:
+    from grader.reports.model import Report
+
+    try:
+        return Report.model_validate_json(path.read_bytes())
+    except OSError as error:
+        why = f"{str(path)!r} cannot be read ({error.strerror}): give the file that a grading wrote, <student>.json."
+    except ValueError:
+        why = f"{str(path)!r} is no report of this version: grade anew, and give the <student>.json of that."
+    raise stop(BAD_INPUT, why)
+
+
+def _committed() -> datetime.datetime:
+    """The committer date of the commit that is checked out here."""
+    command = [*_GIT, "show", "-s", "--format=%ct", "HEAD"]
+    try:
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return datetime.datetime.fromtimestamp(int(shown), datetime.UTC)
+    except (OSError, subprocess.SubprocessError):
+        why = "git finds no commit here: run this in the student's checkout."
+    except (ValueError, OverflowError):
+        why = "The commit's date is none that a calendar has: make a new commit, with the right date."
+    raise stop(BAD_INPUT, why)
+
+
+def _lines(outputs: dict[str, str]) -> Iterable[str]:
+    return (f"{name}={value}" for name, value in outputs.items())
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _print(lines: Iterable[str]) -> None:
+    # As bytes: a terminal's encoding may not know every character.
+    typer.echo("\n".join(lines).encode())

@@ -1,0 +1,115 @@
+"""The commands that students have: check, quiz, doctor, and emit for the workflow. The instructor's build on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from grader import __version__
+from grader.cli.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, run, stop
+from grader.cli.export import emit
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Checks the exercises of the course, and asks its quizzes."
+)
+app.add_typer(emit, name="emit")
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        out.print(f"grader {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Whatever is asked of the grader itself, and of none of its commands."""
+
+
+def main() -> None:
+    run(app)
+
+
+@app.command()
+def check(
+    name: Annotated[str | None, typer.Argument(metavar="[EXERCISE]", help="An exercise, or a unit.")] = None,
+    into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
+    student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
+) -> None:
+    """Run the visible tests on your answers. Exit 1 where something is not right yet."""
+    from grader.cli.check import CheckError, check_answers, show
+    from grader.documents import CourseError
+    from grader.engine.client import EngineFault
+    from grader.reports.model import write_report
+    from grader.submissions.submission import SubmissionError
+
+    try:
+        report = check_answers(name, student)
+    except (CheckError, CourseError, SubmissionError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except EngineFault as error:
+        raise stop(OUR_FAULT, str(error)) from None
+    if into is not None:
+        try:
+            into.mkdir(parents=True, exist_ok=True)
+            write_report(report, None, into)
+        except OSError as error:
+            raise stop(OUR_FAULT, f"The report could not be written to {into}: {error.strerror or error}.") from None
+    if not show(report, name, out):
+        raise typer.Exit(IMPERFECT)
+
+
+@app.command()
+def quiz(
+    unit: Annotated[str, typer.Argument(help="The unit, such as self_attention.")],
+) -> None:
+    """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
+    from grader.documents import CourseError
+    from grader.quizzes.terminal import QuizError, SheetNotSaved, take_quiz
+
+    try:
+        take_quiz(unit, out)
+    except (CourseError, QuizError) as error:
+        raise stop(BAD_INPUT, str(error)) from None
+    except SheetNotSaved as error:
+        raise stop(OUR_FAULT, str(error)) from None
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
+    from rich.table import Table
+
+    from grader.engine.doctor import course_notes, layers, versions
+
+    for name, version in versions().items():
+        out.print(f"{name:20} {version}")
+    table = Table("layer", "what it does", "here", box=None, pad_edge=False)
+    found = layers()
+    for layer in found:
+        state = (
+            "[green]works[/]" if layer.mend is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
+        )
+        table.add_row(layer.name, layer.purpose, state)
+    out.print()
+    out.print(table)
+    for layer in found:
+        if layer.mend:
+            out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
+    for note in course_notes():
+        out.print(f"\n{escape(note)}", soft_wrap=True)
+    is_enough = all(layer.mend is None for layer in found if layer.is_needed)
+    out.print("\nStudent code can be locked in here." if is_enough else "\nStudent code cannot be locked in here.")
+    if not is_enough:
+        raise typer.Exit(IMPERFECT)
+
+
+if __name__ == "__main__":
+    main()

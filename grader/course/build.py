@@ -1,0 +1,237 @@
+"""What is made from the course's sources: the files that students edit, and the list of exercises in a workflow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.course.model import QUIZ_SUFFIX, ROOT, Course, left_out, load_course
+from grader.files import write_atomically
+from grader.quizzes.questions import FILENAME, to_json
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import load_quizzes
+from grader.submissions.submission import SHEET_SUFFIX
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+BEGIN_SOLUTION = "BEGIN SOLUTION"
+END_SOLUTION = "END SOLUTION"
+
+
+class BuildError(Exception):
+    """A source that cannot be built; one sentence naming its file and line."""
+
+
+def build(root: Path = ROOT) -> list[Path]:
+    """Write what students receive of every unit and quiz of the course to exercises/.
+
+    What an earlier build wrote of units and quizzes that autograder.yml leaves out now is removed. Returns the files
+    that were written or removed. With them goes the workflow that students' repositories can call. Raises BuildError,
+    or CourseError for a quiz or autograder.yml, before anything is written when a source is malformed or nbgrader is
+    missing.
+    """
+    files = _files(root)
+    for path, text in files.items():
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(exist_ok=True)
+            write_atomically(path, text)
+    return list(files)
+
+
+def check(root: Path = ROOT) -> list[str]:
+    """Return the names of the files that differ from what `build` would write there."""
+    return [
+        path.name
+        for path, text in _files(root).items()
+        if text is None or not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+
+
+def read_source(path: Path, course: Course) -> NotebookNode:
+    """Read one unit's source as a notebook in which every answer can be told from what surrounds it.
+
+    It has no cell of what autograder.yml leaves out: of exercises that are not listed, and of other code that needs
+    them, such as an import from another unit. The text above goes too where it has no other code below it. Raises
+    BuildError when the source is no Python, a marker is out of place or has no TODO above it, or an exercise has no
+    docstring.
+    """
+    import jupytext
+
+    if not path.is_file():
+        raise BuildError(f"solutions/{path.name} does not exist: write the unit's source there.")
+    text = path.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    _check_markers(path, text, notebook)
+    _check_docstrings(path, text)
+    missing = left_out(course, path.parent.parent)
+    if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
+        notebook.cells = _listed(notebook.cells, names)
+    return notebook
+
+
+def _listed(cells: list[NotebookNode], names: set[str]) -> list[NotebookNode]:
+    """Return the cells without what defines or needs these names. The first text, about the unit, stays."""
+    starts = [index for index, cell in enumerate(cells) if index == 0 or cell.cell_type == "markdown"]
+    kept: list[NotebookNode] = []
+    for start, end in zip(starts, [*starts[1:], len(cells)], strict=True):
+        text, code = cells[start : start + 1], cells[start + 1 : end]
+        listed = [cell for cell in code if _leave_out(cell, names)]
+        if listed or not code or start == 0:
+            kept += [*text, *listed]
+    return kept
+
+
+def _imports_left_out(text: str, missing: dict[str, list[str]], course: Course) -> set[str]:
+    """Return the names by which a unit's source imports what other units leave out."""
+    return {
+        alias.asname or alias.name
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ImportFrom) and node.module in missing
+        for alias in node.names
+        if node.module not in course.units or alias.name in missing[node.module]
+    }
+
+
+def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
+    """Take the statements that define or need these names out of a code cell. Returns whether any others are left.
+
+    An answer may need them all the same: students write there what they like.
+    """
+    lines = cell.source.splitlines()
+    is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+    for node in reversed(ast.parse(cell.source).body):
+        replacement: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            aliases = [alias for alias in node.names if (alias.asname or alias.name) not in names]
+            if len(aliases) == len(node.names):
+                continue
+            if aliases:
+                replacement = [ast.unparse(ast.ImportFrom(node.module, aliases, node.level))]
+        elif getattr(node, "name", None) not in names and (
+            is_answer or not names & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        ):
+            continue
+        start = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        lines[start - 1 : node.end_lineno] = replacement
+    cell.source = "\n".join(lines)
+    return bool(ast.parse(cell.source).body)
+
+
+def _files(root: Path) -> dict[Path, str | None]:
+    """Return the text of each file that is built; None for one that is to be removed."""
+    course = load_course(root)
+    sheets = _sheets(root, course)  # first, for a mistake is found there at once
+    files = {**_stubs(root, course), **sheets, **_workflow(root, course)}
+    sources = root / "solutions"
+    names = [path.name for path in sources.glob("*.py")]
+    names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in sources.glob(f"*{QUIZ_SUFFIX}")]
+    could_be = [root / "exercises" / name for name in sorted([*names, FILENAME])]
+    return {**files, **{path: None for path in could_be if path not in files and path.exists()}}
+
+
+def _workflow(root: Path, course: Course) -> dict[Path, str]:
+    """The one that grades for another repository, where there are workflows."""
+    from grader.integrations.github.release import render
+
+    folder = root / ".github" / "workflows"
+    if not folder.is_dir():
+        return {}
+    return {folder / "grade-submission.yml": render("grade_submission.yml.j2", course)}
+
+
+def _sheets(root: Path, course: Course) -> dict[Path, str]:
+    """A sheet for each quiz, and the file from which `grader quiz` writes others."""
+    quizzes = load_quizzes(root / "solutions", sorted(course.quizzes))
+    questions = [quiz.questions for quiz in quizzes.values()]
+    sheets = {root / "exercises" / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
+    return {**sheets, root / "exercises" / FILENAME: to_json(questions)} if sheets else {}
+
+
+def _stubs(root: Path, course: Course) -> dict[Path, str]:
+    return {
+        root / "exercises" / f"{unit}.py": _stub(root / "solutions" / f"{unit}.py", course)
+        for unit in sorted(course.units)
+    }
+
+
+def _stub(path: Path, course: Course) -> str:
+    """Clear the solutions with nbgrader's own preprocessor, as its release of the same unit does."""
+    import jupytext
+
+    try:
+        from nbgrader.preprocessors import ClearSolutions
+    except ImportError as error:
+        raise BuildError("Building needs nbgrader: run `pip install -e .[nbgrader]`.") from error
+
+    notebook, _ = ClearSolutions().preprocess(read_source(path, course), {})
+    # Students get plain cells: nbgrader's metadata belongs to the notebook that it releases.
+    notebook.metadata["jupytext"] |= {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all"}
+    return jupytext.writes(notebook, fmt="py:percent").rstrip("\n") + "\n"
+
+
+def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
+    cells = list(_cells(text))
+    if len(cells) != len(notebook.cells):
+        raise _problem(path, 1, "there is text above the first cell: begin with a line `# %%`.")
+    for (start, lines), cell in zip(cells, notebook.cells, strict=True):
+        is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+        has_solution = False
+        begun = None
+        for number, line in enumerate(lines, start):
+            if BEGIN_SOLUTION in line:
+                if begun is not None:
+                    raise _problem(path, number, "a solution begins inside another: close that one first.")
+                if not is_answer:
+                    raise _problem(path, number, 'not an answer cell: put "solution": true in its header.')
+                if not _has_todo(lines[: number - start]):
+                    raise _problem(path, number, "no sentence says what to do: write `# TODO: …` above.")
+                begun, has_solution = number, True
+            elif END_SOLUTION in line:
+                if begun is None:
+                    raise _problem(path, number, "a solution ends that has not begun: remove this line.")
+                begun = None
+        if begun is not None:
+            raise _problem(path, begun, f"the solution is not closed: add `### {END_SOLUTION}` below it.")
+        # nbgrader would clear such a cell as a whole, its docstring included.
+        if is_answer and not has_solution:
+            raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
+
+
+def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number of each cell's header, and the cell's lines from there on."""
+    lines = text.splitlines()
+    starts = [index for index, line in enumerate(lines) if line.startswith("# %%")]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield start + 1, lines[start:end]
+
+
+def _has_todo(lines_above: list[str]) -> bool:
+    for line in reversed(lines_above):
+        if line.lstrip().startswith("# TODO: "):
+            return True
+        if not line.lstrip().startswith("#"):
+            return False
+    return False
+
+
+def _check_docstrings(path: Path, text: str) -> None:
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise _problem(path, error.lineno or 1, f"this is not Python ({error.msg}): mend it first.") from error
+    lines = text.splitlines()
+    for node in module.body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            continue
+        is_exercise = any(BEGIN_SOLUTION in line for line in lines[node.lineno - 1 : node.end_lineno])
+        if is_exercise and not ast.get_docstring(node):
+            raise _problem(path, node.lineno, f"{node.name} has no docstring: state its shapes and rules.")
+
+
+def _problem(path: Path, number: int, sentence: str) -> BuildError:
+    return BuildError(f"solutions/{path.name}:{number}: {sentence}")

@@ -1,0 +1,249 @@
+"""autograder.yml as a typed model: units, exercises, weights, limits, feedback, dates and what lateness costs."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from grader.documents import CourseError, Document, Location, Model, nearest
+
+FILENAME = "autograder.yml"
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+ROOT = PACKAGE.parent if (PACKAGE.parent / FILENAME).is_file() else PACKAGE / "received"
+"""The course: the folder of autograder.yml, solutions/ and exercises/. Students' graders carry a part of it inside."""
+
+QUIZ_SUFFIX = "_quiz.yml"
+"""Of the file beside a unit's own in solutions/."""
+
+Level = Literal["points", "sentence", "misconception"]
+"""How much a student reads about a criterion that was missed; each level adds to the one before."""
+
+Name = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+Weight = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Limits(Model):
+    """What the process that runs a submission's code may use."""
+
+    call_seconds: Seconds
+    unit_seconds: Seconds
+    cpu_seconds: Count
+    memory_mb: Annotated[int, Field(ge=1024)]  # torch's oneDNN breaks below about 750
+    output_kb: Count
+
+    @field_validator("unit_seconds")
+    @classmethod
+    def _holds_one_call(cls, unit_seconds: float, info: Any) -> float:
+        if unit_seconds < info.data.get("call_seconds", 0):
+            raise PydanticCustomError("too_short_for_a_call", "Input should be at least call_seconds")
+        return unit_seconds
+
+
+class Feedback(Model):
+    """How much a student reads, up to the due date and after it; and whether it tells the quizzes' answers after it."""
+
+    before_due: Level
+    after_due: Level
+    quiz_answers: bool
+
+
+class Late(Model):
+    """What a gradebook takes off what was handed in late: for each day that has begun, up to the most."""
+
+    percent_per_day: Percent
+    most_percent: Percent
+
+    @field_validator("most_percent")
+    @classmethod
+    def _holds_one_day(cls, most_percent: float, info: Any) -> float:
+        if most_percent < info.data.get("percent_per_day", 0):
+            raise PydanticCustomError("too_little_for_a_day", "Input should be at least percent_per_day")
+        return most_percent
+
+    def penalty(self, score: float, seconds_late: float) -> float:
+        """What is taken off a score."""
+        days = math.ceil(seconds_late / 86400)
+        return score * min(days * self.percent_per_day, self.most_percent) / 100
+
+
+class Unit(Model):
+    """One unit: its title, when it is due, and its exercises in order, each with its weight.
+
+    quiz: the weight of the quiz, each item's points times; None where the unit has no quiz. What has the weight 0 is
+    run and reported, and worth no points.
+    """
+
+    title: Name
+    due: AwareDatetime
+    exercises: Annotated[dict[str, Weight], Field(min_length=1)]
+    quiz: Weight | None = None
+
+    @property
+    def time_shares(self) -> int:
+        """What its time is shared by: loading its file, and each exercise, once alone and once with stand-ins."""
+        return 1 + 2 * len(self.exercises)
+
+
+class Course(Model):
+    """The course: everything that autograder.yml says, with the units in order."""
+
+    name: Annotated[str, Field(min_length=1, alias="course")]
+    version: Name
+    limits: Limits
+    feedback: Feedback
+    late: Late = Late(percent_per_day=0, most_percent=0)
+    units: Annotated[dict[str, Unit], Field(min_length=1)]
+
+    @property
+    def quizzes(self) -> list[str]:
+        """The units that have a quiz."""
+        return [name for name, unit in self.units.items() if unit.quiz is not None]
+
+    def feedback_level(self, unit_name: str, now: datetime.datetime) -> Level:
+        """What a student may read about a unit at `now`, a time with a zone; the due time is not late yet."""
+        return self.feedback.after_due if self.is_over(unit_name, now) else self.feedback.before_due
+
+    def is_over(self, unit_name: str, now: datetime.datetime) -> bool:
+        """Whether a unit's due date has passed: from then on its quiz counts, and is told."""
+        return now > self.units[unit_name].due
+
+
+def load_course(root: Path = ROOT) -> Course:
+    """Read `root`/autograder.yml and hold it against `root`/solutions.
+
+    Raises CourseError with every problem found, each with its line and column and what to do about it.
+    """
+    try:
+        document = Document(root / FILENAME, FILENAME, Course)
+    except FileNotFoundError:
+        raise CourseError(
+            f"{FILENAME} is missing in {root}: run the grader from a checkout of the course's repository."
+        ) from None
+    course = document.validate(Course)
+    solutions = root / "solutions"
+    # Students have the stubs alone, which define as much.
+    _check_sources(document, solutions if solutions.is_dir() else root / "exercises")
+    _check_names(document)
+    document.require_sound()
+    assert course
+    return course
+
+
+def left_out(course: Course, root: Path = ROOT) -> dict[str, list[str]]:
+    """Return what `root`/solutions defines and autograder.yml does not list, by unit.
+
+    A unit that is not listed is there with all that it defines. Empty where there are no solutions: students receive
+    nothing of what is left out.
+    """
+    missing = {}
+    for path in sorted((root / "solutions").glob("*.py")):
+        unit = course.units.get(path.stem)
+        try:
+            names = [name for name in _definitions(path) if unit is None or name not in unit.exercises]
+        except (SyntaxError, ValueError):
+            names = []  # of a unit that is not listed: all others have been read
+        if names or unit is None:
+            missing[path.stem] = names
+    return missing
+
+
+def describe_left_out(course: Course, root: Path = ROOT) -> list[str]:
+    """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what builds on it."""
+    sentences = []
+    users = {
+        name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+        for unit, described in course.units.items()
+        if (root / "solutions").is_dir()
+        for name, definition in _definitions(root / "solutions" / f"{unit}.py").items()
+        if name in described.exercises
+    }
+    for unit, names in left_out(course, root).items():
+        what = [f"{unit}/{name}" for name in names] if unit in course.units else [f"the unit {unit}"]
+        sentences.append(f"{FILENAME} leaves out {', '.join(what)}.")
+        for name in names:
+            if others := [user for user, used in users.items() if name in used]:
+                sentences.append(
+                    f"{', '.join(others)} builds on {name}: students write what they need of it themselves. "
+                    "To ask for it without points, give it the weight 0."
+                )
+    return sentences
+
+
+def _check_sources(document: Document, folder: Path) -> None:
+    """Every unit has its file in `folder`, which defines every exercise, and the source of the quiz it names."""
+    units = document.data.get("units")
+    if not isinstance(units, dict):
+        return
+    for unit_name, unit in units.items():
+        if not isinstance(unit_name, str):
+            continue  # reported as no name
+        here = ("units", unit_name)
+        source = folder / f"{unit_name}.py"
+        if not unit_name.isidentifier() or not source.is_file():
+            known = sorted(path.stem for path in folder.glob("*.py"))
+            document.report_key(
+                here,
+                f"there is no {folder.name}/{unit_name}.py for the unit {unit_name!r}: "
+                f"write it or correct the name.{nearest(unit_name, known)}",
+            )
+            continue
+        if not isinstance(unit, dict):
+            continue
+        if folder.name == "solutions" and "quiz" in unit and not (folder / f"{unit_name}{QUIZ_SUFFIX}").is_file():
+            document.report_key(
+                (*here, "quiz"), f"there is no {folder.name}/{unit_name}{QUIZ_SUFFIX}: write it or take this line out."
+            )
+        try:
+            defined = _definitions(source)
+        except (SyntaxError, ValueError) as error:
+            line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+            document.report_key(here, f"{folder.name}/{unit_name}.py{line} is not valid Python: correct it first.")
+            continue
+        exercises = unit.get("exercises")
+        for exercise in exercises if isinstance(exercises, dict) else ():
+            if isinstance(exercise, str) and exercise not in defined:
+                document.report_key(
+                    (*here, "exercises", exercise),
+                    f"{folder.name}/{unit_name}.py defines no {exercise!r} at top level: "
+                    f"define it or correct the name.{nearest(exercise, defined)}",
+                )
+
+
+def _check_names(document: Document) -> None:
+    """No two units or exercises of the course have one name, for they are asked for by it.
+
+    Nor one but for upper and lower case: files are named after them, and some disks do not tell those apart.
+    """
+    units = document.data.get("units")
+    places: list[Location] = []
+    for unit_name, unit in units.items() if isinstance(units, dict) else ():
+        exercises = unit.get("exercises") if isinstance(unit, dict) else None
+        places.append(("units", unit_name))
+        places += [
+            ("units", unit_name, "exercises", name) for name in (exercises if isinstance(exercises, dict) else ())
+        ]
+    first: dict[str, Location] = {}
+    for place in places:
+        name = str(place[-1])
+        before = first.setdefault(name.casefold(), place)
+        if before is not place:
+            other = str(before[-1])
+            what = "is already" if name == other else f"differs in upper and lower case alone from {other!r}"
+            document.report_key(place, f"{name!r} {what} on line {document.line_of(before)}: rename one of the two.")
+
+
+def _definitions(source: Path) -> dict[str, ast.stmt]:
+    """Return the functions and classes at the top level of a file, by name."""
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    return {item.name: item for item in ast.parse(source.read_bytes()).body if isinstance(item, definitions)}

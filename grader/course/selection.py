@@ -1,0 +1,49 @@
+"""Deselects the tests of what autograder.yml leaves out: a pytest plugin for hidden suites and visible tests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+import pytest
+
+from grader.course.model import ROOT, left_out, load_course
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Deselect the tests of exercises that only the solutions know; a misspelt name stays, and is refused."""
+    missing = left_out(load_course(), ROOT)
+    if missing:
+        items[:] = [item for item in items if not _is_left_out(item, missing)]
+
+
+def _is_left_out(item: pytest.Item, missing: dict[str, list[str]]) -> bool:
+    names = set(missing.get(item.path.stem.removeprefix("test_"), []))
+    if mark := item.get_closest_marker("exercise"):
+        return not names.isdisjoint(mark.args)
+    return item.location[2].partition("[")[0] in tests_left_out(item.path.read_text(encoding="utf-8"), names)
+
+
+def tests_left_out(text: str, names: Collection[str]) -> dict[str, ast.FunctionDef]:
+    """Return the visible tests, and their helpers, that are examples of these exercises or call them."""
+    functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    found: dict[str, ast.FunctionDef] = {}
+    while more := {
+        name: node
+        for name, node in functions.items()
+        if name not in found and any(_needs(one, names, found) for one in ast.walk(node))
+    }:
+        found |= more
+    return found
+
+
+def _needs(node: ast.AST, names: Collection[str], helpers: Collection[str]) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="example"), args=[ast.Constant(value=str(name))]):
+            return name in names
+        case ast.Attribute(value=ast.Name(id="student"), attr=name):
+            return name in names
+        case ast.Name(id=name):
+            return name in helpers
+    return False

@@ -1,0 +1,254 @@
+"""Many submissions: hands them to the grading engine, a few at a time, and gives each result as it comes."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import itertools
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from grader.course.model import Course, load_course
+from grader.quizzes.questions import Questions
+from grader.quizzes.source import Quiz
+from grader.reports.grading import Rubric, make_report, right_exercises
+from grader.reports.model import Report, Suites
+from grader.sandbox import lockdown
+from grader.sandbox.processes import start_module
+from grader.submissions.submission import Submission
+from grader.testing.misconceptions import MisconceptionError
+from grader.testing.misconceptions import build as build_misconceptions
+
+ERROR_LINES = 12
+
+
+class EngineFault(Exception):
+    """The grader's own fault; the text ends with the last lines of what the engine had to say."""
+
+
+class NotLockedIn(Exception):
+    """Student code cannot be locked in here; `lacking` says of each layer that is needed why it is not there."""
+
+    def __init__(self, lacking: list[str]) -> None:
+        super().__init__(f"Student code cannot be locked in here ({'; '.join(lacking)}).")
+        self.lacking = lacking
+
+
+class Engine:
+    """The grading engine, in a process of its own with a clean environment, whatever this program is."""
+
+    def __init__(self, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+        options = [suites] if isolated else [suites, "--practice"]
+        pipe = subprocess.PIPE
+        if suites == "hidden":
+            try:
+                build_misconceptions(list(load_course().units))
+            except MisconceptionError as error:
+                raise EngineFault(str(error)) from error
+            except OSError as error:
+                raise EngineFault(
+                    f"The misconceptions cannot be written to {error.filename}: {error.strerror}."
+                ) from error
+        try:
+            self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            raise EngineFault(f"The grading engine cannot be started here: {error.strerror}.") from error
+        # Read all the time: an engine that waits to be read from would not read what it is being sent. And kept in
+        # memory, so that no full disk stops it.
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
+        self._listeners = [threading.Thread(target=listen, daemon=True) for listen in (self._listen, self._overhear)]
+        for listener in self._listeners:
+            listener.start()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        with contextlib.suppress(OSError):  # it may be gone before it was told all
+            self._process.stdin.close()
+        if kind is not None:
+            self._process.kill()
+        self._process.wait()
+        for listener in self._listeners:
+            listener.join()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+    def greeting(self) -> dict[str, Any]:
+        """What the engine says when it is ready: the missing layers, all criteria, the versions of what it uses."""
+        return self._read()
+
+    def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, dict[str, Any]]]:
+        """Grade submissions, in the order in which they are done.
+
+        A grading process that fails is tried once more; then its result holds a `fault`. One that came to a limit of
+        its own is tried once more after all others, alone, for what else ran may have been the reason.
+
+        Raises:
+            EngineFault: The engine ended.
+        """
+        waiting = enumerate(submissions)
+        # With what may still happen to each without being its result.
+        running: dict[int, tuple[Submission, set[str]]] = {}
+        for_later: list[tuple[int, Submission, set[str]]] = []
+        while True:
+            while len(running) < at_once and (following := next(waiting, None)):
+                number, submission = following
+                running[number] = (submission, {"fault", "exceeded"})
+                self._ask(number, submission)
+            if not running and for_later:
+                number, submission, retries = for_later.pop(0)
+                running[number] = (submission, retries)
+                self._ask(number, submission)
+            if not running:
+                return
+            result = self._read()
+            number = result["number"]
+            submission, retries = running.pop(number)
+            if result.get("fault") and "fault" in retries:
+                running[number] = (submission, retries - {"fault"})
+                self._ask(number, submission)
+            elif result.get("exceeded") and "exceeded" in retries:
+                for_later.append((number, submission, retries - {"exceeded"}))
+            else:
+                yield submission, result
+
+    def last_words(self) -> str:
+        """The last lines that the engine has written as errors."""
+        return b"".join(self._last_words).decode("utf-8", "replace").strip()
+
+    def _ask(self, number: int, submission: Submission) -> None:
+        assert self._process.stdin
+        kept = submission.kept.units if submission.kept else {}
+        sources = {**submission.siblings, **submission.units}
+        graded = submission.units.keys() - kept.keys()
+        request = {
+            "number": number,
+            "units": {name: asdict(source) for name, source in sources.items() if name in graded},
+            "siblings": {name: asdict(source) for name, source in sources.items() if name not in graded},
+            "right": [name for unit in kept.values() for name in right_exercises(unit)],
+        }
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise self._fault() from error
+
+    def _listen(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _overhear(self) -> None:
+        assert self._process.stderr
+        for line in self._process.stderr:
+            self._last_words.append(line)
+
+    def _read(self) -> dict[str, Any]:
+        line = self._lines.get()
+        if not line:
+            raise self._fault()
+        return json.loads(line)
+
+    def _fault(self) -> EngineFault:
+        code = self._process.wait()
+        for listener in self._listeners:
+            listener.join()
+        words = self.last_words()
+        said = f" Its last words:\n{words}" if words else ""
+        return EngineFault(f"The grading engine ended with code {code}.{said}")
+
+
+class Graded(NamedTuple):
+    """The report of a submission and, for the instructor alone, pytest's own."""
+
+    report: Report
+    pytest: dict[str, Any] | None
+
+
+class Grading:
+    """Submissions in, reports out. The engine starts with the first submission, and anew after one that failed.
+
+    quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing locks it in.
+    suites: the tests that it is graded by.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        quizzes: Mapping[str, Quiz | Questions],
+        allow_unisolated: bool = False,
+        suites: Suites = "hidden",
+    ) -> None:
+        self._course = course
+        self._quizzes = quizzes
+        self._allow_unisolated = allow_unisolated
+        self._suites: Suites = suites
+        self._engine: Engine | None = None
+        self._greeting: dict[str, Any] = {}
+
+    def __enter__(self) -> Grading:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        engine, self._engine = self._engine, None
+        if engine:
+            engine.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        """End the engine; the next submission starts a new one."""
+        self.__exit__(None, None, None)
+
+    def reports(
+        self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
+    ) -> Iterator[tuple[Submission, Graded | str]]:
+        """Each submission with its reports, or with why there are none, in the order in which they are done.
+
+        Raises EngineFault; and NotLockedIn, before anything is graded.
+        """
+        submissions = iter(submissions)
+        first = next(submissions, None)
+        if first is None:  # then no engine need be started
+            return
+        try:
+            rubric = self.rubric()
+            engine = self._engine
+            assert engine
+            missing, versions = self._greeting["missing"], self._greeting["versions"]
+            for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
+                if "fault" in result:
+                    yield submission, result["fault"]
+                else:
+                    report = make_report(submission, result, rubric, self._course, missing, versions, now)
+                    yield submission, Graded(report, result["pytest"])
+        except BaseException:
+            # An engine that is left half way still owes results, which nobody would tell from those that follow.
+            self.__exit__(*sys.exc_info())
+            raise
+
+    def rubric(self) -> Rubric:
+        """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
+        if self._engine is None:
+            self._engine = Engine(suites=self._suites)
+            self._greeting = self._engine.greeting()
+        missing = self._greeting["missing"]
+        if not lockdown.is_enough(missing) and not self._allow_unisolated:
+            raise NotLockedIn([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
+        return Rubric(self._greeting["criteria"], self._quizzes, self._suites)

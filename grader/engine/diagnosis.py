@@ -1,0 +1,46 @@
+"""Names the misconception behind a wrong answer, by what it does and never by how it is written."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from grader.engine.criteria import Criterion, Outcome
+from grader.engine.failure_matrix import recorded
+from grader.testing.misconceptions import Misconception
+from grader.testing.student import Beside
+
+# Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
+SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
+
+
+def diagnose(
+    exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
+) -> list[Misconception]:
+    """The one misconception whose every outcome on this exercise's own tests resembles the submission's.
+
+    Empty where the answer is right, gave nothing to compare, or behaves like none or several of them.
+    """
+    outcomes = [outcome for _, outcome in results]
+    if all(outcome.passed for outcome in outcomes) or any(outcome.kind in SILENT for outcome in outcomes):
+        return []
+    matching = [
+        candidate for candidate in known if candidate.exercise == exercise and _behaves_like(candidate, results)
+    ]
+    return matching if len(matching) == 1 else []
+
+
+def _behaves_like(candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
+    # Failures first: they tell most candidates apart at once.
+    failures_first = sorted(results, key=lambda result: result[1].passed)
+    return all(
+        outcome.resembles(_outcome_of(candidate, criterion, outcome.stand_ins)) for criterion, outcome in failures_first
+    )
+
+
+@functools.cache
+def _outcome_of(candidate: Misconception, criterion: Criterion, stand_ins: tuple[str, ...]) -> Outcome:
+    rows = None if stand_ins else recorded(criterion.unit, candidate.exercise)
+    if rows and candidate.name in rows:
+        return rows[candidate.name][criterion.name]
+    return criterion.run(Beside(criterion.unit, {candidate.exercise: candidate.implementation}), stand_ins)

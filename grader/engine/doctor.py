@@ -1,0 +1,59 @@
+"""What this machine has, and what it lacks for grading."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass
+
+from grader.course.model import ROOT, CourseError, describe_left_out, load_course
+from grader.sandbox import lockdown, users
+
+USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
+PACKAGES = (*USED_BY_STUDENTS, "jupytext", "nbgrader")
+WHAT_LAYERS_DO = {
+    "limits": "bounds memory, processor time and files",
+    "no_new_privileges": "no program can raise its rights",
+    "seccomp": "refuses files, processes and sockets",
+    "landlock": "refuses files once more, by other means",
+    "user": "student code runs as another user",
+    "own_user": "each process has a user id of its own",
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of isolation: whether it works here, and what to do where it does not."""
+
+    name: str
+    purpose: str
+    is_needed: bool
+    mend: str | None
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that grading uses; 'not installed' where one is missing."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES if (ROOT / "solutions").is_dir() else USED_BY_STUDENTS:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def course_notes() -> list[str]:
+    """What autograder.yml leaves out of the solutions, or what is wrong with it; nothing on a student's machine."""
+    if not (ROOT / "solutions").is_dir():
+        return []
+    try:
+        return describe_left_out(load_course())
+    except CourseError as error:
+        return str(error).split("\n")
+
+
+def layers() -> list[Layer]:
+    """Every layer, tried out on this machine."""
+    missing = lockdown.missing_layers()
+    purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({users.id_range_text()})"}
+    return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

@@ -1,0 +1,254 @@
+"""Makes pytest run the hidden suites against a submission: `pytest grader/suites --submission DIR --json-report`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from grader.course.model import ROOT, Course, load_course
+from grader.engine.criteria import Criterion, Fresh, Outcome, criterion_of_item, judge, parameters_of
+from grader.sandbox.client import ALWAYS_TRUE, Door, Failure, Source
+from grader.sandbox.processes import ForkServer, OurFault
+from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
+from grader.testing.checks import begin_test
+from grader.testing.student import Student
+
+COURSE = pytest.StashKey[Course]()
+DOOR = pytest.StashKey[Door]()
+CRITERION = pytest.StashKey[Criterion]()
+OUTCOMES = pytest.StashKey[dict[Criterion, Outcome]]()
+MESSAGES = pytest.StashKey[list[dict[str, Any]]]()
+
+
+def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> Door:
+    """A door for a submission's units, with the course's limits."""
+    sources = {unit: Source.of(source.filename, source.cells) for unit, source in units.items()}
+    return Door(server, sources, course.limits)
+
+
+def begin_submission(config: pytest.Config, door: Door | None) -> None:
+    """From here on tests ask through this door, and nothing is known yet of what is behind it."""
+    config.stash[OUTCOMES] = {}
+    config.stash[MESSAGES] = []
+    if door is not None:
+        config.stash[DOOR] = door
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--submission", type=Path, help="the folder whose answers to grade")
+    parser.addoption("--allow-unisolated", action="store_true", help="run student code even where nothing locks it in")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
+    config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
+    config.stash[COURSE] = load_course()
+    begin_submission(config, None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Every test gets its criterion; in the course's order of units and exercises, then as written."""
+    course = config.stash[COURSE]
+    for item in items:
+        item.stash[CRITERION] = _criterion(item, course)
+    order = {
+        (unit, exercise): (number, place)
+        for number, (unit, described) in enumerate(course.units.items())
+        for place, exercise in enumerate(described.exercises)
+    }
+    items.sort(key=lambda item: order[item.stash[CRITERION].unit, item.stash[CRITERION].exercise])
+
+
+def _criterion(item: pytest.Item, course: Course) -> Criterion:
+    where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
+    unit = item.path.stem.removeprefix("test_")
+    try:
+        criterion = criterion_of_item(item, unit, course.version)
+    except ValueError as error:
+        raise pytest.UsageError(f"{where}: {error}.") from error
+    if unit not in course.units or criterion.exercise not in course.units[unit].exercises:
+        raise pytest.UsageError(f"{where} belongs to {unit}/{criterion.exercise}, which autograder.yml does not have.")
+    return criterion
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """By hand: the submission named on the command line, through a fork server of its own."""
+    config = session.config
+    folder = config.getoption("--submission")
+    if folder is None:
+        return
+    from grader.sandbox import lockdown
+
+    course = config.stash[COURSE]
+    try:
+        require_folder(folder)
+    except SubmissionError as error:
+        raise pytest.UsageError(str(error)) from error
+    submission = read_submission("by-hand", folder, course.units, ROOT / "exercises")
+    server = ForkServer.spawned()
+    config.add_cleanup(server.close)
+    if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
+        raise pytest.UsageError(" ".join(["Student code cannot be locked in here.", *server.missing.values()]))
+    door = open_door(server, submission.units, course)
+    config.add_cleanup(door.close)
+    begin_submission(config, door)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Before a test: its exercise's own share of time, its unit loaded, its own random state."""
+    begin_test()
+    criterion = item.stash[CRITERION]
+    door = _door(item.config)
+    is_first = criterion.unit not in door.failures
+    # Loading has a share of its own: what hangs at the top of a file does not cost the first exercise its points.
+    _charge(item.config, criterion, criterion.unit)
+    with contextlib.suppress(Failure):
+        door.load(criterion.unit)
+    _charge(item.config, criterion, f"{criterion.unit}/{criterion.exercise}")
+    criterion.prepare(door)
+    if is_first:
+        for lost in door.failures[criterion.unit]:
+            if lost.reason != ALWAYS_TRUE:  # that ran
+                kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
+                text = f"{lost.reason}{kept} {lost.detail}"
+                _note_message(item.config, criterion.unit, None, "not run", text, lost.file, lost.line)
+        _note_doings(item.config, criterion.unit, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test that fails on an exercise that builds on others gets another chance, with stand-ins for those."""
+    config, criterion = pyfuncitem.config, pyfuncitem.stash[CRITERION]
+    try:
+        return (yield)
+    except OurFault:
+        raise
+    except Exception as error:
+        first = judge(error)
+        doubtful = _doubtful(config, criterion, first)
+        if not doubtful:
+            raise
+        _note_doings(config, criterion.unit, criterion.exercise)
+        # What hung in the first run took that run's time, and may be another exercise's fault.
+        _charge(config, criterion, f"{criterion.unit}/{criterion.exercise} with stand-ins")
+        outcome = config.stash[OUTCOMES][criterion] = criterion.run_again(_door(config), first, doubtful)
+        _door(config).take_printed()  # the same once more
+        if not outcome.passed:
+            raise
+        return True
+
+
+def _charge(config: pytest.Config, criterion: Criterion, account: str) -> None:
+    """From here on the unit's code runs on this account."""
+    _door(config).charge(account, config.stash[COURSE].units[criterion.unit].time_shares)
+
+
+def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> list[str]:
+    """The earlier exercises, on which this one may build, that are not known to be right; none where asking is idle."""
+    kinds: dict[str, set[str]] = {}
+    for known, outcome in config.stash[OUTCOMES].items():
+        kinds.setdefault(known.exercise, set()).add("stood in for" if outcome.stand_ins else outcome.kind)
+    exercises = [exercise for unit in config.stash[COURSE].units.values() for exercise in unit.exercises]
+    earlier = exercises[: exercises.index(criterion.exercise)]
+    doubtful = [exercise for exercise in earlier if kinds.get(exercise) != {"passed"}]
+    match first.kind:
+        case "not defined":
+            return []
+        case "not written" if "not written" in kinds.get(criterion.exercise, ()):
+            return []  # so it was for the test before, with stand-ins too
+        # Of an exercise that is not graded now, nothing is known.
+        case "timed out" | "ended" if not any(first.kind in kinds.get(exercise, {first.kind}) for exercise in doubtful):
+            return []  # it is its own fault, and would be again
+    return doubtful
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    if call.excinfo:
+        _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
+    if call.when == "call":
+        criterion, outcomes = item.stash[CRITERION], item.config.stash[OUTCOMES]
+        outcome = outcomes.get(criterion) or judge(call.excinfo.value if call.excinfo else None)
+        lost = _door(item.config).failures.get(criterion.unit, [])
+        units = item.config.stash[COURSE].units
+        others = {*units, *(exercise for unit in units.values() for exercise in unit.exercises)} - {criterion.exercise}
+        outcome = outcomes[criterion] = outcome.explained(lost, others)
+        if outcome.detail:
+            _note_message(
+                item.config, criterion.unit, criterion.exercise, "raised", f"{outcome.reason} {outcome.detail}",
+                outcome.file, outcome.line,
+            )  # fmt: skip
+        _note_doings(item.config, criterion.unit, criterion.exercise)
+    return (yield)
+
+
+def fail_unit(config: pytest.Config, items: Sequence[pytest.Item], unit: str, reason: str) -> None:
+    """Fail every criterion of a unit for this reason, and end the student's process."""
+    begin_test()
+    _door(config).close()
+    for item in items:
+        criterion = item.stash[CRITERION]
+        if criterion.unit == unit:
+            config.stash[OUTCOMES][criterion] = Outcome(False, "stopped", reason)
+
+
+def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType) -> None:
+    """Has the traceback begin with the test: what pytest did before it is the same every time, and long."""
+    # Traceback.cut would do it too, by looking up the path of every file on the way.
+    place = next((place for place, entry in enumerate(error.traceback) if entry.frame.code.raw is test), 0)
+    error.traceback = error.traceback[place:]
+
+
+def _note_doings(config: pytest.Config, unit: str, exercise: str | None) -> None:
+    """What the student's code printed, and what it was seen to try."""
+    text, dropped = _door(config).take_printed()
+    if dropped:
+        text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
+    if text:
+        _note_message(config, unit, exercise, "printed", text, None, None)
+    for sentence in _door(config).take_attempts():
+        _note_message(config, unit, exercise, "attempted", sentence, None, None)
+
+
+def _note_message(
+    config: pytest.Config,
+    unit: str,
+    exercise: str | None,
+    kind: str,
+    text: str,
+    file: str | None,
+    line: int | None,
+) -> None:
+    """Keeps what the student's code had to say, once: many tests of one exercise make it say the same."""
+    message = {"unit": unit, "exercise": exercise, "kind": kind, "text": text, "file": file, "line": line}
+    if message not in config.stash[MESSAGES]:
+        config.stash[MESSAGES].append(message)
+
+
+def arguments(item: pytest.Item) -> dict[str, Any]:
+    """All that a test may take: the submission's unit, on the other side of the door, its own inputs and parameters."""
+    criterion = item.stash[CRITERION]
+    asked = Student(_door(item.config), criterion.unit)
+    return {"student": asked, "fresh": criterion.fresh(), **parameters_of(item)}
+
+
+@pytest.fixture
+def student(request: pytest.FixtureRequest) -> Student:
+    return arguments(request.node)["student"]
+
+
+@pytest.fixture
+def fresh(request: pytest.FixtureRequest) -> Fresh:
+    return arguments(request.node)["fresh"]
+
+
+def _door(config: pytest.Config) -> Door:
+    if DOOR not in config.stash:
+        raise pytest.UsageError("Which submission? pytest grader/suites --submission DIR")
+    return config.stash[DOOR]

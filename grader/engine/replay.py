@@ -1,0 +1,70 @@
+"""Judges the answers that a submission has given once more, without asking for new ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.sandbox import client
+from grader.testing.student import Asked
+
+
+class Recorded:
+    """Keeps every answer of one run of a test. After `rewind`, gives them again, in their order.
+
+    Which substitutes a submission has called is known only at the end of a run, and what is expected is made with
+    them. So the same answers are judged a second time, and a process that lies about its calls gets no further try.
+    Only where the first run failed early, and the second goes on, does it ask for more.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.answers: list[tuple[str, Any]] = []
+        self.called: Any = []  # what the first run has called
+        self.place: int | None = None  # of the answer that is given again next; None while new ones are kept
+        # What was told since the last answer that was given again, and which substitutes there are.
+        self.withheld: list[tuple[str, dict[str, Any]]] = []
+
+    def rewind(self) -> None:
+        """From here on the answers are given again."""
+        self.place = 0
+
+    def load(self, unit: str) -> None:
+        if self.place is None:
+            self.asked.load(unit)
+
+    def forget(self) -> None:
+        if self.place is None:
+            self.asked.forget()
+
+    def tell(self, operation: str, **details: Any) -> None:
+        if self.place is None:
+            self.asked.tell(operation, **details)
+        else:
+            self.withheld.append((operation, details))
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        """An answer. Raises the Failure that was, or is, there in its place."""
+        if self.place is not None:
+            if self.place < len(self.answers) and self.answers[self.place][0] == operation:
+                value = self.answers[self.place][1]
+                self.place += 1
+                self.withheld = [told for told in self.withheld if told[0] in ("bring", "cover")]
+                return _given(value)
+            self.place = None
+            for told, named in self.withheld:
+                self.asked.tell(told, **named)
+        try:
+            value = self.asked.ask(operation, **details)
+        except client.Failure as failure:
+            value = failure
+        if operation == "uncover" and self.withheld:
+            value = self.called  # a second run that went on may have called fewer than the first
+        self.called = value if operation == "uncover" else self.called
+        self.answers.append((operation, value))
+        return _given(value)
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, client.Failure):
+        raise value
+    return value

@@ -1,0 +1,64 @@
+"""Lets plain `pytest` run the visible tests on the files beside them, in its own process, so that a debugger works.
+
+`grader check` runs the same tests as the hidden suites are run, with the student's code in a process of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Generator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from grader.course.selection import pytest_collection_modifyitems
+from grader.engine.criteria import judge
+from grader.sandbox.client import Failure
+from grader.testing.checks import Wrong, begin_test
+from grader.testing.student import Beside, Student
+
+__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
+
+
+@pytest.fixture
+def student(request: pytest.FixtureRequest) -> Student:
+    """Your answers to the unit that the test file is named after."""
+    begin_test()
+    unit = request.path.stem.removeprefix("test_")
+    beside = Beside(unit, vars(_imported(unit, request.path.parent)))
+    # Where an error passed through one of your files, its line is told.
+    beside.worker.labels.update(map(str, request.path.parent.glob("*.py")))
+    return Student(beside, unit)
+
+
+def _imported(unit: str, folder: Path) -> ModuleType:
+    try:
+        return importlib.import_module(unit)
+    except Exception as error:
+        places = [(error.lineno, error.filename)] if isinstance(error, SyntaxError) else []
+        places += [(line, frame.f_code.co_filename) for frame, line in traceback.walk_tb(error.__traceback__)]
+        ours = [(line, Path(name or "").name) for line, name in places if Path(name or "").parent == folder]
+        line, name = ours[-1] if ours else (None, f"{unit}.py")
+        where = f"line {line} of {name}" if line else name
+        sentence = f"{unit}.py cannot be run. {where} raises {type(error).__name__}: {error}"
+    raise Wrong(sentence)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001 - the hook's own arguments
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure is told in one sentence: the way there through the grader helps nobody."""
+    report = yield
+    if call.excinfo and isinstance(call.excinfo.value, Wrong | Failure):
+        outcome = judge(call.excinfo.value)
+        where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""
+        report.longrepr = f"{outcome.reason}{where} {outcome.detail}".strip()
+    return report

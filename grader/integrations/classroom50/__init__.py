@@ -1,0 +1,1 @@
+"""The course in Classroom 50."""

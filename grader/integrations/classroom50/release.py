@@ -1,0 +1,34 @@
+"""The bundle of an assignment in Classroom 50: autograder.py, and beside it the student's part of the grader.
+
+Whoever finds the bundle's address can read it, so it holds the visible tests alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.course.model import ROOT
+from grader.integrations.release.folder import copy, replaced
+from grader.integrations.release.leaks import require_none
+from grader.integrations.release.wheel import build_wheel
+
+AUTOGRADER = "autograder.py"
+CONSTRAINTS = "constraints.txt"
+"""The versions that pip may choose, and nothing that it must install."""
+
+
+def release_classroom50(directory: Path, root: Path = ROOT) -> list[Path]:
+    """Write the bundle to `directory`, for CLASSROOM/autograders/ASSIGNMENT/ in the teacher's repository.
+
+    Returns the files written; raises ReleaseError or CourseError before the first of them, and OSError.
+    """
+    with replaced(directory, _is_ours, root) as folder:
+        copy(Path(__file__).with_name("templates") / AUTOGRADER, folder / AUTOGRADER)
+        copy(root / "requirements.lock", folder / CONSTRAINTS)
+        build_wheel(folder, root)
+        require_none(folder, root)
+    return sorted(directory.iterdir())
+
+
+def _is_ours(name: str) -> bool:
+    return name in {AUTOGRADER, CONSTRAINTS} or name.endswith(".whl")

@@ -1,0 +1,266 @@
+"""The grade of record begins here: every student's repository as it stood when a unit was due.
+
+What counts is when GitHub saw a commit come in. The dates in commits are whoever's who made them: they are shown, and
+never used. Where GitHub keeps no record of pushes, what an earlier run of this program saw counts instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from grader.classes.roster import Entry
+from grader.course.model import FILENAME, ROOT, Course
+from grader.files import held, remove_partial, write_atomically
+from grader.integrations.github.api import GitHub, GitHubError, NotKept
+from grader.integrations.github.checkout import FetchError, Store
+from grader.integrations.github.collected import COLLECTED, Collected, CollectError, Student, Work
+from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
+from grader.integrations.github.noticed import noticed
+from grader.integrations.github.release import RECORD, of_students
+from grader.integrations.release.wheel import received
+from grader.submissions.plain_files import MEGABYTE
+from grader.submissions.submission import SHEET_SUFFIX
+
+AT_ONCE = 8
+
+_PARTIAL = ".collecting-"
+_WORKFLOWS = ".github/workflows"
+# What decides how a student's repository checks itself. Anything else there is the student's.
+_MATTER = (".github/", "course/", "exercises/", "requirements", "constraints", FILENAME)
+_OWNED_LIMIT = 16 * MEGABYTE
+_RECORD_LIMIT = MEGABYTE
+_MOST_FILES = 1000
+_PATH = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+){0,5}")
+
+
+def times(course: Course, unit: str | None, now: datetime.datetime) -> dict[str, datetime.datetime]:
+    """The units to collect, each with its time: all that are over; or the one that is named, now if it is not over."""
+    names = [name for name in course.units if course.is_over(name, now)] if unit is None else [unit]
+    return {name: min(course.units[name].due, now).astimezone(datetime.UTC) for name in names}
+
+
+def folders(course: Course) -> set[str]:
+    """What no student can be called: the folder of a class with a child so called would be taken for a submission."""
+    files = {f"{name}{ending}" for name in course.units for ending in (".py", ".ipynb", SHEET_SUFFIX)}
+    return {"exercises", *course.units, *files}
+
+
+def collect(
+    roster: Sequence[Entry],
+    course: Course,
+    units: Mapping[str, datetime.datetime],
+    github: GitHub,
+    into: Path,
+    root: Path = ROOT,
+    advance: Callable[[str, str], None] | None = None,
+) -> Collected:
+    """Writes into/<unit>/<student>/ for each of `units` at its time, and into/collected.json, which is returned.
+
+    What the last run left there is replaced, but for the snapshots, which are added to. A student of whom nothing can
+    be had is told in collected.json, and has no folder. Raises CollectError, FolderInUse or OSError.
+    """
+    # What belongs to somebody else is not replaced. Snapshots are what every run leaves there first.
+    strangers = [name for name in course.units if (into / name).exists() and not (into / SNAPSHOTS).is_file()]
+    if strangers:
+        raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
+    with held(into), _partial(into) as partial:
+        snapshots = read_snapshots(into / SNAPSHOTS)
+        job = _Job(course, units, github, root, partial, snapshots)
+
+        def one(entry: Entry) -> Student:
+            student = job.student(entry)
+            if advance:
+                advance(entry.student, "could not collect" if student.problem else "collected")
+            return student
+
+        with ThreadPoolExecutor(AT_ONCE) as executor:
+            students = list(executor.map(one, roster))
+        seen = "".join(f"{snapshot.model_dump_json()}\n" for snapshot in [*snapshots, *job.seen])
+        write_atomically(into / SNAPSHOTS, seen)
+        for name in course.units:
+            if (into / name).exists():
+                shutil.rmtree(into / name)
+            if (partial / name).is_dir():
+                (partial / name).rename(into / name)
+        collected = Collected(
+            schema="attention-from-scratch/collected/v1",
+            collected=datetime.datetime.now(datetime.UTC),
+            units=dict(units),
+            students=students,
+        )
+        write_atomically(into / COLLECTED, collected.to_json())
+    return collected
+
+
+@contextlib.contextmanager
+def _partial(into: Path) -> Iterator[Path]:
+    """A folder in `into` for what is not complete yet. One that a run which was killed left there goes."""
+    for left_behind in into.glob(f"{_PARTIAL}*"):
+        shutil.rmtree(left_behind)
+    for name in (COLLECTED, SNAPSHOTS):
+        remove_partial(into, name)
+    with tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=into) as folder:
+        yield Path(folder)
+
+
+class _Job:
+    """Collects one student after the other, several at the same time."""
+
+    def __init__(
+        self,
+        course: Course,
+        units: Mapping[str, datetime.datetime],
+        github: GitHub,
+        root: Path,
+        into: Path,
+        snapshots: list[Snapshot],
+    ) -> None:
+        self.course = course
+        self.units = units
+        self.github = github
+        self.into = into
+        self.snapshots = snapshots
+        self.seen: list[Snapshot] = []
+        self.owned = _owned(course, root)
+
+    def student(self, entry: Entry) -> Student:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                store = Store(Path(folder) / "store", self.github.server, entry.repository, self.github.token)
+                return self._student(entry, self._look(entry, store), store)
+        except (GitHubError, FetchError) as error:
+            return Student(
+                student=entry.student,
+                repository=entry.repository,
+                problem=str(error),
+                branch=None,
+                head=None,
+                pushes=None,
+                units={},
+                noticed=[],
+            )
+
+    def _look(self, entry: Entry, store: Store) -> History:
+        branch = self.github.default_branch(entry.repository)
+        head = store.head()
+        if head:
+            # Not before it was seen: then it had been pushed for sure.
+            now = datetime.datetime.now(datetime.UTC)
+            self.seen.append(Snapshot(seen=now, repository=entry.repository, head=head))
+        # GitHub does not tell upper from lower case, nor do those who write rosters.
+        own = [one for one in self.snapshots if one.repository.casefold() == entry.repository.casefold()]
+        try:
+            return History(branch, head, self.github.pushes(entry.repository), "", own)
+        except NotKept as error:
+            return History(branch, head, None, str(error), own)
+
+    def _student(self, entry: Entry, repository: History, store: Store) -> Student:
+        handed_out = self._manifest(store, repository.handed_out) if repository.handed_out else None
+        works = {
+            unit: self._work(repository, time, store, handed_out, self.into / unit / entry.student)
+            for unit, time in self.units.items()
+        }
+        dates = {}
+        # The newest commit may claim to be older than it is.
+        commits = (repository.head, *(work.commit for work in works.values()))
+        for commit in {commit for commit in commits if commit}:
+            with contextlib.suppress(FetchError):
+                store.fetch(commit)
+                if committed := store.committed(commit):
+                    dates[commit] = committed
+        return Student(
+            student=entry.student,
+            repository=entry.repository,
+            problem=None,
+            branch=repository.branch,
+            head=repository.head,
+            pushes=None if repository.pushes is None else repository.own,
+            units=works,
+            noticed=noticed(works, repository.own, repository.pushes or [], dates, self.units),
+        )
+
+    def _work(
+        self,
+        repository: History,
+        time: datetime.datetime,
+        store: Store,
+        handed_out: dict[str, str] | None,
+        into: Path,
+    ) -> Work:
+        found = repository.at(time)
+        problem, changed, committed = found.problem, [], None
+        if problem:
+            pass
+        elif found.commit is None:
+            # Who handed in nothing gets a report that says so.
+            into.mkdir(parents=True)
+        else:
+            try:
+                store.fetch(found.commit)
+            except FetchError as error:
+                problem = str(error)
+            else:
+                into.mkdir(parents=True)
+                store.write_out(found.commit, list(self.course.units), into)
+                committed = store.committed(found.commit)
+                changed = self._changed(store, found.commit, handed_out)
+        return Work(
+            commit=None if problem else found.commit,
+            problem=problem,
+            dated_by=found.dated_by,
+            pushed=found.push.at if found.push else found.seen,
+            pushed_by=found.push.actor if found.push else None,
+            committed=committed,
+            pushes_since=repository.count_since(time),
+            changed=changed,
+            remark=found.remark,
+        )
+
+    def _changed(self, store: Store, commit: str, handed_out: dict[str, str] | None) -> list[str]:
+        """The course's own files that are not as they should be.
+
+        Those that lie in this repository should be as here. All others should be as they were handed out, by the
+        manifest that came with the first push; where there is none, by the one that is in the commit.
+        """
+        manifest = self._manifest(store, commit)
+        listed = handed_out or manifest or {}
+        expected = {path: listed[path] for path in listed.keys() - of_students(self.course) if path.startswith(_MATTER)}
+        should_be = expected | self.owned
+        content = store.read(commit, should_be, _OWNED_LIMIT)
+        changed = [path for path in content if hashlib.sha256(content[path]).hexdigest() != should_be[path]]
+        changed += [f"{path} (gone)" for path in expected.keys() - content.keys()]
+        if expected:
+            workflows = [f"{_WORKFLOWS}/{name}" for name in store.names(commit, _WORKFLOWS)]
+            changed += [f"{path} (new)" for path in workflows if path not in expected]
+        if handed_out is not None and manifest != handed_out:
+            changed.append(RECORD)
+        return sorted(changed)
+
+    def _manifest(self, store: Store, commit: str) -> dict[str, str] | None:
+        """What the release says it wrote, with plain paths alone; None where nothing like it is there."""
+        try:
+            store.fetch(commit)
+            content = store.read(commit, [RECORD], _RECORD_LIMIT).get(RECORD)
+            found = TypeAdapter(dict[str, str]).validate_json(content or b"", strict=True)
+        except (FetchError, ValidationError):
+            return None
+        plain = sorted(path for path in found if _PATH.fullmatch(path) and len(path) <= 200)
+        return {path: found[path] for path in plain[:_MOST_FILES]}
+
+
+def _owned(course: Course, root: Path) -> dict[str, str]:
+    """The files that students receive and are not to change, as they are here: path and SHA-256."""
+    files = {f"exercises/{name}": content for name, content in received(course, root).items()}
+    files[FILENAME] = (root / FILENAME).read_bytes()
+    theirs = of_students(course)
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in theirs}

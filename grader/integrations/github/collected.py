@@ -1,0 +1,100 @@
+"""What one run of `grader collect` found of a class, as collected.json holds it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from grader.integrations.github.api import Push
+
+COLLECTED = "collected.json"
+
+Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(datetime.UTC))]
+
+
+class CollectError(Exception):
+    """Nothing can be collected into this folder, or read from it; the text says why, and what to do."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Work(_Model):
+    """One unit of one student: the commit that is graded."""
+
+    commit: str | None = Field(description="None where nothing had been pushed, or where there is a problem.")
+    problem: str | None = Field(description="Why it cannot be graded, though something was pushed.")
+    dated_by: Literal["push", "snapshot", "nothing"] = Field(
+        description="What says that the commit was there in time; nothing: it may have come later."
+    )
+    pushed: Time | None = Field(description="When GitHub saw it come in; of a snapshot, when it was seen there.")
+    pushed_by: str | None = Field(description="The account that pushed it.")
+    committed: Time | None = Field(description="The date in the commit, which whoever made it chose. Never used.")
+    pushes_since: int | None = Field(description="How many pushes came after the unit's time; None: not known.")
+    changed: list[str] = Field(description="Files of the course's own that are not as they were handed out.")
+    remark: str | None = Field(description="What an instructor has to know about the choice of the commit.")
+
+    @property
+    def may_be_late(self) -> bool:
+        return self.commit is not None and self.dated_by == "nothing"
+
+
+class Student(_Model):
+    """One student's repository, all that GitHub saw of it, and what an instructor may want to look at."""
+
+    student: str
+    repository: str
+    problem: str | None = Field(description="Why nothing of it could be collected.")
+    branch: str | None = Field(description="The default branch, the only one that counts.")
+    head: str | None = Field(description="What it points to now.")
+    pushes: list[Push] | None = Field(
+        description="Those to the default branch, from the newest on; None where GitHub keeps no record of them."
+    )
+    units: dict[str, Work]
+    noticed: list[str] = Field(description="Sentences. None of it changes a score.")
+
+    @property
+    def problems(self) -> list[str]:
+        """Why something of this student's is missing, of the whole or by unit."""
+        return [self.problem] if self.problem else alike({unit: work.problem for unit, work in self.units.items()})
+
+    @property
+    def undated(self) -> list[str]:
+        """What is graded and may have come too late, with why that is not known."""
+        return alike({unit: work.remark for unit, work in self.units.items() if work.may_be_late})
+
+
+class Collected(_Model):
+    """What one run of `grader collect` found. units: the time as of which each was collected."""
+
+    schema_: Literal["attention-from-scratch/collected/v1"] = Field(alias="schema")
+    collected: Time
+    units: dict[str, Time]
+    students: list[Student]
+
+    def to_json(self) -> str:
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def read_collected(path: Path) -> Collected:
+    """What `collect` wrote there. Raises CollectError."""
+    try:
+        return Collected.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise CollectError(f"{path} cannot be read ({error.strerror}): run `grader collect` first.") from None
+    except ValidationError:
+        raise CollectError(f"{path} is not what this `grader collect` writes: run it again.") from None
+
+
+def alike(texts: Mapping[str, str | None]) -> list[str]:
+    """What there is to say of units, once for all of which it is the same."""
+    units: dict[str, list[str]] = {}
+    for unit, text in texts.items():
+        if text:
+            units.setdefault(text, []).append(unit)
+    return [f"{', '.join(names)}: {text}" for text, names in units.items()]

@@ -1,0 +1,29 @@
+"""The grade of record as a commit status: what a student sees beside the commit that was graded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from grader.classes.gradebook import Grade
+from grader.integrations.github.api import GitHub, GitHubError
+from grader.reports.model import Unit
+
+
+def post_statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[tuple[str, str | None]]:
+    """Posts the points of each unit that is graded: the student and the unit, with why it failed or None."""
+    for grade in grades:
+        for name, unit in grade.units.items():
+            work = grade.student.units.get(name)
+            if not isinstance(unit, Unit) or not work or not work.commit:
+                continue
+            problem = None
+            try:
+                github.post_status(
+                    grade.student.repository,
+                    work.commit,
+                    f"grade of record/{name}",
+                    f"{unit.points} of {unit.possible} points",
+                )
+            except GitHubError as error:
+                problem = str(error)
+            yield f"{grade.student.student}, {name}", problem

@@ -1,0 +1,151 @@
+"""What a student reads in nbgrader on an exercise, a quiz item and the notebook as a whole, from the report alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from grader.quizzes.sheet import heading
+from grader.reports.model import Message, QuizItem, Report
+
+TEMPLATE = "feedback.html.j2"
+
+_OUTPUTS = {
+    "printed": "Your code printed",
+    "raised": "Your code raised",
+    "not run": "What could not be run",
+    "attempted": "What your code was seen to try",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that is said. look: what it is, which decides how it is shown. is_markdown: the text is a quiz's."""
+
+    look: Literal["mistake", "missed", "remark", "output"]
+    title: str = ""
+    text: str = ""
+    items: tuple[str, ...] = ()
+    is_markdown: bool = False
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """A headline and what belongs to it. share: what part of it is right, from 0 to 1; None where that is not known."""
+
+    headline: str
+    share: float | None
+    parts: tuple[Part, ...]
+
+    def html(self) -> str:
+        """For a page or a notebook, light or dark. What a student's code had to say is no markup in it."""
+        return _template().render(feedback=self)
+
+    def plain(self) -> str:
+        """The same where no HTML is shown."""
+        parts = (
+            "\n".join([*filter(None, (part.title, part.text)), *(f"- {item}" for item in part.items)])
+            for part in self.parts
+        )
+        return "\n\n".join([self.headline, *parts])
+
+
+def of_exercise(report: Report, unit: str, name: str) -> Feedback:
+    """The mistake by its name first, then what was missed and why, and at last what the student's code had to say."""
+    exercise = report.units[unit].exercises[name]
+    parts = [Part("mistake", heading(one.name), one.sentence) for one in exercise.misconceptions]
+    if exercise.waiting_for:
+        parts.append(Part("mistake", text=exercise.waiting_for))
+    missed: dict[str, list[str]] = {}  # by reason, for one is often that of many tests
+    for test in exercise.tests:
+        if test.outcome == "failed":
+            missed.setdefault(test.reason or "", []).append(test.sentence or test.name.replace("_", " "))
+    parts += [Part("missed", reason, items=tuple(sentences)) for reason, sentences in missed.items()]
+    parts += [Part("remark", text=remark) for remark in exercise.remarks]
+    parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, name))
+    share = sum(test.outcome == "passed" for test in exercise.tests) / max(len(exercise.tests), 1)
+    return _scored(f"`{name}`", exercise.points, exercise.possible, share, parts)
+
+
+def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
+    """Up to the due date, whether there is an answer; after it, what it earned and what the course has to say."""
+    parts = [Part("remark", text=item.problem)] if item.problem else []
+    if item.points is None:
+        state = "answered" if item.answered else "not answered"
+        later = (
+            f"The quiz counts once its due date has passed, {due:%Y-%m-%d %H:%M %Z}: until then 0 points stand here."
+            if item.possible
+            else "It is worth no points."
+        )
+        return Feedback(f"{heading(name)}: {state}", None, (*parts, Part("remark", text=later)))
+    if not item.answered and not item.problem:
+        parts.append(Part("remark", text="It was not answered."))
+    parts += [Part("remark", text=sentence, is_markdown=True) for sentence in item.sentences]
+    if item.answer:
+        answer = item.answer.replace("\n", "\n\n")  # a paragraph each
+        parts.append(Part("remark", "The right answer", answer, is_markdown=True))
+    if item.explanation:
+        parts.append(Part("remark", "Why", item.explanation, is_markdown=True))
+    share = item.points / item.possible if item.possible else None
+    return _scored(heading(name), item.points, item.possible, share, parts)
+
+
+def of_whole(report: Report, unit: str) -> Feedback | None:
+    """What befell the notebook, and what its code had to say outside the exercises; None where there is nothing."""
+    graded = report.units[unit]
+    parts = []
+    if not report.isolation.enough:
+        parts.append(
+            Part("mistake", text="This code was not locked in while it ran, so it could have changed its points.")
+        )
+    remarks = [*graded.remarks, *(graded.quiz.remarks if graded.quiz else [])]
+    parts += [Part("remark", text=remark) for remark in dict.fromkeys(remarks)]
+    parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, None))
+    return Feedback("About the notebook as a whole", None, tuple(parts)) if parts else None
+
+
+def _scored(name: str, points: int, possible: int, share: float | None, parts: list[Part]) -> Feedback:
+    unit = "point" if possible == 1 else "points"
+    return Feedback(f"{name}: {points} of {possible} {unit}", share, tuple(parts))
+
+
+def _outputs(messages: Iterable[Message]) -> Iterator[Part]:
+    texts: dict[str, list[str]] = {}
+    for message in messages:
+        place = [message.file] if message.file else []
+        place += [f"line {message.line}"] if message.line else []
+        told = f"{message.text.rstrip()} ({', '.join(place)})" if place else message.text.rstrip()
+        texts.setdefault(message.kind, []).append(told)
+    return (Part("output", title, "\n".join(texts[kind])) for kind, title in _OUTPUTS.items() if kind in texts)
+
+
+@cache
+def _template() -> Any:
+    # In the sentences of suites nothing is marked but code: a star may be a product. Quizzes are written in Markdown.
+    code, markdown = MarkdownIt("zero").enable("backticks"), MarkdownIt("commonmark", {"html": False})
+    for one in (code, markdown):
+        one.add_render_rule("code_inline", _code)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = lambda text: Markup(code.renderInline(text))
+    environment.filters["markdown"] = lambda text: Markup(markdown.render(text))
+    return environment.get_template(TEMPLATE)
+
+
+def _code(_: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:  # noqa: ARG001
+    """Code in a sentence: some pages show it red, where nothing is wrong."""
+    style = "color: inherit; background-color: rgba(128, 128, 128, 0.15); padding: 0 3px;"
+    return f'<code style="{style}">{escape(tokens[index].content)}</code>'

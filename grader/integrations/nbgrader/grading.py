@@ -1,0 +1,75 @@
+"""In the place of nbgrader's Execute: each test cell gets the points that `grader grade` gives, and why."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING
+
+import nbformat
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+
+from grader.integrations.nbgrader.feedback import Feedback, of_exercise, of_quiz_item, of_whole
+from grader.integrations.nbgrader.session import Session, cells_with_points
+from grader.reports.model import Report
+
+if TYPE_CHECKING:
+    from nbconvert.exporters.exporter import ResourcesDict
+    from nbformat import NotebookNode
+
+WHOLE = "about_the_notebook"
+WHOLE_SOURCE = "# What `grader` has to say about the notebook as a whole."
+
+
+class GradeSubmission(NbGraderPreprocessor):
+    """Grades the file in submitted/, and writes points and feedback into the notebook's test cells.
+
+    A notebook that is no unit's is run as nbgrader does. The parent is the SubmissionExporter.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        names = resources["nbgrader"]
+        session: Session | None = self.parent.session(names)
+        if session is None:
+            # Called, not inherited from: what switches Execute off must not switch this off, for silence is full marks.
+            return Execute(parent=self.parent)(nb, resources)
+        student, unit = names["student"], session.unit
+        report = session.report(self.parent.submitted(student, unit), self.parent.following(student, unit))
+        cells, released = cells_with_points(nb), cells_with_points(self.parent.release_notebook(unit))
+        for name, (points, feedback) in _outcomes(report, unit, session.due).items():
+            cells[name].source = released[name].source  # without the hidden test
+            cells[name].outputs = [_shown(feedback), _score(points)]
+        if whole := of_whole(report, unit):
+            nb.cells.insert(0, nbformat.v4.new_code_cell(WHOLE_SOURCE, id=WHOLE, outputs=[_shown(whole)]))
+        if session.has_early_quiz_to_tell():
+            self.log.warning(
+                "The quiz of %s counts once its due date has passed, %s, and has 0 points until then. After it run: "
+                "nbgrader autograde %s --force",
+                unit,
+                session.due.isoformat(" ", "minutes"),
+                unit,
+            )
+        return nb, resources
+
+
+def _outcomes(report: Report, unit: str, due: datetime.datetime) -> dict[str, tuple[int, Feedback]]:
+    """The points and the feedback of each test cell, by its grade_id."""
+    graded = report.units[unit]
+    outcomes = {
+        f"test_{name}": (exercise.points, of_exercise(report, unit, name))
+        for name, exercise in graded.exercises.items()
+    }
+    if graded.quiz:
+        outcomes |= {
+            f"test_quiz_{name}": (item.points or 0, of_quiz_item(name, item, due))
+            for name, item in graded.quiz.items.items()
+        }
+    return outcomes
+
+
+def _shown(feedback: Feedback) -> NotebookNode:
+    return nbformat.v4.new_output("display_data", {"text/html": feedback.html(), "text/plain": feedback.plain()})
+
+
+def _score(points: int) -> NotebookNode:
+    """What nbgrader takes for the points. Without it, silence, it would give all of them."""
+    return nbformat.v4.new_output("execute_result", {"text/plain": str(points)})

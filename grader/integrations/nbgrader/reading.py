@@ -1,0 +1,183 @@
+"""How `nbgrader autograde` reads what students handed in: whatever it is, nobody is left without a grade."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader.converters.base import NbGraderException
+from traitlets import Bool
+
+from grader.course.model import CourseError, load_course
+from grader.integrations.nbgrader.session import NotGraded, Session
+from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
+from grader.submissions.plain_files import UnreadableError
+
+if TYPE_CHECKING:
+    from nbgrader.converters import Autograde
+    from nbgrader.coursedir import CourseDirectory
+
+MOST_CELLS = 1000
+"""nbgrader looks at every cell many times over, and its pages show them all."""
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads a submitted notebook; one that cannot be read counts as the untouched release. Its parent is Autograde.
+
+    Made once a run, when nbgrader knows what it will convert. What is wrong with the course itself is said then, before
+    anything of an earlier run is removed: NbGraderException.
+    """
+
+    allow_unisolated = Bool(False, help="Whether to run student code even where nothing locks it in").tag(config=True)
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        autograde: Any = self.parent
+        self._autograde: Autograde = autograde
+        self.coursedir: CourseDirectory = autograde.coursedir
+        self._releases: dict[Path, NotebookNode] = {}
+        try:
+            self.course = load_course()
+            self._expect_notebooks()
+            units = {Path(folder).name for folder in self._autograde.assignments} & self.course.units.keys()
+            self._sessions = {unit: self.begin(unit) for unit in units}
+        except (CourseError, NotGraded) as error:
+            self.log.error("Nothing was graded. %s", error)
+            raise NbGraderException(str(error)) from None
+
+    def begin(self, unit: str) -> Session:
+        """What grades a unit in this run. Raises NotGraded where the released notebook is not the course's."""
+        session = Session(self.course, unit, self.allow_unisolated)
+        weakref.finalize(self, session.close)
+        try:
+            session.require_points(self.release_notebook(unit))
+        except NotGraded:
+            session.close()
+            raise
+        return session
+
+    def session(self, names: dict[str, str]) -> Session | None:
+        """What grades the notebook; None where it is no unit's, and so nbgrader's own to run.
+
+        Raises NotGraded where it is a unit's in an assignment of another name.
+        """
+        if names["notebook"] in self.course.units and names["notebook"] != names["assignment"]:
+            raise NotGraded(
+                f"{names['assignment']}/{names['notebook']}.ipynb: an assignment is called like the unit in it, "
+                f"{names['notebook']}. Release and generate it under this name."
+            )
+        return self._sessions.get(names["notebook"])
+
+    def release_notebook(self, unit: str) -> NotebookNode:
+        """The notebook as students received it. Raises NotGraded where it is not there."""
+        path = self._folder(self.coursedir.release_directory, ".", unit) / f"{unit}.ipynb"
+        if path not in self._releases:
+            try:
+                release = nbformat.read(path, as_version=4)
+            except (OSError, nbformat.reader.NotJSONError) as error:
+                why = getattr(error, "strerror", None) or "it is not JSON"
+                raise NotGraded(
+                    f"{path} cannot be read ({why}): run `nbgrader generate_assignment {unit} --force`."
+                ) from None
+            for number, cell in enumerate(release.cells, start=1):
+                cell.setdefault("id", f"release-{number}")
+            release.nbformat_minor = 5
+            self._releases[path] = release
+        return self._releases[path]
+
+    def from_filename(
+        self, filename: str, resources: dict[str, Any] | None = None, **settings: Any
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Convert a notebook: the submitted one, or the one that was made of it in autograded/."""
+        path = Path(filename)
+        assert resources is not None
+        names = resources["nbgrader"]
+        session = self.session(names)
+        if session is None:
+            return super().from_filename(filename, resources, **settings)
+        submitted = self.submitted(names["student"], names["assignment"])
+        if path.parent != submitted:
+            try:
+                return super().from_filename(filename, resources, **settings)
+            finally:
+                # The formgrader's process goes on for days, and the engine must not.
+                if submitted == Path(max(self._autograde.assignments)):
+                    session.close()
+        notebook = self.release_notebook(names["notebook"])
+        # Reached from the student's own folder, so that no link on the way is followed.
+        folder, relative = path.parent.parent, f"{path.parent.name}/{path.name}"
+        try:
+            cells = read_all_cells(folder, relative)
+            if cells is None:
+                raise UnreadableError(f"{relative} is missing: hand it in.")
+        except UnreadableError as error:
+            self.log.warning("%s: %s The release notebook takes its place.", names["student"], error)
+        else:
+            notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(cells))
+        resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
+        return self.from_notebook_node(notebook, resources, **settings)
+
+    def submitted(self, student: str, unit: str) -> Path:
+        """The folder with what the student handed in of a unit."""
+        return self._folder(self.coursedir.submitted_directory, student, unit)
+
+    def following(self, student: str, unit: str) -> list[Path]:
+        """The folders that nbgrader will come to after this one, in its order."""
+        here = str(self.submitted(student, unit))
+        later = (Path(folder) for folder in sorted(self._autograde.assignments) if folder > here)
+        return [folder for folder in later if folder.name == unit and self._is_due(folder)]
+
+    def _is_due(self, submitted: Path) -> bool:
+        """Whether nbgrader will not pass over the submission as one that it has autograded before."""
+        autograded = self._folder(self.coursedir.autograded_directory, submitted.parent.name, submitted.name)
+        if self._autograde.force or not autograded.exists():
+            return True
+        handed_in, graded = (self.coursedir.get_existing_timestamp(str(one)) for one in (submitted, autograded))
+        return bool(handed_in and graded and handed_in > graded)
+
+    def _expect_notebooks(self) -> None:
+        """See to it that a submission without the notebook that it should have gets a grade as well.
+
+        nbgrader itself passes over a folder without any notebook, and gives up one whose notebooks it does not know.
+        """
+        pattern = str(self.submitted(self.coursedir.student_id, self.coursedir.assignment_id))
+        for folder in glob.glob(pattern):  # noqa: PTH207 - as nbgrader finds them
+            unit = Path(folder).name
+            if unit in self.course.units and fnmatch.fnmatch(unit, self.coursedir.notebook_id):
+                expected = str(Path(folder, f"{unit}.ipynb"))
+                found = self._autograde.assignments.setdefault(folder, [])
+                if expected not in found:
+                    found.append(expected)
+
+    def _folder(self, step: str, student: str, unit: str) -> Path:
+        return Path(self.coursedir.format_path(step, student, unit))
+
+
+def _clean(cells: list[Any]) -> list[NotebookNode]:
+    """Those cells that have a text, and nothing of them but it, their type and their grade_id."""
+    room = dict.fromkeys(("code", "markdown", "raw"), CODE_LIMIT)
+    clean: list[NotebookNode] = []
+    for number, cell in enumerate(cells, start=1):
+        if not isinstance(cell, dict) or len(clean) == MOST_CELLS:
+            continue
+        kind, source = cell.get("cell_type"), source_of(cell)
+        if kind == "heading":  # of nbformat 3
+            kind = "markdown"
+        if not isinstance(kind, str) or source is None or len(source) > room.get(kind, -1):
+            continue
+        room[kind] -= len(source)
+        name = grade_id_of(cell)
+        own = {
+            "id": f"submitted-{number}",
+            "cell_type": kind,
+            "metadata": {"nbgrader": {"grade_id": name}} if name else {},
+            "source": NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", source),
+        }
+        clean.append(nbformat.from_dict(own | ({"outputs": [], "execution_count": None} if kind == "code" else {})))
+    return clean

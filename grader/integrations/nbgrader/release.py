@@ -1,0 +1,258 @@
+"""The source of an nbgrader course: a notebook for each unit, made from its source and its quiz."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
+from grader.course.model import ROOT, Course
+from grader.files import write_atomically
+from grader.integrations.nbgrader import IN_PLACE_OF
+from grader.integrations.release import ReleaseError
+from grader.quizzes.cells import WHAT_TO_WRITE
+from grader.quizzes.questions import Question
+from grader.quizzes.sheet import heading, kind_line
+from grader.quizzes.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem
+from grader.reports.grading import quiz_points
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+    from grader.reports.grading import Rubric
+
+CONFIGURATION = "nbgrader_config.py"
+CONFIGURE = "from grader.integrations.nbgrader import configure", "configure(c)"
+"""The two lines without which nbgrader grades this course by itself, which earns nothing."""
+
+_CONFIGURATION = f"""\
+{CONFIGURE[0]}
+
+c = get_config()
+c.CourseDirectory.course_id = "attention_from_scratch"
+{CONFIGURE[1]}
+"""
+
+_ABOUT_THE_NOTEBOOK = """\
+**About this notebook.** It is handed in as a whole and graded afterwards. Below each exercise stands a cell in which
+its points will appear; there is nothing to do there. Cells of your own may be added anywhere, but keep the ones that
+are here. To check yourself, run your code with the numbers of the text. What is said of a file and of `pytest` is about
+the same unit as a script."""
+
+_ABOUT_THE_QUIZ = """\
+How to answer: write each answer in the place of `...`, in the form that the comment above it shows. Text needs quotes,
+numbers and shapes do not. Keep the names `answer_1`, `answer_2` and so on. The quiz counts once the due date has
+passed; before it, nothing is marked as right or wrong.
+
+How points are given: an answer earns all points of its question or none, except in two kinds of questions. Of several
+choices any number may be right, from one to all but one: you earn the share of the right ones that you chose, less the
+share of the wrong ones that you chose. Where steps are to be put in order, each pair of steps that stands the right way
+round earns its share of the points, and each other pair costs as much. The points of a question are never below zero,
+and are rounded down. No answer earns nothing. A number is right within one unit of the last decimal that is asked for,
+so 0.25 will do for 0.250."""
+
+# To nbgrader a test cell that says nothing has earned full marks. Should its own Execute ever run this one, it fails
+# instead, for the points come from `grader` alone. Whoever else runs the notebook gets to its end.
+_TEST_CELL = """\
+# {name} is graded by `grader` once you have handed in: there is nothing to do in this cell.
+### BEGIN HIDDEN TESTS
+import os
+assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` alone"
+### END HIDDEN TESTS"""
+
+
+def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path = ROOT) -> list[Path]:
+    """Write the source of an nbgrader course: source/<unit>/<unit>.ipynb for every unit, and nbgrader_config.py.
+
+    The instructor then runs `nbgrader generate_assignment <unit>` in `directory`. An nbgrader_config.py that is
+    already there stays as it is. Returns the files written; raises ReleaseError before the first of them when the
+    units and their sources do not fit together.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise ReleaseError(f"{directory} is a file: name a directory for the nbgrader course.")
+    files = {}
+    for unit, points in rubric.possible(course).items():
+        cells = _unit_cells(root / "solutions" / f"{unit}.py", course, points)
+        if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
+            cells += _quiz_cells(quiz, quiz_points(quiz, course))
+        files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
+    configuration = directory / CONFIGURATION
+    if not configuration.exists():
+        files[configuration] = _CONFIGURATION
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    return list(files)
+
+
+def is_configured(directory: Path) -> bool:
+    """Whether the nbgrader_config.py in `directory` calls `configure`."""
+    try:
+        tree = ast.parse((directory / CONFIGURATION).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any("configure" in (getattr(call, "id", ""), getattr(call, "attr", "")) for call in calls)
+
+
+def _notebook(cells: list[NotebookNode]) -> str:
+    """The text of a notebook with these cells."""
+    import nbformat
+
+    for position, cell in enumerate(cells):
+        # Ids that stay the same from one release to the next, where jupytext draws them at random.
+        cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
+        cell.metadata.pop("lines_to_next_cell", None)
+    metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python"},
+    }
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
+    """A unit's source, with one test cell below each exercise."""
+    import nbformat
+
+    try:
+        read = read_source(source, course)
+    except BuildError as error:
+        raise ReleaseError(str(error)) from error
+    first, *others = read.cells
+    cells = [first, nbformat.v4.new_markdown_cell(_ABOUT_THE_NOTEBOOK)]
+    exercises = []
+    for cell in others:
+        marks = cell.metadata.get("nbgrader", {})
+        cells.append(cell if marks or cell.cell_type != "code" else _standing_alone(cell, source.parent))
+        if marks.get("solution"):
+            exercises.append(marks["grade_id"])
+            cells.append(_test_cell(marks["grade_id"], marks["grade_id"], points.get(marks["grade_id"], 0)))
+    if set(exercises) != set(points):
+        wrong = ", ".join(sorted(set(exercises) ^ set(points)))
+        raise ReleaseError(
+            f"solutions/{source.name} and the course do not name the same exercises ({wrong}): "
+            "mend the one that is wrong."
+        )
+    return cells
+
+
+def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
+    """A quiz: for each item its question, a cell for the answer, and a test cell."""
+    import nbformat
+
+    yield nbformat.v4.new_markdown_cell(f"# {quiz.title}\n\n{_ABOUT_THE_QUIZ}")
+    for number, (name, item) in enumerate(quiz.items.items(), start=1):
+        question, answer = item.asked(), f"answer_{number}"
+        yield nbformat.v4.new_markdown_cell(f"## {number}. {heading(name)}\n\n{_asked(question)}")
+        solution = _solution(f"{answer} = {_right_answer(item)}", f"{answer} = ...")
+        form = WHAT_TO_WRITE[question.kind]
+        yield _answer_cell(f"quiz_{name}", f"# {form[0].upper()}{form[1:]}.\n{solution}")
+        yield _test_cell(f"quiz_{name}", answer, points[name])
+
+
+def _asked(question: Question) -> str:
+    """A question as Markdown. Everyone who answers in a notebook gets the same variant."""
+    blocks = [f"*{kind_line(question)}*", question.text(0)]
+    if question.code:
+        blocks.append(f"```python\n{question.code}\n```")
+    if question.kind != "true_false":  # there Python has the words
+        options = (f"- {letter}) {text}" for letter, text in question.options(0).items())
+        blocks.append("\n".join(option.replace("\n", "\n  ") for option in options))
+    return "\n\n".join(filter(None, blocks))
+
+
+def _right_answer(item: Item) -> str:
+    """The right answer as Python, in the form that students are asked for."""
+    match item:
+        case ChoiceItem():
+            right = [letter for letter, choice in item.options().items() if choice.right]
+            if item.kind == "true_false":
+                return str(item.options()[right[0]].text == "true")
+        case BugItem():
+            right = [letter for letter, number in item.options().items() if number == item.wrong_line()]
+        case OrderItem():
+            right = item.answer.split()
+        case ShapeItem():
+            return repr(tuple(item.row(0)["answer"]))
+        case _:
+            return repr(item.row(0)["answer"])
+    return json.dumps(" ".join(right))
+
+
+def _standing_alone(cell: NotebookNode, solutions: Path) -> NotebookNode:
+    """A cell that imports from another unit, with what it imports in the place of the import; any other as it is.
+
+    A notebook has no other unit beside it. Students paste there what they wrote themselves.
+    """
+    statements = ast.parse(cell.source).body
+    siblings = [
+        statement
+        for statement in statements
+        if isinstance(statement, ast.ImportFrom) and (solutions / f"{statement.module}.py").is_file()
+    ]
+    if not siblings:
+        return cell
+    # Statements alone: the comments beside such an import are for the tools that format a script.
+    texts = []
+    for statement in statements:
+        text = ast.unparse(statement)
+        if statement in siblings:
+            names = {alias.name for alias in statement.names}
+            text = _solution(_definitions(solutions / f"{statement.module}.py", names), text)
+        texts.append(text)
+    return _answer_cell(f"from_{siblings[0].module}", "\n".join(texts))
+
+
+def _definitions(source: Path, names: set[str]) -> str:
+    """What a unit's solution needs to define these names: their definitions, and those that they use in turn."""
+    text = source.read_text(encoding="utf-8")
+    lines, statements = text.splitlines(), ast.parse(text).body
+    needed: list[ast.stmt] = []
+    while missing := [one for one in statements if one not in needed and names & _bound(one)]:
+        needed += missing
+        names = names.union(*(_used(statement) for statement in missing))
+    texts = []
+    for statement in sorted(needed, key=lambda one: one.lineno):
+        start = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
+        its_lines = lines[start - 1 : statement.end_lineno]
+        texts.append("\n".join(line for line in its_lines if BEGIN_SOLUTION not in line and END_SOLUTION not in line))
+    return "\n\n\n".join(texts)
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement at top level binds."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _used(statement: ast.stmt) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _solution(solution: str, stub: str) -> str:
+    """A solution that leaves this one line in the release."""
+    return f"### {BEGIN_SOLUTION}{IN_PLACE_OF}{stub}\n{solution}\n### {END_SOLUTION}"
+
+
+def _answer_cell(grade_id: str, source: str) -> NotebookNode:
+    return _cell(source, grade_id=grade_id, grade=False, locked=False, solution=True)
+
+
+def _test_cell(of: str, name: str, points: int) -> NotebookNode:
+    """The cell in which the answer cell `of` gets its points. name: what the student knows the answer by."""
+    source = _TEST_CELL.format(name=name)
+    return _cell(source, grade_id=f"test_{of}", grade=True, locked=True, solution=False, points=points)
+
+
+def _cell(source: str, **marks: str | int) -> NotebookNode:
+    import nbformat
+
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": {"schema_version": 3, "task": False, **marks}})

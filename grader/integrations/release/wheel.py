@@ -1,0 +1,209 @@
+"""The student's part of the grader as a wheel: what runs the visible tests and the quizzes, and nothing beyond."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from grader.course.model import FILENAME, ROOT, Course, left_out, load_course
+from grader.course.selection import tests_left_out
+from grader.files import digest
+from grader.integrations.release import ReleaseError
+from grader.quizzes.questions import FILENAME as QUESTIONS
+from grader.submissions.submission import SHEET_SUFFIX
+
+DISTRIBUTION = "attention-from-scratch-student"
+
+ENTRY = "grader.cli.student"
+"""The module of the command that students type. What it needs is carried, as the imports tell."""
+
+NOT_IMPORTED = {"nbformat", "jupytext"}
+"""Dependencies of the whole grader that the student's part does without."""
+
+_WITHOUT_STAND_INS = '''\
+"""No stand-ins: they are for the hidden tests, which run elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BY_NAME = dict[str, Any]()
+TWINS = list[set[str]]()
+'''
+_REPLACED = {"sandbox/parts.py": _WITHOUT_STAND_INS}
+
+_DATA = {".md", ".json", ".ini"}
+_MODULE = re.compile(r"grader(\.\w+)+")
+_BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
+# The earliest that a zip file knows.
+_SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
+
+
+def build_wheel(into: Path, root: Path = ROOT) -> Path:
+    """Writes the wheel to the folder `into`: the same bytes for the same sources. Raises ReleaseError, CourseError.
+
+    Its version is the course's and, behind a plus, what it is made of: pip keeps a version that it already has.
+    """
+    if importlib.util.find_spec("flit_core") is None:
+        raise ReleaseError("A release needs flit_core: run `pip install -e .[release]`.")
+    course = load_course(root)
+    if not re.fullmatch(r"\d+(\.\d+)*", course.version):
+        raise ReleaseError(
+            f"{FILENAME}: the version {course.version!r} cannot be that of a wheel: write numbers with dots between "
+            'them, such as "2026.1".'
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder)
+        _stage(staging / "grader", course, root)
+        made_of = digest(sorted(path for path in staging.rglob("*") if path.is_file()), staging).hex()
+        project = _project(root, f"{course.version}+r{made_of[:8]}")
+        (staging / "pyproject.toml").write_text(_toml(project), encoding="utf-8")
+        if (root / "LICENSE").is_file():
+            shutil.copyfile(root / "LICENSE", staging / "LICENSE")
+        # flit_core builds what lies in its working directory.
+        command, environment = [sys.executable, "-c", _BUILD], {**os.environ, **_SAME_TIME}
+        done = subprocess.run(command, cwd=staging, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ReleaseError(f"flit_core could not build the students' wheel: {done.stderr.strip()[-500:]}")
+        [built] = staging.glob("*.whl")
+        into.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(built, into / built.name)
+        return into / built.name
+
+
+def requirements(root: Path = ROOT) -> list[str]:
+    """What the wheel asks pip for: the grader's own dependencies, less those that it does without."""
+    dependencies = _pyproject(root)["project"]["dependencies"]
+    return [one for one in dependencies if _name(one) not in NOT_IMPORTED]
+
+
+def received(course: Course, root: Path = ROOT) -> dict[str, bytes]:
+    """Return the files of exercises/ that students receive, by name, sorted: nothing of what the course leaves out."""
+    exercises, missing = root / "exercises", left_out(course, root)
+    folder = sorted(path for path in exercises.iterdir() if path.is_file() and not path.name.startswith("."))
+    code = {"conftest.py", "checking.py", *(f"{name}.py" for name in course.units)}
+    code |= {f"test_{name}.py" for name in course.units}
+    quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
+    files = {}
+    for path in folder:
+        is_quiz = path.name == QUESTIONS or path.name.endswith(SHEET_SUFFIX)
+        if path.name in (quizzes if is_quiz else code) or (path.suffix in _DATA and not is_quiz):
+            unit = path.stem.removeprefix("test_")
+            is_test = path.name == f"test_{unit}.py"
+            files[path.name] = _listed_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
+    return files
+
+
+def _listed_tests(content: bytes, names: list[str]) -> bytes:
+    """Return a file of visible tests without those that are about these exercises or call them."""
+    if not names:
+        return content
+    lines = content.decode("utf-8").splitlines(keepends=True)
+    found = tests_left_out("".join(lines), names).values()
+    for node in sorted(found, key=lambda one: one.lineno, reverse=True):
+        start = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+        after = itertools.dropwhile(lambda line: not line.strip(), lines[node.end_lineno :])
+        lines[start:] = after
+    return "".join(lines).encode()
+
+
+def _stage(package: Path, course: Course, root: Path) -> None:
+    """Copies what the wheel holds, by the imports, and the course as students know it."""
+    files = received(course, root)
+    code = [content for name, content in files.items() if name.endswith(".py")]
+    modules = _needed(root / "grader", [ENTRY, *_imported(code)])
+    for source in (*modules, *(root / "grader" / "engine").glob("*.ini")):
+        relative = source.relative_to(root / "grader")
+        target = package / relative
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = _REPLACED.get(relative.as_posix()) or source.read_text(encoding="utf-8")
+        target.write_text(text, encoding="utf-8", newline="\n")
+    exercises = package / "received" / "exercises"
+    exercises.mkdir(parents=True)
+    for name, content in files.items():
+        (exercises / name).write_bytes(content)
+    shutil.copyfile(root / FILENAME, package / "received" / FILENAME)
+
+
+def _needed(package: Path, names: list[str]) -> list[Path]:
+    """The files of these modules, of those that they import in turn, and of the packages around them."""
+    found: set[Path] = set()
+    while names:
+        name = names.pop()
+        base = package.joinpath(*name.split(".")[1:])
+        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        names.append(name.rpartition(".")[0])
+        if path.relative_to(package).as_posix() not in _REPLACED:
+            names += _imported([path.read_bytes()])
+    return sorted(found)
+
+
+def _imported(sources: list[bytes]) -> list[str]:
+    """The modules of the grader that these programs import, or start by their name."""
+    names: list[str] = []
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.Import():
+                    names += [alias.name for alias in node.names]
+                case ast.ImportFrom(module=str(module)):
+                    names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+                case ast.Constant(value=str(text)) if _MODULE.fullmatch(text):
+                    names.append(text)
+    return [name for name in names if name.split(".")[0] == "grader"]
+
+
+def _project(root: Path, version: str) -> dict[str, Any]:
+    ours = _pyproject(root)["project"]
+    return {
+        "name": DISTRIBUTION,
+        "version": version,
+        "description": "The student's part of the grader: the visible tests, the quizzes, and the command `grader`",
+        "requires-python": ours["requires-python"],
+        "dependencies": requirements(root),
+        "license": ours["license"],
+    }
+
+
+def _toml(project: dict[str, Any]) -> str:
+    # A text or a list of texts is written in TOML as it is in JSON.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in project.items()]
+    return "\n".join(
+        [
+            "[build-system]",
+            'requires = ["flit_core>=3.9"]',
+            'build-backend = "flit_core.buildapi"',
+            "[project]",
+            *lines,
+            "[project.scripts]",
+            f'grader = "{ENTRY}:main"',
+            "[tool.flit.module]",
+            'name = "grader"',
+            "",
+        ]
+    )
+
+
+def _pyproject(root: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReleaseError(f"pyproject.toml is missing in {root}: release from a checkout of the course.") from None
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower()

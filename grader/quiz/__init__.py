@@ -1,1 +1,0 @@
-"""The quizzes: their source, the sheet that a student answers, and what the answers earn."""

@@ -1,0 +1,1 @@
+"""Quizzes: their source, the sheets that students fill in, and their marks."""

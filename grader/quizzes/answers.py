@@ -1,0 +1,116 @@
+"""One answer as it was written, read as what its question asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from grader.quizzes.questions import Question
+
+Answer = tuple[str, ...] | tuple[int, ...] | Fraction
+"""Letters for what is chosen or put in order, the sizes of a shape, or a number."""
+
+LONGEST = 200
+"""More characters than this are no answer; fewer can be shown in a message and worked with at once."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
+_BRACKETS = re.compile(r"torch\.Size\((.*)\)|\((.*)\)|\[(.*)\]")
+_SIZES_APART = re.compile(r" *[,x×] *| +")
+_LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
+
+
+class AnswerError(ValueError):
+    """The answer cannot be read; the text says in one sentence why, which is `wrong`, and what to write."""
+
+    def __init__(self, wrong: str, mend: str) -> None:
+        super().__init__(f"{wrong}: {mend}.")
+        self.wrong = wrong
+
+
+def is_blank(raw: str) -> bool:
+    return not "".join(raw.split()).strip("_")
+
+
+def parse(question: Question, raw: str) -> Answer:
+    """The answer to `question`. Raises AnswerError, for reasons that lie in the text alone."""
+    match question.kind:
+        case "number":
+            return parse_number(raw)
+        case "shape":
+            return parse_shape(raw)
+        case _:
+            return parse_letters(question, raw)
+
+
+def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
+    """The letters chosen, or all of them in their order. Raises AnswerError."""
+    allowed = question.letters
+    text = _text(raw)
+    letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold()))
+    if not letters or not set(letters) <= set(allowed):
+        raise AnswerError(f"{text!r} should be letters from {allowed[0]} to {allowed[-1]}", "write no other")
+    if question.kind == "several_choices":
+        return tuple(sorted(set(letters)))
+    if question.kind == "order":
+        if twice := [letter for letter in allowed if letters.count(letter) > 1]:
+            raise AnswerError(f"{in_words(twice)} {_is(twice)} there more than once", "write each letter once")
+        if lacking := [letter for letter in allowed if letter not in letters]:
+            raise AnswerError(f"{in_words(lacking)} {_is(lacking)} missing", "write each letter once")
+    elif len(letters) > 1:
+        raise AnswerError(f"only one letter can be the answer, not {in_words(letters)}", "choose one of them")
+    return letters
+
+
+def parse_number(raw: str) -> Fraction:
+    """A decimal number, with an exponent or not, or a fraction; exactly as written. Raises AnswerError."""
+    text = _text(raw)
+    plain = _bare(text)
+    if _NUMBER.fullmatch(plain):
+        return Fraction(plain)
+    if fraction := _FRACTION.fullmatch(plain):
+        numerator, denominator = int(fraction[1]), int(fraction[2])
+        if not denominator:
+            raise AnswerError(f"{text!r} divides by zero", "write a number")
+        return Fraction(numerator, denominator)
+    if "," in plain and _NUMBER.fullmatch(plain.replace(",", "")):
+        raise AnswerError(f"{text!r} has a comma", "write 50257 without one, and 3.125 with a point")
+    raise AnswerError(f"{text!r} is no number", "write it like 50257, 3.125, 1e-3 or 1/8")
+
+
+def parse_shape(raw: str) -> tuple[int, ...]:
+    """The sizes of a shape, in brackets or not, or as torch prints it. Raises AnswerError."""
+    text = _text(raw)
+    plain = _bare(text).replace("X", "x")
+    # torch.Size wraps a list, which has brackets of its own.
+    for _ in range(2):
+        if brackets := _BRACKETS.fullmatch(plain):
+            plain = next(group for group in brackets.groups() if group is not None).strip()
+    sizes = _SIZES_APART.split(plain.removesuffix(",").rstrip()) if plain else []
+    if not all(re.fullmatch("[0-9]{1,9}", size) for size in sizes):
+        raise AnswerError(f"{text!r} is no shape", "write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()")
+    return tuple(map(int, sizes))
+
+
+def in_words(letters: Sequence[str]) -> str:
+    """As in: a, b and c."""
+    *first, last = letters
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _is(letters: Sequence[str]) -> str:
+    return "is" if len(letters) == 1 else "are"
+
+
+def _text(raw: str) -> str:
+    """As it was written; a space that does not break a line is a space like any other."""
+    text = " ".join(raw.split())
+    if len(text) > LONGEST:
+        raise AnswerError(f"{text[:20]!r}… has {len(text)} characters", "write nothing but the answer")
+    return text
+
+
+def _bare(text: str) -> str:
+    """Without the place it was written in or what Markdown puts around it; with a minus sign that Python reads."""
+    return text.strip("$`*_ ").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")

@@ -1,0 +1,94 @@
+"""What answers earn: points, and what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import floor
+from typing import Any
+
+from grader.quizzes.answers import parse_letters, parse_number, parse_shape
+from grader.quizzes.questions import fill, quoted, shown
+from grader.quizzes.source import BugItem, Choice, ChoiceItem, Columns, Item, NumberItem, OrderItem, ShapeItem, exact
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one answer earned, of the points times the weight, and what is said to who gave it."""
+
+    points: int
+    sentences: list[str]
+
+
+def mark(item: Item, raw: str, variant: int, weight: int) -> Mark:
+    """Mark an answer that can be read. Points are rounded down once, and never below zero."""
+    share, sentences = _judged(item, raw, item.row(variant))
+    points = floor(max(Fraction(0), share) * item.points * weight)
+    return Mark(points, [fill(sentence, item.row(variant)).strip() for sentence in sentences])
+
+
+def right_answer(item: Item, variant: int) -> str:
+    """The right answer, as a student reads it."""
+    match item:
+        case ChoiceItem():
+            texts = item.asked().options(variant)
+            right = [letter for letter, choice in item.options().items() if choice.right]
+            if item.kind == "true_false":  # in a notebook no letter is to be seen
+                return texts[right[0]]
+            return "\n".join(f"{letter}) {' '.join(texts[letter].split())}" for letter in right)
+        case BugItem():
+            number = item.wrong_line()
+            return f"line {number} should be {quoted((item.lines[number].fix or '').strip())}"
+        case OrderItem():
+            return " ".join(item.answer.split())
+        case _:
+            return shown(item.row(variant)["answer"])
+
+
+def explanation(item: Item, variant: int) -> str:
+    """The item's explanation, with this variant's values in it."""
+    return fill(item.explanation, item.row(variant)).strip()
+
+
+def _judged(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
+    """What part of the points an answer earns, less than nothing where it is more wrong than right; and sentences."""
+    match item:
+        case ChoiceItem():
+            chosen = [item.options()[letter] for letter in parse_letters(item.asked(), raw)]
+            return _share_of_choices(chosen, item.choices), [choice.sentence for choice in chosen]
+        case BugItem():
+            [letter] = parse_letters(item.asked(), raw)
+            line = item.lines[item.options()[letter]]
+            return Fraction(line.right), [line.sentence]
+        case OrderItem():
+            return _judged_order(parse_letters(item.asked(), raw), item.answer.split())
+        case NumberItem():
+            given = parse_number(raw)
+            return _judged_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
+        case ShapeItem():
+            shape = list(parse_shape(raw))
+            return _judged_by_slips(item, row, lambda value: shape == value)
+
+
+def _share_of_choices(chosen: list[Choice], choices: list[Choice]) -> Fraction:
+    """The share of the right ones that were chosen, less the share of the wrong ones."""
+    right = sum(choice.right for choice in choices)
+    chosen_right = sum(choice.right for choice in chosen)
+    wrong, chosen_wrong = len(choices) - right, len(chosen) - chosen_right
+    return Fraction(chosen_right, right) - Fraction(chosen_wrong, wrong)
+
+
+def _judged_order(given: tuple[str, ...], right: list[str]) -> tuple[Fraction, list[str]]:
+    pairs = [right.index(first) < right.index(second) for first, second in combinations(given, 2)]
+    share = Fraction(2 * sum(pairs) - len(pairs), len(pairs))
+    return share, [f"{sum(pairs)} of the {len(pairs)} pairs of steps stand the right way round."]
+
+
+def _judged_by_slips(
+    item: NumberItem | ShapeItem, row: Columns, fits: Callable[[Any], bool]
+) -> tuple[Fraction, list[str]]:
+    if fits(row["answer"]):
+        return Fraction(1), []
+    return Fraction(0), [sentence for column, sentence in item.slips.items() if fits(row[column])][:1]

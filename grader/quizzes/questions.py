@@ -1,0 +1,118 @@
+"""What a student may know of a quiz: everything but the answers. It is all that a sheet is written from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from grader.documents import CourseError, Model
+from grader.submissions.submission import SHEET_SUFFIX
+
+Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
+Value = int | float | str | list[int]
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FILENAME = "quizzes.json"
+SCHEMA = "attention-from-scratch/quizzes/v1"
+VARIANTS = 100
+"""The variant of a sheet is drawn from so many."""
+
+_PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
+
+
+class Question(Model):
+    """One item as it is asked.
+
+    question: Markdown. It and the choices hold [[name]] in the place of a parameter; `variants` has a row of
+    parameters for each variant. lines: those of the `code` that can be ticked, by number.
+    """
+
+    kind: Kind
+    points: int
+    question: str
+    choices: list[str] = Field(default_factory=list)
+    steps: list[str] = Field(default_factory=list)
+    code: str = ""
+    lines: list[int] = Field(default_factory=list)
+    decimals: int | None = None
+    variants: list[dict[str, Value]] = Field(default_factory=list)
+
+    def text(self, variant: int) -> str:
+        """The question as a student with this variant reads it."""
+        return fill(self.question, self.row(variant)).strip()
+
+    def options(self, variant: int) -> dict[str, str]:
+        """What there is to choose from or to put in order, by letter; nothing where the answer is written out."""
+        texts = [fill(text, self.row(variant)).strip() for text in self.choices or self.steps]
+        code = self.code.split("\n")
+        texts += [f"line {number}: {quoted(code[number - 1].strip())}" for number in self.lines]
+        return dict(zip(LETTERS, texts, strict=False))
+
+    @property
+    def letters(self) -> str:
+        """Those of the options."""
+        return LETTERS[: len(self.choices or self.steps or self.lines)]
+
+    def row(self, variant: int) -> dict[str, Value]:
+        return self.variants[variant % len(self.variants)] if self.variants else {}
+
+
+class Questions(Model):
+    """A quiz as it is asked: the unit that it belongs to, its title, and its items by name."""
+
+    unit: str
+    title: str
+    items: dict[str, Question]
+
+    @property
+    def filename(self) -> str:
+        return f"{self.unit}{SHEET_SUFFIX}"
+
+
+def to_json(quizzes: Iterable[Questions]) -> str:
+    """The text of exercises/quizzes.json."""
+    data = {"schema": SCHEMA, "quizzes": [quiz.model_dump(exclude_defaults=True) for quiz in quizzes]}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_questions(path: Path) -> dict[str, Questions]:
+    """The quizzes of an exercises/quizzes.json, by unit. Raises CourseError where it cannot be read."""
+    mend = "take it anew from the course's repository."
+    try:
+        data = json.loads(path.read_bytes())
+        if data["schema"] != SCHEMA:
+            raise CourseError(f"{path} belongs to another version of the grader: {mend}")
+        quizzes = [Questions.model_validate(quiz) for quiz in data["quizzes"]]
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read ({error.strerror}): {mend}") from None
+    except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
+        raise CourseError(f"{path} is damaged: {mend}") from None
+    return {quiz.unit: quiz for quiz in quizzes}
+
+
+def names_in(text: str) -> set[str]:
+    """The names that stand in [[…]]."""
+    return set(_PARAMETER.findall(text))
+
+
+def fill(text: str, row: dict[str, Any]) -> str:
+    """The text with each [[name]] replaced by the row's value."""
+    return _PARAMETER.sub(lambda match: shown(row[match[1]]), text)
+
+
+def shown(value: Value) -> str:
+    """A value as a student reads it: a shape as a tuple."""
+    return str(tuple(value)) if isinstance(value, list) else str(value)
+
+
+def quoted(code: str) -> str:
+    """A line of code as Markdown, whatever backticks it holds."""
+    if "`" not in code:
+        return f"`{code}`"
+    fence = "`" * (max(map(len, re.findall("`+", code))) + 1)
+    return f"{fence} {code} {fence}"

@@ -1,1 +1,0 @@
-"""The grade of record: what each student had pushed when a unit was due, and the table of their grades."""

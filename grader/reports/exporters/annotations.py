@@ -1,0 +1,73 @@
+"""Annotations: GitHub shows them beside the student's own lines."""
+
+# No `from __future__ import annotations` here: the function's name is taken by it.
+from typing import NamedTuple
+
+from grader.reports.exporters.escape import command
+from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, told
+from grader.reports.model import Message, Report, Unit
+
+MOST = 10
+"""GitHub shows so many of a kind, of one step."""
+
+
+class _Error(NamedTuple):
+    rank: int
+    """The most telling have the lowest."""
+    title: str
+    place: Place
+    message: str
+
+
+def annotations(report: Report) -> list[str]:
+    """Workflow commands, one a line: a notice of the points, and an error for each exercise that went wrong.
+
+    What is not written or not handed in yet is no error. Where there are more errors than are shown, a last notice
+    says so.
+    """
+    errors = sorted(_errors(report), key=lambda error: error.rank)
+    total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
+    commands = [command("notice", total, title="Points")]
+    for error in errors[:MOST]:
+        path, line = error.place
+        commands.append(command("error", error.message, file=path, line=line, title=error.title))
+    if len(errors) > MOST:
+        more = f"{len(errors) - MOST} more to look at: the job's summary has all of them."
+        commands.append(command("notice", more, title="There is more"))
+    return commands
+
+
+def _errors(report: Report) -> list[_Error]:
+    errors = []
+    unread = [unit for name, unit in report.units.items() if unit.path is None and not is_missing(name, unit)]
+    if unread:
+        remarks = [remark for unit in unread for remark in unit.remarks]
+        errors.append(_Error(1, "What could not be graded", Place(None, None), "\n".join(remarks)))
+    for unit_name, unit in report.units.items():
+        errors += [_of_line(message, unit) for message in not_run(report, unit_name) if unit.path]
+    errors += [_of_exercise(entry) for entry in entries(report) if entry.state == "in progress"]
+    return errors
+
+
+def _of_exercise(entry: Entry) -> _Error:
+    exercise = entry.exercise
+    rank = 0 if exercise.misconceptions else 1 if entry.raised else 2
+    title = f"{entry.name}: {exercise.points} of {points(exercise.possible)}"
+    where = next((_in_words(one) for one in entry.raised if _is_notebook(entry.unit) and one.file), "")
+    return _Error(rank, title, entry.place, entry.explanation + where)
+
+
+def _of_line(message: Message, unit: Unit) -> _Error:
+    place = own_line(message, unit)
+    where = "" if place else _in_words(message)
+    return _Error(1, "This line could not be run", place or Place(unit.path, None), told(message) + where)
+
+
+def _in_words(message: Message) -> str:
+    """A place that no annotation can point to."""
+    words = Place(message.file, message.line).words()
+    return f" ({words})" if words else ""
+
+
+def _is_notebook(unit: Unit) -> bool:
+    return bool(unit.path and unit.path.endswith(".ipynb"))

@@ -1,0 +1,108 @@
+"""Classroom 50: the result of one submission, and what the student reads on its release."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from grader.reports.reading import Entry, counted_quizzes, entries, points
+from grader.reports.exporters.summary import opening
+from grader.reports.model import Report
+from grader.text import plain
+
+# The keys of a result, each with the environment variables that may give it, the first one first.
+_FROM_ENVIRONMENT = {
+    "classroom": ("CLASSROOM",),
+    "assignment": ("ASSIGNMENT",),
+    "assignment_type": ("ASSIGNMENT_TYPE",),
+    "owner": ("USERNAME", "OWNER"),
+    "submission": ("SUBMISSION_TAG",),
+    "commit": ("COMMIT_URL",),
+    "release": ("RELEASE_URL",),
+    "review": ("REVIEW_URL",),
+}
+_SUBMISSION = "submit/"
+
+
+class EnvironmentFault(Exception):
+    """A variable that Classroom 50 sets is missing or wrong; the text says which."""
+
+
+def result(
+    report: Report, environment: Mapping[str, str], committed: datetime.datetime, graded: datetime.datetime
+) -> dict[str, Any]:
+    """What result.json holds. committed: the commit's committer date. Both times have a zone.
+
+    Raises EnvironmentFault.
+    """
+    tests = [
+        _test(f"{one.unit_name}/{one.name}", one.state == "done", one.exercise.points, one.exercise.possible)
+        | _why(one)
+        for one in entries(report)
+    ]
+    tests += [
+        _test(f"{unit}/quiz", earned == quiz.possible, earned, quiz.possible)
+        for unit, quiz, earned in counted_quizzes(report)
+    ]
+    return {
+        "schema": "classroom50/result/v1",
+        **_identity(environment),
+        "datetime": _utc(committed),
+        "graded_at": _utc(graded),
+        "score": sum(test["score"] for test in tests),
+        "max-score": sum(test["max-score"] for test in tests),
+        "tests": tests,
+    }
+
+
+def release_body(report: Report) -> str:
+    """Markdown: the points, what to look at next, and the units."""
+    return opening(report)
+
+
+def outputs(report: Report) -> dict[str, str]:
+    """What Classroom 50 makes a commit status of: its state, as its own graders give it, and its sentence."""
+    if not report.handed_in:
+        return {"status": "success", "summary": "nothing handed in yet"}
+    is_full = report.points == report.possible
+    by = " by the visible tests" if report.suites == "visible" else ""
+    return {
+        "status": "success" if is_full else "failure",
+        "summary": f"{report.points} of {points(report.possible)}{by}",
+    }
+
+
+def _identity(environment: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for key, variables in _FROM_ENVIRONMENT.items():
+        # Of any kind that Classroom 50 may come to have: its runner writes the kind anew, and the owner.
+        default = "individual" if key == "assignment_type" else ""
+        found[key] = next(filter(None, (environment.get(name, "").strip() for name in variables)), default)
+        if not found[key]:
+            raise EnvironmentFault(
+                f"The environment variable {' or '.join(variables)} is missing: Classroom 50 sets it. Elsewhere, set "
+                "it by hand."
+            )
+    if not found["submission"].startswith(_SUBMISSION):
+        raise EnvironmentFault(
+            f"SUBMISSION_TAG is {found['submission']!r}: the tag of a submission begins with {_SUBMISSION}."
+        )
+    return found
+
+
+def _test(name: str, passed: bool, score: int, possible: int) -> dict[str, Any]:
+    return {"test-name": name, "passed": passed, "score": score, "max-score": possible}
+
+
+def _why(entry: Entry) -> dict[str, Any]:
+    """What more there is to say of an exercise that lacks points, as far as the report tells it."""
+    if entry.state == "done":
+        return {}
+    named = next((one.name for one in entry.exercise.misconceptions), None)
+    known = {"reason": plain(entry.found or ""), "misconception": named, "line": entry.place.line}
+    return {key: value for key, value in known.items() if value}
+
+
+def _utc(moment: datetime.datetime) -> str:
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,69 @@
+"""What makes text from others safe to show where text is more than text: as a workflow command, and in Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from grader.text import MOST_OF_A_LINE, log_line, plain
+
+MOST_OF_AN_ANNOTATION = 1000
+"""So much of a line is in an annotation."""
+
+# All that Markdown, HTML or GitHub's formulas may take for more than text, wherever it stands.
+# An underscore within a word is none of it, nor is a colon in a time of day.
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>&|~^$]|(?<![^\W_])_|_(?![^\W_])|(?<!\d):(?=\S)|:(?!\d\d(?!\w))(?=\S)|^[-+=#]|^\d+(?=[.)])"
+)
+# What GitHub makes a link of, even where it is written as entities: people, issues, and addresses.
+_LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)", re.IGNORECASE)
+_BREAK = "\u200b"
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+
+
+def command(name: str, message: str, **properties: str | int | None) -> str:
+    """One workflow command, such as `::error file=a.py,line=3::message`. Line ends in the message stay.
+
+    Properties that are None or empty are left out.
+    """
+    given = {key: _property(str(value)) for key, value in properties.items() if value not in (None, "")}
+    head = " ".join([name, ",".join(f"{key}={value}" for key, value in given.items())]).rstrip()
+    lines = (log_line(line, MOST_OF_AN_ANNOTATION) for line in message.split("\n"))
+    return f"::{head}::" + "%0A".join(map(_data, lines))
+
+
+def markdown(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """One line of Markdown that shows this text and nothing else, in a paragraph, a list or a table."""
+    broken = _LINKS.sub(lambda found: found[0] + _BREAK, plain(text, most))
+    return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
+
+
+def sentence(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """The same of a sentence that the course wrote, in which `code` stays code."""
+    pieces = _CODE.split(plain(text, most))
+    return "".join(code(piece) if number % 2 else _piece(piece) for number, piece in enumerate(pieces))
+
+
+def code(text: str, most: int = MOST_OF_A_LINE) -> str:
+    """The same as code."""
+    line = plain(text, most)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    gap = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{gap}{line}{gap}{fence}"
+
+
+def _piece(text: str) -> str:
+    """A part of a sentence, with its spaces."""
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    return f"{before}{markdown(text)}{after}" if text.strip() else text
+
+
+def _entities(text: str) -> str:
+    return "".join(f"&#{ord(character)};" for character in text)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25")  # and there is no line end left in it
+
+
+def _property(text: str) -> str:
+    return _data(log_line(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,202 @@
+"""The job's summary: Markdown that a student reads on GitHub, what to look at next first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.reports.exporters.escape import code, markdown, sentence
+from grader.reports.reading import (
+    Entry,
+    State,
+    answer_feedback,
+    entries,
+    entries_of,
+    meaning,
+    not_handed_in,
+    not_run,
+    place_of,
+    points,
+    told,
+)
+from grader.reports.model import Message, Report, Unit
+
+MOST_BYTES = 200_000
+"""GitHub takes a mebibyte a step; nobody reads so much."""
+MOST_ATTEMPTS = 20
+
+_MARKS: dict[State, str] = {
+    "done": "✔",
+    "in progress": "◐",
+    "waiting": "◌",
+    "not written yet": "○",
+    "not graded": "✘",
+    "not handed in": "–",
+}
+
+
+def summary(report: Report) -> str:
+    """The points and what they mean, what to look at next, a table of the units, and folded details of each.
+
+    Where it would be too long, the details of the last units are left out, and it says so.
+    """
+    blocks = [*_opening(report), *_details(report)]
+    shortened = "The rest was left out here, for it is too long. It is all in the report."
+    size = 0
+    for number, block in enumerate(blocks):
+        size += len(block.encode()) + 2
+        if size > MOST_BYTES:
+            return "\n\n".join([*blocks[:number], shortened]) + "\n"
+    return "\n\n".join(blocks) + "\n"
+
+
+def opening(report: Report) -> str:
+    """The same without the details."""
+    return "\n\n".join(_opening(report)) + "\n"
+
+
+def _opening(report: Report) -> Iterator[str]:
+    is_full = report.points == report.possible and report.possible > 0
+    found = list(entries(report))
+    full = "Full marks: nothing is left to mend. " if all(one.state == "done" for one in found) else "Full marks. "
+    yield f"## {'✔ ' if is_full else ''}{report.points} of {points(report.possible)}"
+    yield f"{full if is_full else ''}{meaning(report)}"
+    yield from _next(found)
+    yield "### Unit by unit"
+    yield _table(report)
+
+
+def _next(found: list[Entry]) -> Iterator[str]:
+    """What lost points and was begun, else what could not be read, else what is to be written or handed in.
+
+    In the first unit with such an exercise, one whose mistake is known goes first. What is worth no points comes last.
+    """
+    states: tuple[State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
+    found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
+    for state in states:
+        candidates = [entry for entry in found if entry.state == state]
+        if candidates:
+            of_unit = [entry for entry in candidates if entry.unit_name == candidates[0].unit_name]
+            yield "### Look at this next" if state in ("in progress", "not graded") else "### Go on here"
+            yield from _pointer(next((entry for entry in of_unit if entry.exercise.misconceptions), of_unit[0]), state)
+            return
+
+
+def _pointer(entry: Entry, state: State) -> Iterator[str]:
+    exercise = entry.exercise
+    if state in ("not graded", "not handed in"):
+        yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
+        return
+    path, line = entry.place
+    where = (f" in {code(path)}" if path else "") + (f", line {line}" if line else "")
+    yield f"**{code(entry.name)}**{where}: {exercise.points} of {points(exercise.possible)}"
+    if state == "in progress":
+        found = markdown(entry.found or "")
+        missed = f"{found} {sentence(entry.expected or '')}".strip()
+        clue = f"\n>\n> What gave it away: {missed}" if exercise.misconceptions else ""
+        yield f"> {sentence(entry.advice) if entry.advice else missed}{clue}"
+
+
+def _table(report: Report) -> str:
+    rows = [["State", "Unit", "Points", "Exercises", "Quiz"]]
+    for name, unit in report.units.items():
+        own = list(entries_of(report, name))
+        done = sum(entry.state == "done" for entry in own)
+        quiz = _quiz_points(unit) if unit.quiz else "–"
+        rows.append(
+            [_marked(_state(own)), code(name), f"{unit.points} of {unit.possible}", f"{done} of {len(own)}", quiz]
+        )
+    return _rows(rows)
+
+
+def _marked(state: State) -> str:
+    return f"{_MARKS[state]} {state}"
+
+
+def _state(own: list[Entry]) -> State:
+    states = {entry.state for entry in own}
+    if len(states) == 1:
+        return states.pop()
+    if states == {"not written yet", "waiting"}:
+        return "not written yet"
+    return "in progress" if states else "done"
+
+
+def _quiz_points(unit: Unit) -> str:
+    assert unit.quiz
+    earned = f", {unit.quiz.points} of {points(unit.quiz.possible)}" if unit.quiz.points is not None else ""
+    return markdown(unit.quiz.summary) + earned
+
+
+def _details(report: Report) -> Iterator[str]:
+    yield "### Exercise by exercise"
+    lacking = not_handed_in(report)
+    for name, unit in report.units.items():
+        if name in lacking:
+            continue
+        own = list(entries_of(report, name))
+        title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {points(unit.possible)}"
+        yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
+    if lacking:
+        yield f"Not handed in yet: {', '.join(map(code, lacking))}."
+    tried = [one for one in report.messages if one.kind == "attempted"]
+    if tried:
+        texts = list(dict.fromkeys(one.text for one in tried))
+        more = [f"- and {len(texts) - MOST_ATTEMPTS} more"] if len(texts) > MOST_ATTEMPTS else []
+        items = "\n".join([*(f"- {code(text)}" for text in texts[:MOST_ATTEMPTS]), *more])
+        head = "<details><summary>What your code was seen to try beyond the exercises</summary>"
+        yield f"{head}\n\n{items}\n\n</details>"
+
+
+def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[str]:
+    """The exercises with their points, then what there is to say."""
+    remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
+    for message in not_run(report, name):
+        remarks.append(f"- A line could not be run, {code(place_of(message, unit).words())}: {markdown(told(message))}")
+    if remarks:
+        yield "\n".join(remarks)
+    if unit.path is not None and own:
+        yield _exercises(own)
+        for entry in own:
+            if lines := _exercise(entry):
+                yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
+    if unit.quiz:
+        problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
+        lines = [f"- {markdown(problem)}" for problem in problems]
+        lines += [f"- {code(item)}: {sentence(said)}" for item, said in answer_feedback(unit.quiz)]
+        yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
+
+
+def _exercises(own: list[Entry]) -> str:
+    """A table, with the lines where they are known: in notebooks they are not."""
+    has_lines = any(entry.place.line for entry in own)
+    rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
+    for entry in own:
+        where = f"line {entry.place.line}" if entry.place.line else "–"
+        earned = f"{entry.exercise.points} of {entry.exercise.possible}"
+        rows.append([_marked(entry.state), code(entry.name), earned, *([where] if has_lines else [])])
+    return _rows(rows)
+
+
+def _exercise(entry: Entry) -> list[str]:
+    exercise = entry.exercise
+    lines = []
+    if entry.state in ("in progress", "waiting"):
+        lines += [f"- {sentence(one.sentence)}" for one in exercise.misconceptions]
+        lines += [f"- {sentence(exercise.waiting_for)}"] if exercise.waiting_for else []
+        for reason, sentences in entry.missed.items():
+            found = markdown(entry.in_words(reason) or "What was expected:")
+            lines.append(f"- {found}{_where(entry, entry.raised_for(reason))}")
+            lines += [f"  - {sentence(one)}" for one in sentences]
+        lines += [f"- Your code said: {markdown(told(one))}{_where(entry, one)}" for one in entry.unexplained]
+    return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
+
+
+def _where(entry: Entry, message: Message | None) -> str:
+    """Where an error came from, but for the line that the table tells."""
+    place = place_of(message, entry.unit) if message else None
+    return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
+
+
+def _rows(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

@@ -1,0 +1,1 @@
+"""What an author of suites imports: checks, draws, the student's proxies, misconceptions and probes."""

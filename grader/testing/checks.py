@@ -1,0 +1,263 @@
+"""What the suites assert, in words: each check says why it failed in a sentence that gives nothing away.
+
+Every check also notes what it looked at, so that a diagnosis can compare a submission with the misconceptions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from grader.sandbox import client, protocol
+from grader.testing.student import Remote
+
+# Tracebacks end at the line of the test: the way from there helps nobody.
+__tracebackhide__ = True
+
+# Sums of some ten products of standard normals in float32 err by about 1e-6; the slips that learners make move
+# values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+KEPT_NUMBERS = 10_000
+# What of a student's values a sentence shows.
+PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
+# Of whose lists a note can be kept: others may hold tensors of any size.
+PLAIN = {str, int, float, bool, type(None)}
+# The errors that are right where one is asked for.
+REFUSALS = {"ValueError", "AssertionError"}
+NO_ERROR = "It raised no error where one was expected"
+NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
+
+
+class Wrong(AssertionError):
+    """A check that failed; `reason` is the sentence for the student."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass
+class Sighting:
+    """One thing that a check looked at: a tensor, a number (an estimate, good to `within`), or a word."""
+
+    value: torch.Tensor | float | str
+    within: float = 0.0
+
+    def resembles(self, other: Sighting) -> bool:
+        """Whether two submissions that behave alike would show both."""
+        if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
+            return self.value.shape == other.value.shape and torch.allclose(
+                self.value.double(), other.value.double(), rtol=1e-3, atol=1e-4, equal_nan=True
+            )
+        if isinstance(self.value, float) and isinstance(other.value, float):
+            # Each is an estimate of its own, and off by its own error.
+            near = abs(self.value - other.value) <= self.within + other.within
+            return near or self.value == other.value or (math.isnan(self.value) and math.isnan(other.value))
+        # bool(…): before torch 2.6 or so, the types say that == of tensors gives a tensor.
+        return bool(type(self.value) is type(other.value) and self.value == other.value)
+
+
+# What the checks of the test that runs now have looked at, in order.
+SEEN: list[Sighting] = []
+# What that test has to say to the student beside its outcome, which costs nothing.
+REMARKS: list[str] = []
+
+
+def begin_test() -> None:
+    """Forgets what the test before has looked at."""
+    SEEN.clear()
+    REMARKS.clear()
+
+
+def remark_ready_made(names: Collection[str], call: Remote, *arguments: Any) -> None:
+    """Remarks on it, at no cost, where a call makes use of torch functions of these names."""
+    with contextlib.suppress(client.Failure):
+        used = sorted(set(names).intersection(call.torch_functions(*arguments)))
+        if used:
+            REMARKS.append(f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing.")
+
+
+def _note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
+    SEEN.append(Sighting(value, within))
+
+
+def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
+    """`value`, if it is a tensor (of that shape)."""
+    if not isinstance(value, torch.Tensor):
+        _note(f"no tensor but {_kind(value)}")
+        raise Wrong(f"A tensor was expected; yours gave {_kind(value)}.")
+    if shape is not None and value.shape != torch.Size(shape):
+        # What is noted is kept until the diagnosis, and a wrong shape may be as large as the door lets through.
+        _note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
+        raise Wrong(f"The result has the wrong shape: {tuple(value.shape)}.")
+    return value
+
+
+def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
+    """A tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
+    tensor = expect_tensor(value, expected.shape)
+    _note(tensor)
+    if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
+        raise Wrong(f"{what} are not all finite numbers.")
+    if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
+        raise Wrong(f"{what} are not the expected ones, though the shape is right.")
+
+
+def expect_dtype(value: Any, dtype: torch.dtype) -> None:
+    """A tensor of that dtype."""
+    tensor = expect_tensor(value)
+    _note(_family(tensor.dtype, dtype))
+    if tensor.dtype != dtype:
+        raise Wrong(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
+
+
+def expect_values(result: Any, count: int) -> tuple[Any, ...]:
+    """The parts of a result that should be a tuple (or a list) of that many values."""
+    if not isinstance(result, tuple | list) or len(result) != count:
+        is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
+        _note(f"not {count} values but {'a number' if is_number else _kind(result)}")
+        raise Wrong(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
+    return tuple(result)
+
+
+def expect_number(value: Any, expected: float, within: float) -> None:
+    """A number, or a tensor of one element, no further than `within` from the expected one."""
+    if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _note(f"no number but {_kind(value)}")
+        raise Wrong(f"A number was expected; yours gave {_kind(value)}.")
+    # An estimate that is ten times as large errs ten times as much.
+    _note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
+    if not math.isfinite(value) or abs(value - expected) > within:
+        raise Wrong("The number is not near the expected one.")
+
+
+def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
+    """A tensor equal to the expected one, element by element; `reason` says what it means if they differ."""
+    same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
+    _note("same" if same else reason)
+    if not same:
+        raise Wrong(reason)
+
+
+def expect_equal(value: Any, expected: Any, reason: str) -> None:
+    """Text, or a list of texts or numbers, equal to the expected one and of its type; `reason` as above."""
+    same = type(value) is type(expected) and value == expected
+    is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
+    _note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
+    if not same:
+        raise Wrong(reason)
+
+
+def expect_true(condition: bool, reason: str) -> None:
+    """A condition; `reason` is what the student reads where it does not hold."""
+    _note("holds" if condition else reason)
+    if not condition:
+        raise Wrong(reason)
+
+
+def expect_error(call: Callable[[], Any], where: str = "") -> None:
+    """`call` raises a ValueError or an AssertionError. where: for which arguments it should, for the student."""
+    try:
+        call()
+    except client.Raised as raised:
+        if raised.types[0] == "NotImplementedError":
+            raise  # an exercise that is not written yet says so by itself
+        is_allowed = bool(REFUSALS & set(raised.types))
+        _note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
+        if not is_allowed:
+            raise Wrong(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
+    else:
+        _note("raised nothing")
+        raise Wrong(f"{NO_ERROR}{where and ': for '}{where}.")
+
+
+def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
+    """`call` raises an error of whatever kind: for where torch itself may be the one to refuse. where: as above."""
+    refused = False
+    try:
+        call()
+    except client.Raised as raised:
+        if raised.types[0] == "NotImplementedError":
+            raise  # an exercise that is not written yet says so by itself
+        refused = "Exception" in raised.types
+    expect_true(refused, f"{NO_ERROR}{where and ': for '}{where}.")
+
+
+def oracle_gradients(
+    function: Callable[..., Any], arguments: Sequence[torch.Tensor], parameters: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """What Remote.gradients should find: of the weighted sum of function(*arguments, **parameters).
+
+    In float64. function gives a tensor or a tuple of them, as the student's does. The names of parameters are
+    handed on as keywords with dots made underscores.
+    """
+    leaves = {str(n): argument.detach().double().requires_grad_() for n, argument in enumerate(arguments)}
+    weights = {name: value.detach().double().requires_grad_() for name, value in parameters.items()}
+    named = {name.replace(".", "_"): value for name, value in weights.items()}
+    result = function(*leaves.values(), **named)
+    outputs = result if isinstance(result, tuple) else (result,)
+    total = torch.stack([(output * protocol.cotangent(output.shape, output.dtype)).sum() for output in outputs]).sum()
+    wanted = {**leaves, **weights}
+    return dict(zip(wanted, torch.autograd.grad(total, list(wanted.values())), strict=True))
+
+
+def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, torch.Tensor]) -> None:
+    """Every expected gradient is there, by its key, with its values."""
+    for name, gradient in expected.items():
+        value = found.get(name)
+        if value is None:
+            _note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
+            what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
+            raise Wrong(f"No gradient reaches {what}.")
+        expect_close(value, gradient, "The gradients")
+
+
+def shown(value: Any) -> str:
+    """A student's value as a sentence may have it: a whole number or a plain name, and of all else what kind it is.
+
+    Anything may come from a student's process, and sentences reach terminals, logs and pages.
+    """
+    is_number = type(value) is int and abs(value) < LARGEST_SHOWN
+    is_name = type(value) is str and PLAIN_NAME.fullmatch(value) is not None
+    return str(value) if is_number or is_name else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    """What a value is, in a few words and without the value."""
+    match value:
+        case None:
+            return "None"
+        case torch.Tensor():
+            return f"a tensor of shape {tuple(value.shape)}"
+        case tuple() | list() if len(value) < len(NUMBER_WORDS):
+            return (
+                f"a {type(value).__name__} of {NUMBER_WORDS[len(value)]}"
+                if value
+                else f"an empty {type(value).__name__}"
+            )
+        case tuple() | list():
+            return f"a {type(value).__name__} of {len(value)} values"
+        case bool():
+            return "a bool"
+        case int() | float() | str() | dict():
+            return f"{'an' if isinstance(value, int) else 'a'} {type(value).__name__}"
+    return "an object"
+
+
+def _family(found: torch.dtype, expected: torch.dtype) -> str:
+    """What a dtype tells of the idea behind it: how many bits it has counts only where floats were asked for."""
+    if not found.is_floating_point:
+        return "bools" if found == torch.bool else "whole numbers"
+    return str(found) if expected.is_floating_point else "floats"
+
+
+def _dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

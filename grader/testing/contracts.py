@@ -1,0 +1,75 @@
+"""What the suites ask of many exercises in the same words: gradients arrive, and arguments are left as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from grader.engine.criteria import Fresh
+from grader.testing.checks import expect_close, expect_gradients, expect_same, expect_values, oracle_gradients
+from grader.testing.student import Remote, Student
+
+# In pytest's tracebacks the line of the test matters, not the way from there.
+__tracebackhide__ = True
+
+# What a student's function should compute: the right function, or one made of stand-ins.
+Right = Callable[[Student], Callable[..., Any]]
+
+
+class Given(NamedTuple):
+    """What is called, with which arguments, and what is asked of the result."""
+
+    call: Remote
+    arguments: Sequence[Any]
+    expect: Callable[[Any], Any]
+
+
+# Draws such a call; beside fresh inputs it may be told how many, or of which dtype.
+Asking = Callable[..., Given]
+
+
+def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[..., Any]) -> Asking:
+    """How to ask a function: with the arguments that `draw` gives for fresh inputs and what else is told.
+
+    expect: a check of the student, the result and those arguments that are tensors.
+    """
+
+    def ask(student: Student, fresh: Fresh, *told: Any, **named: Any) -> Given:
+        arguments = draw(fresh, *told, **named)
+        tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
+        return Given(getattr(student, exercise), arguments, lambda result: expect(student, result, *tensors))
+
+    return ask
+
+
+def against(right: Right, expect: Callable[[Any, Any], None] = expect_close) -> Callable[..., None]:
+    """A check for `asking`: what is right, and how a result is compared with it."""
+    return lambda student, result, *arguments: expect(result, right(student)(*arguments))
+
+
+def expect_right(given: Given) -> None:
+    """The result is what is asked for."""
+    given.expect(given.call(*given.arguments))
+
+
+def expect_left_alone(given: Given, *changed: str) -> None:
+    """The result is what is asked for, and all tensors are the same after the call as before.
+
+    changed: what the student reads where one is not; one text for all of them, or one for each.
+    """
+    result, after = expect_values(given.call.with_arguments(*given.arguments), 2)
+    given.expect(result)
+    pairs = [(found, old) for found, old in zip(after, given.arguments, strict=True) if isinstance(old, torch.Tensor)]
+    reasons = changed * len(pairs) if len(changed) == 1 else changed
+    for (found, old), reason in zip(pairs, reasons, strict=True):
+        expect_same(found, old, reason)
+
+
+def expect_gradients_of(student: Student, exercise: str, right: Right, arguments: Sequence[Any]) -> None:
+    """Gradients reach the arguments that are floats, which come first, as they should."""
+    _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
+    floats = [one for one in arguments if isinstance(one, torch.Tensor) and one.is_floating_point()]
+    function, others = right(student), arguments[len(floats) :]
+    expect_gradients(found, oracle_gradients(lambda *leaves: function(*leaves, *others), floats, {}))

@@ -1,0 +1,376 @@
+"""What probes are written with: inputs to draw, what to look at, and when two observations are the same.
+
+A probe takes a unit's names and a Draw, and yields what there is to see of one exercise: everything that the course
+rules on, and nothing else. Probes are written from the rules, and know nothing of the hidden tests.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy
+import torch
+from torch import Tensor, nn
+
+from grader.sandbox import protocol
+from grader.testing.checks import ABSOLUTE, RELATIVE
+
+DRAWS = 1000
+# Of dropout.
+PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
+# How far a mean of draws may lie from its expectation, in standard deviations. Two of them that are equal in
+# distribution are then further apart than both allow about once in 1e16 for a normal distribution; the rest is for
+# those that are not quite normal.
+DEVIATIONS = 6
+
+# What was looked at, in a word or two, and what was seen.
+Observation = tuple[str, Any]
+Probe = Callable[[Any, "Draw"], Iterator[Observation]]
+Choice = TypeVar("Choice")
+
+
+def probe(exercise: str, draws: int = DRAWS) -> Callable[[Probe], Probe]:
+    """Marks a function that takes a unit's names and a Draw as a probe of `exercise`, with so many draws."""
+
+    def mark(function: Probe) -> Probe:
+        function.probes = exercise, draws  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def probes_of(module: ModuleType, exercise: str) -> list[tuple[Probe, int]]:
+    """The probes of an exercise, and the number of draws of each, in the order of their definitions."""
+    marked = [(value, value.probes) for value in vars(module).values() if hasattr(value, "probes")]
+    return [(function, draws) for function, (name, draws) in marked if name == exercise]
+
+
+# -- inputs ------------------------------------------------------------------------------------------------------
+
+
+class Draw:
+    """Inputs for one draw of a probe: everything comes from its number, and half of the draws are in float64."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.random = random.Random(number)
+        self.generator = torch.Generator().manual_seed(number)
+        self.dtype = torch.float64 if number % 2 else torch.float32
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def pick(self, *choices: Choice) -> Choice:
+        return self.random.choice(choices)
+
+    def size(self, low: int = 1, high: int = 6) -> int:
+        return self.random.randint(low, high)
+
+    def sizes(self, count: int, low: int = 1, high: int = 7) -> list[int]:
+        """So many sizes: all different in most draws, for then no two can be mixed up; in some, one is far larger."""
+        if self.chance(0.7):
+            sizes = self.random.sample(range(low, high + 1), count)
+        else:
+            sizes = [self.size(low, high) for _ in range(count)]
+        if sizes and self.chance(0.1):
+            sizes[self.random.randrange(count)] = self.size(10, 20)
+        return sizes
+
+    def normal(self, *shape: int, dtype: torch.dtype | None = None, scale: float | None = None) -> Tensor:
+        """Normal numbers of this draw's dtype, of a scale of their own unless one is given.
+
+        Large ones only in float64: gradients through a softmax of them are not to be had within what float32 allows.
+        """
+        dtype = dtype or self.dtype
+        scales = (0.3, 1.0, 3.0) if dtype == torch.float64 else (0.3, 1.0)
+        numbers = torch.randn(shape, generator=self.generator, dtype=torch.float64)
+        return (numbers * (scale or self.pick(*scales))).to(dtype)
+
+    def integers(self, low: int, high: int, *shape: int) -> Tensor:
+        """Ints from low up to and without high."""
+        return torch.randint(low, high, shape, generator=self.generator)
+
+    def viewed(self, numbers: Tensor) -> Tensor:
+        """The same numbers in any memory layout: dimensions in any order, and gaps in between."""
+        order = self.random.sample(range(numbers.dim()), numbers.dim())
+        laid_out = numbers.permute(order).contiguous()
+        if self.chance(0.3):
+            laid_out = torch.stack([laid_out, laid_out + 1], dim=-1)[..., 0]
+        return laid_out.permute([order.index(dim) for dim in range(numbers.dim())])
+
+
+# -- calls -------------------------------------------------------------------------------------------------------
+
+
+def call(
+    function: Callable[..., Any],
+    *arguments: Any,
+    keeps_dtype: bool = False,
+    parameters: Mapping[str, Tensor] | None = None,
+    **options: Any,
+) -> Iterator[Observation]:
+    """A call with legal arguments: its values, its arguments afterwards, and the gradients of a sum of all results.
+
+    keeps_dtype: also the dtypes of the results. parameters: what gradients should reach besides the arguments.
+    """
+    given = [_copied(argument) for argument in arguments]
+    named = {name: _copied(option) for name, option in options.items()}
+    results = function(*given, **named)
+    yield "the values", results
+    if keeps_dtype:
+        yield "the dtypes", [str(result.dtype) for result in _tensors(results)]
+    yield "the arguments afterwards", [*given, *named.values()]
+    yield from _gradients(function, arguments, options, parameters or {})
+
+
+def _gradients(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
+    parameters: Mapping[str, Tensor],
+) -> Iterator[Observation]:
+    leaves = [_copied(argument) for argument in arguments]
+    floats = [leaf.requires_grad_() for leaf in leaves if isinstance(leaf, Tensor) and leaf.is_floating_point()]
+    wanted = {**{f"argument {number}": leaf for number, leaf in enumerate(floats, 1)}, **parameters}
+    results = [result for result in _tensors(function(*leaves, **options)) if result.is_floating_point()]
+    total = sum((one * protocol.cotangent(one.shape, one.dtype)).sum().double() for one in results)
+    assert isinstance(total, Tensor), "there is no result that gradients could flow from"
+    found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+    for name, gradient in zip(wanted, found, strict=True):
+        yield f"the gradient of {name}", gradient
+
+
+def refusal(
+    function: Callable[..., Any], *arguments: Any, any_error: bool = False, **options: Any
+) -> Iterator[Observation]:
+    """A call with illegal arguments: whether it raises ValueError or AssertionError; with any_error, anything."""
+    allowed = Exception if any_error else (ValueError, AssertionError)
+    try:
+        function(*arguments, **options)
+    except allowed:
+        yield "the refusal", True
+    except Exception:
+        yield "the refusal", "an error of another type"
+    else:
+        yield "the refusal", False
+
+
+def _copied(argument: Any) -> Any:
+    """A copy with the same memory layout."""
+    if isinstance(argument, Tensor):
+        return torch.empty_strided(argument.shape, argument.stride(), dtype=argument.dtype).copy_(argument)
+    return list(argument) if isinstance(argument, list) else argument
+
+
+def _tensors(results: Any) -> list[Tensor]:
+    if isinstance(results, Tensor):
+        return [results]
+    if isinstance(results, tuple | list):
+        return [tensor for result in results for tensor in _tensors(result)]
+    return []
+
+
+# -- modules -----------------------------------------------------------------------------------------------------
+
+
+def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Observation]:
+    """What the linear layers of these names are: from how many features to how many, with a bias or without."""
+    for name in names:
+        layer: Any = module.get_submodule(name)
+        bias = None if layer.bias is None else tuple(layer.bias.shape)
+        yield f"what {name} is", (isinstance(layer, nn.Linear), tuple(layer.weight.shape), bias)
+        yield f"whether {name} is trained", has_parameters(module, layer.parameters())
+
+
+def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
+    """Whether all of these are parameters of the module, and trained."""
+    known = {id(parameter) for parameter in module.parameters() if parameter.requires_grad}
+    return all(id(parameter) in known for parameter in wanted)
+
+
+def parameters_of_length(module: nn.Module, length: int) -> Iterator[Observation]:
+    """Whether there is a parameter with a dimension as long as the context: a mask would be one."""
+    yield "a mask among the parameters", any(length in parameter.shape for parameter in module.parameters())
+
+
+def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
+    """Draws new values for the parameters of these layers, and gives them by name."""
+    found = {}
+    for name in names:
+        layer: Any = module.get_submodule(name)
+        found[f"{name}.weight"] = set_to(
+            layer.weight, draw.normal(*layer.weight.shape, scale=layer.weight.shape[1] ** -0.5)
+        )
+        if layer.bias is not None:
+            found[f"{name}.bias"] = set_to(layer.bias, draw.normal(*layer.bias.shape, scale=1))
+    return found
+
+
+def set_to(parameter: Any, values: Tensor) -> Tensor:
+    """Gives a parameter other values, of its own shape, and returns it."""
+    if parameter.shape != values.shape:
+        raise ValueError(f"a parameter of shape {tuple(parameter.shape)} instead of {tuple(values.shape)}")
+    with torch.no_grad():
+        return parameter.copy_(values)
+
+
+def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Tensor:
+    """Sets the layers so that every scaled score is -10,000, and each value is the token itself.
+
+    names: of the query, key and value layer, each (T, T). Returns the one-hot text (1, T, T) for which this holds, in
+    float64.
+    """
+    eye = torch.eye(num_tokens, dtype=torch.float64)
+    rows = torch.zeros_like(eye)
+    rows[0] = 100 * num_tokens**0.25  # its square is 10,000 times the root of the width
+    module.to(torch.float64).eval()
+    for name, weight in zip(names, (rows, -rows, eye), strict=True):
+        set_to(getattr(module, name).weight, weight)
+    return eye[None]
+
+
+def is_seen(weights: Tensor) -> bool:
+    """Whether any of these weights is more than rounding leaves of zero."""
+    return bool((weights > 0.01).any())
+
+
+def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Observation]:
+    """Whether a module of causal attention gives weight to later tokens where all visible scores are low."""
+    text = one_hot_at_low_scores(module, names, num_tokens)
+    weights = module(text)  # (1, T, T)
+    yield "whether later tokens have weight beside low scores", is_seen(weights.triu(diagonal=1))
+
+
+# -- what is random ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number or numbers that are only known to lie within so much of what they should be."""
+
+    value: float | Tensor
+    within: float | Tensor
+
+
+def shares(happened: Tensor) -> Iterator[Observation]:
+    """How often each of some events happened, each with each, and each after each; (trials, events) of bools."""
+    trials = len(happened)
+    seen = happened.double()
+    mean = seen.mean(dim=0)  # (trials, events) -> (events,)
+    variance = mean * (1 - mean) + 1 / trials
+    yield "how often it happens", Estimate(mean, DEVIATIONS * (variance / trials) ** 0.5)
+    yield "how often it happens in all", Estimate(mean.mean(), DEVIATIONS * (variance.mean() / seen.numel()) ** 0.5)
+    around = seen - mean
+    # An event goes with itself: that has nothing new to say.
+    others = 1 - torch.eye(len(mean), dtype=torch.float64)
+    yield "how often it happens together", _mean_product(around, around, others)
+    yield "how often it happens one after the other", _mean_product(around[1:], around[:-1])
+
+
+def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> Estimate:
+    """The means of the products of each of these columns with each of those; (trials, events) twice."""
+    trials = len(one)
+    mean = one.T @ other / trials  # (events, events)
+    variance = (one**2).T @ other**2 / trials - mean**2 + 1 / trials
+    return Estimate(mean * others, DEVIATIONS * (variance / trials) ** 0.5)
+
+
+def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Observation]:
+    """Where a function's random draws come from; its result is to have so much chance in it that none comes twice."""
+    first, second = (torch.Generator().manual_seed(seed) for _ in range(2))
+    _seed_globals(seed + 1)
+    right = result_with(first)
+    _seed_globals(seed + 2)
+    before, global_before = second.get_state(), torch.get_rng_state()
+    again = result_with(second)
+    yield "whether the same generator state gives the same result", alike(again, right)
+    yield "whether the global generator stays out of it", torch.equal(torch.get_rng_state(), global_before)
+    yield "whether the generator advances", not torch.equal(second.get_state(), before)
+    yield "whether the next result is another", not alike(result_with(second), right)
+    _seed_globals(seed + 3)
+    right = result_with(None)
+    yield "whether the next result without a generator is another", not alike(result_with(None), right)
+    _seed_globals(seed + 3, other=seed)
+    global_before = torch.get_rng_state()
+    yield "whether the same global state gives the same result", alike(result_with(None), right)
+    yield "whether the global generator advances", not torch.equal(torch.get_rng_state(), global_before)
+
+
+def _seed_globals(seed: int, other: int | None = None) -> None:
+    """other: the seed of Python's own generator, which no result is to depend on."""
+    torch.manual_seed(seed)
+    random.seed(seed if other is None else other)
+
+
+def unit_values(num_tokens: int, heads: int = 1) -> Tensor:
+    """The weight of a value layer that gives each of some one-hot tokens its unit vector, and twice that behind it.
+
+    (heads · 2 · T, T): then the outputs of attention are its weights, once plain and once doubled.
+    """
+    unit = torch.eye(num_tokens)
+    return torch.cat([unit, 2 * unit] * heads)
+
+
+def one_hot_texts(num_texts: int, num_tokens: int) -> Tensor:
+    """(B, T, T): the inputs that go with unit_values."""
+    return torch.eye(num_tokens).expand(num_texts, -1, -1).contiguous()
+
+
+def dropped_weights(module: nn.Module, inputs: Tensor, dropout: float, heads: int = 1) -> Iterator[Observation]:
+    """What training makes of the weights of a causal attention with unit_values: which it drops, how it scales them."""
+    texts, num_tokens, _ = inputs.shape
+    shape = (texts, num_tokens, heads, 2, num_tokens)
+    whole = module.eval()(inputs).detach().reshape(shape)  # (B, T, H · 2 · T) -> (B, T, H, 2, T)
+    found = module.train()(inputs).detach().reshape(shape)
+    yield "whether all features of a value are dropped together", alike(found[..., 1, :], 2 * found[..., 0, :])
+    scaled, found = whole[..., 0, :] / (1 - dropout), found[..., 0, :]  # (B, T, H, T)
+    kept = found.abs() > scaled / 2
+    yield "whether a weight is zero or scaled", alike(found, scaled * kept)
+    seen = torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()  # (query, key)
+    yield from shares(kept.transpose(2, 3)[:, seen].flatten(1))  # (B, T, T, H) -> (B, pairs, H) -> (B, pairs · H)
+    yield "the values after training", module.eval()(inputs)
+
+
+# -- when two observations are the same ---------------------------------------------------------------------------
+
+
+def alike(found: Any, right: Any) -> bool:
+    """Whether two observations are the same within what float32 allows.
+
+    A tuple may be a list, a number a tensor without dimensions, and either one of NumPy's.
+    """
+    if isinstance(found, numpy.ndarray | numpy.number):
+        found = torch.as_tensor(found)
+    if isinstance(right, Estimate):
+        return isinstance(found, Estimate) and _near(found, right)
+    if isinstance(right, tuple | list):
+        same_length = isinstance(found, tuple | list) and len(found) == len(right)
+        return same_length and all(alike(one, other) for one, other in zip(found, right, strict=True))
+    if _is_number(right) and _is_number(found):
+        if isinstance(right, int) and isinstance(found, int):
+            return found == right
+        found, right = (torch.as_tensor(value, dtype=torch.float64).detach() for value in (found, right))
+    if isinstance(right, Tensor):
+        if not isinstance(found, Tensor) or found.shape != right.shape:
+            return False
+        if found.dtype == right.dtype and torch.equal(found, right):
+            return True
+        return torch.allclose(found.detach().double(), right.detach().double(), RELATIVE, ABSOLUTE, equal_nan=True)
+    return type(found) is type(right) and bool(found == right)
+
+
+def _near(found: Estimate, right: Estimate) -> bool:
+    one, other, apart = (
+        torch.as_tensor(number, dtype=torch.float64).detach()
+        for number in (found.value, right.value, found.within + right.within)
+    )
+    return one.shape == other.shape and bool(((one - other).abs() <= apart).all())
+
+
+def _is_number(value: Any) -> bool:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain or (isinstance(value, Tensor) and value.dim() == 0)

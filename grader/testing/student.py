@@ -1,0 +1,265 @@
+"""What a suite sees of a submission: names to call, objects to hold on to, all on the other side of the door."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import sys
+import types
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from grader.sandbox import client, parts, protocol
+from grader.sandbox.worker import Worker
+
+# Tracebacks end at the line of the test: the way from there helps nobody.
+__tracebackhide__ = True
+
+ODD_REPLY = "Its process sent a reply of an unexpected form."
+PARTS_SOURCE = inspect.getsource(parts)
+# By the name of each stand-in. Looked up here, once, and not by every process that grades.
+LAST_LINES = {
+    node.name: node.end_lineno or 0
+    for node in ast.parse(PARTS_SOURCE).body
+    if isinstance(node, ast.FunctionDef | ast.ClassDef)
+}
+
+
+class Asked(Protocol):
+    """Whoever answers requests: the door to a student's process, or an implementation of our own beside us."""
+
+    def ask(self, operation: str, **details: Any) -> Any: ...
+
+    def tell(self, operation: str, **details: Any) -> None: ...
+
+    def forget(self) -> None: ...
+
+    def load(self, unit: str) -> None: ...
+
+
+class Beside:
+    """Answers for an implementation that is trusted and needs no process of its own: a misconception, a solution."""
+
+    def __init__(self, unit: str, names: dict[str, Any]) -> None:
+        self.worker = Worker()
+        self.worker.modules[unit] = types.ModuleType(unit)
+        self.worker.modules[unit].__dict__.update(names)
+        self.forget()
+        self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
+
+    def load(self, unit: str) -> None: ...
+
+    def tell(self, operation: str, **details: Any) -> None:
+        self.requests.add(operation, **details)
+
+    def forget(self) -> None:
+        self.requests = protocol.Requests()
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        """The same encoding as over the door, so that both see the same values."""
+        self.tell(operation, **details)
+        requests = self.requests
+        self.forget()
+        with warnings.catch_warnings(action="ignore"):  # as over the door, where nobody makes errors of them
+            reply, received = self.worker.answer({"requests": requests.encoded}, requests.tensors)
+        return client.interpret(reply, received)
+
+
+class Remote:
+    """Something of the student's: it can be called, and asked about. Every method may raise client.Failure."""
+
+    def __init__(self, asked: Asked, target: tuple[Any, ...]) -> None:
+        self._asked = asked
+        self._target = target
+
+    def _ask(self, operation: str, **details: Any) -> Any:
+        return _wrap(self._asked, self._asked.ask(operation, target=self._target, **details))
+
+    def _tell(self, operation: str, **details: Any) -> None:
+        self._asked.tell(operation, target=self._target, **details)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """The result of calling it: tensors, numbers and containers as they are, anything else as an Object."""
+        return self._ask("call", arguments=arguments, options=options)
+
+    def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The result of calling it, and the arguments as the call left them."""
+        match self._ask("call", arguments=arguments, options={}, arguments_after=True):
+            case (result, tuple(after)) if len(after) == len(arguments):
+                return result, after
+        raise client.Refused(ODD_REPLY)
+
+    def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
+        """The result, and gradients of its sum weighted by `protocol.cotangent`.
+
+        The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
+        tensor has no part in the result.
+        """
+        match self._ask("gradients", arguments=arguments, options={}):
+            case (result, dict(found)):
+                return result, _tensors({name: value for name, value in found.items() if value is not None}) | {
+                    name: None for name, value in found.items() if value is None
+                }
+        raise client.Refused(ODD_REPLY)
+
+    def torch_functions(self, *arguments: Any) -> list[str]:
+        """The names of torch's functions and methods that a call makes use of."""
+        names = self._ask("torch_functions", arguments=arguments)
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+class Object(Remote, protocol.Handle):
+    """An object of the student's or of the door's own making."""
+
+    def __init__(self, asked: Asked, handle: protocol.Handle) -> None:
+        protocol.Handle.__init__(self, handle.number, handle.kinds)
+        Remote.__init__(self, asked, (handle,))
+
+    def get(self, name: str) -> Any:
+        """An attribute's value."""
+        return _wrap(self._asked, self._asked.ask("get", target=(*self._target, name)))
+
+    def method(self, name: str) -> Remote:
+        return Remote(self._asked, (*self._target, name))
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Every registered parameter by its name, requiring gradients here where it does there."""
+        found = self._ask("parameters")
+        pairs = found if isinstance(found, dict) else {"": found}
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
+            raise client.Refused(ODD_REPLY)
+        flags = {name: flag is True for name, (_, flag) in pairs.items()}
+        values = _tensors({name: value for name, (value, _) in pairs.items()})
+        return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
+
+    def buffers(self) -> dict[str, torch.Tensor]:
+        return _tensors(self._ask("buffers"))
+
+    def set(self, values: dict[str, torch.Tensor]) -> None:
+        """Copies values into parameters and buffers of these names and shapes."""
+        self._tell("set_tensors", values=values)
+
+    def train(self) -> None:
+        self._tell("train", mode=True)
+
+    def eval(self) -> None:
+        self._tell("train", mode=False)
+
+    def to(self, dtype: torch.dtype) -> None:
+        self._tell("to", dtype=dtype)
+
+    def state(self) -> torch.Tensor:
+        """The state of a torch.Generator."""
+        state = self._ask("generator_state")
+        return _tensors({"state": state})["state"]
+
+
+class Student:
+    """A submission's unit: each of its names is an attribute to call.
+
+    Only what no exercise of the course is called stands here beside them.
+    """
+
+    def __init__(self, asked: Asked, unit: str) -> None:
+        self._asked = asked
+        self._unit = unit
+        # The exercises that have stand-ins now; those whose stand-ins were called; those that a value was made with.
+        self.standing: set[str] = set()
+        self.called: frozenset[str] = frozenset()
+        self.expected: set[str] = set()
+
+    def __getattr__(self, name: str) -> Remote:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Remote(self._asked, (self._unit, name))
+
+    def make(self, name: str, *arguments: Any, **options: Any) -> Object:
+        """One of torch.nn's modules, of the door's toolbox or of the stand-ins, to hand in."""
+        if name in parts.BY_NAME:
+            self._bring(name)
+        return self._object("make", name=name, arguments=arguments, options=options)
+
+    def generator(self, seed: int) -> Object:
+        """A torch.Generator of its own, to hand in."""
+        return self._object("generator", seed=seed)
+
+    def _object(self, operation: str, **details: Any) -> Object:
+        made = _wrap(self._asked, self._asked.ask(operation, **details))
+        if not isinstance(made, Object):
+            raise client.Refused(ODD_REPLY)
+        return made
+
+    @contextlib.contextmanager
+    def stand_in(self, *exercises: str) -> Iterator[None]:
+        """Inside the block the student's code finds stand-ins for its own answers to these exercises.
+
+        Afterwards `called` says which of them it made use of.
+        """
+        self._bring(*exercises)
+        self._asked.tell("cover", exercises=list(exercises))
+        self.standing.update(exercises)
+        try:
+            yield
+        finally:
+            self.standing.difference_update(exercises)
+            # Where the process was lost, nothing stands in any more, and nobody can tell what was called.
+            with contextlib.suppress(client.Failure):
+                called = self._asked.ask("uncover")
+                names = called if isinstance(called, list) else []
+                self.called = frozenset(name for name in names if isinstance(name, str))
+
+    def _bring(self, *exercises: str) -> None:
+        self._asked.tell("bring", name=parts.__name__, source=_parts_up_to(exercises))
+
+    def part(self, exercise: str, right: Any) -> Any:
+        """What an expected value is to be made with: `right`, or the stand-in that the student's code was given."""
+        if exercise not in self.standing or exercise not in parts.BY_NAME:
+            return right
+        self.expected.add(exercise)
+        return parts.BY_NAME[exercise]
+
+    def seed(self, seed: int) -> None:
+        """Sets every global random state over there."""
+        self._asked.tell("seed", seed=seed)
+
+
+def _tensors(found: Any) -> dict[str, torch.Tensor]:
+    """Check that these are tensors by name. Raises client.Refused."""
+    if isinstance(found, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in found.items()
+    ):
+        return found
+    raise client.Refused(ODD_REPLY)
+
+
+def _parts_up_to(exercises: Sequence[str]) -> str:
+    """The source of the stand-ins, as far as these exercises need it.
+
+    It is in the course's order, as the tests are: so a submission is shown none before its exercise has been judged.
+    """
+    names = [parts.BY_NAME[exercise].__name__ for exercise in exercises if exercise in parts.BY_NAME]
+    last = max((LAST_LINES[name] for name in names), default=0)
+    return "".join(PARTS_SOURCE.splitlines(keepends=True)[:last])
+
+
+def _globals(value: Any) -> Iterator[dict[str, Any]]:
+    """Where a function, or the methods of a class, look for what is not their own."""
+    for function in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+        if isinstance(function, types.FunctionType):
+            yield function.__globals__
+        elif isinstance(function, type) and function.__module__ in sys.modules:
+            yield vars(sys.modules[function.__module__])
+
+
+def _wrap(asked: Asked, value: Any) -> Any:
+    if isinstance(value, protocol.Handle):
+        return Object(asked, value)
+    if type(value) in (list, tuple):
+        return type(value)(_wrap(asked, item) for item in value)
+    if type(value) is dict:
+        return {key: _wrap(asked, item) for key, item in value.items()}
+    return value

@@ -1,0 +1,190 @@
+"""The grade of record from end to end: collected, graded, and put into one table, with the real commands."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import courses
+import pytest
+from local_github import LocalGitHub, local_github
+from markdown_it import MarkdownIt
+
+from grader.classes.gradebook import csv_text, grades, markdown_text
+from grader.integrations.github.collected import Collected, CollectError, read_collected
+
+DUE, EARLY, LATE = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z", "2020-01-26T10:00:00Z"
+RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
+WRONG = RIGHT.replace("a + b", "a - b")
+HOSTILE = "=1+1|</td><script>@ada"
+
+
+@dataclass
+class Class:
+    root: Path
+    hub: LocalGitHub
+    folder: Path
+    printed: str
+    commits: dict[str, str]
+
+    @property
+    def reports(self) -> Path:
+        return self.folder / "reports"
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        environment = {**courses.environment(self.root), **self.hub.environment()}
+        command = courses.grader_command(*arguments)
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+
+    def collected(self) -> Collected:
+        return read_collected(self.folder / "collected" / "collected.json")
+
+    def rows(self) -> dict[str, dict[str, str]]:
+        text = (self.folder / "grades.csv").read_text(encoding="utf-8")
+        return {row["student"]: row for row in csv.DictReader(text.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
+    """A class that was collected and graded once."""
+    root = courses.make_small_course(tmp_path_factory.mktemp("course"))
+    courses.set_due(root, DUE)
+    folder = tmp_path_factory.mktemp("class")
+    with local_github(tmp_path_factory.mktemp("hub")) as hub:
+        one = Class(root, hub, folder, "", {})
+        for name in ("honest", "late", "forced", "nothing"):
+            repository = hub.create(f"our-course/{name}")
+            if name != "nothing":
+                text = WRONG if name == "late" else RIGHT
+                one.commits[name] = repository.push({"exercises/sums.py": text}, EARLY)
+            if name != "honest":
+                previous = f"{one.commits[name]}" if name == "forced" else None
+                repository.push({"exercises/sums.py": WRONG if previous else RIGHT}, LATE, replacing=previous)
+        names = [*hub.repositories, "our-course/missing"]
+        lines = [f"{name.partition('/')[2]},{name}\n" for name in names]
+        (folder / "roster.csv").write_text(f"student,repository\n{''.join(lines)}")
+        assert one.run("collect", "roster.csv", "--out", "collected").returncode == 1
+        done = one.run("grade", "collected/sums", "--unit", "sums", "--out", "reports/sums")
+        assert done.returncode == 0, done.stderr
+        done = one.run("table", "reports", "--collected", "collected/collected.json", "--out", "grades.csv")
+        assert done.returncode == 0, done.stderr
+        one.printed = done.stdout
+        yield one
+
+
+@pytest.mark.parametrize(("student", "points"), [("honest", 5), ("late", 1), ("forced", 5), ("nothing", 0)])
+def test_a_grade_is_that_of_what_was_pushed_in_time(graded: Class, student: str, points: int) -> None:
+    row = graded.rows()[student]
+    assert int(row["sums"]) == int(row["total"]) == points
+    assert row["sums commit"] == graded.commits.get(student, "")
+    assert row["repository"] == f"our-course/{student}"
+
+
+def test_the_possible_points_are_those_of_the_reports(graded: Class) -> None:
+    [possible] = {row["possible"] for row in graded.rows().values()}
+    assert int(possible) == grades(graded.collected(), graded.reports)[0].graded[0].possible
+
+
+def test_who_could_not_be_collected_is_not_graded_and_has_no_zero(graded: Class) -> None:
+    row = graded.rows()["missing"]
+    assert (row["sums"], row["total"]) == ("", "")
+    assert row["noticed"].startswith("GitHub shows no our-course/missing to this token")
+
+
+def test_what_was_noticed_is_in_the_row(graded: Class) -> None:
+    assert "force-pushed" in graded.rows()["forced"]["noticed"]
+    assert "Nothing had been pushed" in graded.rows()["nothing"]["noticed"]
+
+
+def test_the_table_is_printed_in_markdown_with_what_was_noticed_below(graded: Class) -> None:
+    html = MarkdownIt("commonmark").enable("table").render(graded.printed)
+    assert html.count("<tr>") == 1 + 1 + 5
+    assert "not graded" in html
+    assert html.index("</table>") < html.index("force-pushed")
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda path: path.unlink(), "there is no report of it in"),
+        (lambda path: path.write_text("{}"), "there is no report of it in"),
+        (
+            lambda path: path.write_text(path.read_text().replace('"suites": "hidden"', '"suites": "visible"')),
+            "is by the visible tests: grade with `grader grade`.",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace('"commit": "', '"commit": "0')),
+            "is of another commit: grade again.",
+        ),
+    ],
+)
+def test_a_report_that_does_not_belong_to_the_commit_is_no_grade(
+    graded: Class, edit: Callable[[Path], object], why: str
+) -> None:
+    path = graded.reports / "sums" / "honest.json"
+    good = path.read_text(encoding="utf-8")
+    try:
+        edit(path)
+        grade = grades(graded.collected(), graded.reports)[0]
+    finally:
+        path.write_text(good, encoding="utf-8")
+    assert grade.total is None
+    assert why in str(grade.units["sums"])
+    assert grade.missing[0].startswith("sums: not graded: ")
+
+
+def test_no_text_acts_on_a_spreadsheet_or_on_a_page(graded: Class) -> None:
+    found = graded.collected()
+    student = found.students[0].model_copy(update={"noticed": [HOSTILE, "- [x](http://x) `y`\n# z"]})
+    hostile = grades(found.model_copy(update={"students": [student]}), graded.reports)
+    [_, row] = csv.reader(csv_text(hostile).splitlines(keepends=True))
+    assert row[-1].startswith("'=1+1|")
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown_text(hostile))
+    ours = {"h2", "h3", "table", "thead", "tbody", "tr", "th", "td", "em", "strong", "p", "ul", "li"}
+    assert set(re.findall(r"<(\w+)", html)) <= ours
+    assert html.count("<tr>") == 3
+    assert "@ada" not in html
+
+
+def test_students_are_shown_their_points_beside_their_commits(graded: Class) -> None:
+    done = graded.run("status", "reports", "--collected", "collected/collected.json")
+    assert (done.returncode, done.stdout) == (0, "3 of 3 statuses are posted.\n")
+    shown = {name.partition("/")[2]: (commit, status["description"]) for name, commit, status in graded.hub.statuses}
+    [possible] = {row["possible"] for row in graded.rows().values()}
+    points = {"honest": 5, "late": 1, "forced": 5}
+    assert shown == {name: (graded.commits[name], f"{points[name]} of {possible} points") for name in points}
+
+
+def test_what_may_be_late_is_marked_in_the_row_of_the_student(graded: Class) -> None:
+    found = graded.collected()
+    units = {unit: work.model_copy(update={"dated_by": "nothing"}) for unit, work in found.students[0].units.items()}
+    student = found.students[0].model_copy(update={"units": units})
+    text = markdown_text(grades(found.model_copy(update={"students": [student]}), graded.reports))
+    assert "| honest | 5, may be late | **5** |" in text
+
+
+def test_who_is_not_graded_is_not_among_what_was_noticed(graded: Class) -> None:
+    assert re.search(r"### Not graded\n\n.*\n\n- \*\*missing\*\* .*\n  - GitHub shows no", graded.printed)
+    assert "missing" not in graded.printed.partition("### What was noticed")[2]
+
+
+def test_before_any_unit_is_over_the_table_says_so(graded: Class) -> None:
+    found = graded.collected().model_copy(update={"units": {}})
+    assert "No unit is over yet." in markdown_text(grades(found, graded.reports))
+    assert csv_text(grades(found, graded.reports)).splitlines()[1].startswith("honest,our-course/honest,,0,")
+
+
+@pytest.mark.parametrize("command", [("table", "--out", "x.csv"), ("status",)])
+def test_without_what_collect_wrote_there_is_nothing_to_do(graded: Class, command: tuple[str, ...]) -> None:
+    done = graded.run(command[0], "reports", "--collected", "nowhere.json", *command[1:])
+    assert done.returncode == 2
+    assert "nowhere.json cannot be read (No such file or directory): run `grader collect` first." in done.stderr
+
+
+def test_without_a_report_there_is_no_table(graded: Class) -> None:
+    with pytest.raises(CollectError, match="nowhere holds no report of sums: run `grader grade`"):
+        grades(graded.collected(), graded.folder / "nowhere")

@@ -1,0 +1,174 @@
+"""`grader check`: the visible tests on a student's own folder, with the student's code behind the door."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from grader.course.model import ROOT
+
+# Everything of unit 1 is right but for this: the sum runs over all numbers, whatever dim says.
+RIGHT = "exponentials.sum(dim=dim, keepdim=True)"
+WRONG = "exponentials.sum()"
+FORGED = """
+import os, torch
+torch.isclose = lambda *_, **__: torch.tensor(True)
+class Agreeable(torch.Tensor):
+    def __eq__(self, other): return True
+
+def attention_scores(query, inputs):
+    return torch.zeros(6).as_subclass(Agreeable)
+
+def context_vector(weights, inputs):
+    os._exit(0)
+
+def normalize_by_sum(scores):
+    while True: pass
+"""
+
+
+COMMAND = [sys.executable, "-m", "grader", "check"]
+
+
+def check(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A student's repository, called ada: unit 1 is written, with a mistake; the rest is untouched."""
+    folder = tmp_path_factory.mktemp("check") / "ada"
+    shutil.copytree(ROOT / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    answers = (ROOT / "solutions" / "simple_attention.py").read_text(encoding="utf-8")
+    assert RIGHT in answers
+    (folder / "exercises" / "simple_attention.py").write_text(answers.replace(RIGHT, WRONG, 1), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checked(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The check of everything, whose report went to out/."""
+    return check(folder, "--out", "out")
+
+
+def test_everything_that_was_begun_is_listed_and_the_rest_named(checked: subprocess.CompletedProcess[str]) -> None:
+    assert checked.returncode == 1, checked.stderr
+    assert "✓ dot_product" in checked.stdout
+    assert "✗ softmax_naive" in checked.stdout
+    assert "Not begun: self_attention, causal_attention," in checked.stdout
+
+
+def test_a_mistake_is_told_by_what_was_expected_and_what_came(checked: subprocess.CompletedProcess[str]) -> None:
+    assert "Of a table of scores, softmax makes weights that sum to one along dim." in checked.stdout
+    assert "the result for dim=0[0, 0] should be" in checked.stdout
+
+
+def test_the_quiz_is_told_as_far_as_it_is_answered(checked: subprocess.CompletedProcess[str]) -> None:
+    assert "quiz: 0 of" in checked.stdout
+
+
+def test_the_report_is_of_the_published_form_and_says_that_the_tests_were_the_visible_ones(
+    folder: Path, checked: subprocess.CompletedProcess[str]
+) -> None:
+    assert checked.returncode == 1
+    report = json.loads((folder / "out" / "ada.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8")))
+    assert report["suites"] == "visible"
+    assert report["isolation"]["enough"]
+    unit = report["units"]["simple_attention"]
+    assert unit["path"] == "exercises/simple_attention.py"
+    lines = (folder / unit["path"]).read_text(encoding="utf-8").splitlines()
+    assert lines[unit["exercises"]["softmax_naive"]["line"] - 1].startswith("def softmax_naive(")
+    assert unit["exercises"]["dot_product"]["points"] == unit["exercises"]["dot_product"]["possible"] > 0
+    assert unit["quiz"]["points"] is None
+
+
+@pytest.mark.proof(part="students")
+@pytest.mark.parametrize("place", [".", "exercises"])
+def test_one_exercise_is_checked_alone_from_the_root_or_from_exercises(folder: Path, place: str) -> None:
+    done = check(folder / place, "softmax_stable")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 exercises are right" in done.stdout
+    assert "softmax_naive" not in done.stdout
+
+
+@pytest.mark.proof(part="students")
+def test_what_befell_a_whole_file_is_told_before_its_exercises(folder: Path, tmp_path: Path) -> None:
+    spoilt = shutil.copytree(folder, tmp_path / "spoilt")
+    (spoilt / "exercises" / "simple_attention.py").write_text("def f(:\n", encoding="utf-8")
+    (spoilt / "exercises" / "self_attention.py").write_bytes(b"\0")
+    (spoilt / "exercises" / "causal_attention.py").unlink()
+    said = check(spoilt).stdout
+    assert said.startswith("simple_attention\n      simple_attention.py, line 1: It is not valid Python: invalid ")
+    assert "self_attention\n      exercises/self_attention.py " in said
+    assert "Not begun: causal_attention," in said
+
+
+@pytest.mark.proof(part="students")
+def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_path: Path) -> None:
+    forged = shutil.copytree(folder, tmp_path / "forged")
+    (forged / "exercises" / "simple_attention.py").write_text(FORGED, encoding="utf-8")
+    (forged / "exercises" / "test_simple_attention.py").write_text("def test_all(): pass\n", encoding="utf-8")
+    (forged / "conftest.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
+    (forged / "torch.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
+    done = check(forged, "simple_attention")
+    assert done.returncode == 1, done.stderr
+    assert "0 of 7 exercises are right" in done.stdout
+
+
+def test_a_folder_as_it_was_received_is_no_failure_until_the_first_answer(tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    received = Path(shutil.copytree(ROOT / "exercises", tmp_path / "ada" / "exercises", ignore=ignored)).parent
+    done = check(received)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(
+        "\nNothing is handed in yet: all is as you received it. Points count from the first answer on.\n"
+    )
+    answers = received / "exercises" / "simple_attention.py"
+    answers.write_text(
+        answers.read_text(encoding="utf-8").replace("\n    raise NotImplementedError()", "\n    return 0", 1)
+    )
+    assert check(received).returncode == 1
+
+
+def test_an_unknown_exercise_is_named_with_the_nearest(folder: Path) -> None:
+    done = check(folder, "softmax_niave")
+    assert done.returncode == 2
+    assert "There is no exercise or unit 'softmax_niave'. Did you mean 'softmax_naive'?" in done.stderr
+
+
+def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
+    done = check(tmp_path)
+    assert done.returncode == 2
+    assert "holds none of the course's files, such as simple_attention.py: go to your course's folder." in done.stderr
+
+
+@pytest.mark.proof(part="students")
+def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"1 of 1 exercises are right" in done.stdout
+
+
+@pytest.mark.proof(part="students")
+def test_where_nothing_can_be_printed_it_is_said(folder: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (3, "The output could not be written: No space left on device.\n")
+
+
+def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    remove_and_check = f"import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, {COMMAND!r})"
+    done = subprocess.run([sys.executable, "-c", remove_and_check], cwd=gone, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "This folder is not there any more: go to your course's folder.\n"

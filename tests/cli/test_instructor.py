@@ -1,0 +1,733 @@
+"""The command line: what it says, what it writes, and the code it exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import courses
+import jsonschema
+import pytest
+from courses import hand_in, read_reports, run_grader
+from typer.testing import CliRunner
+
+from grader import __version__
+from grader.cli.instructor import app
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import load_quiz
+
+Done = subprocess.CompletedProcess[str]
+
+SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
+STUB = courses.SMALL_COURSE["exercises/sums.py"]
+WRONG_ADD = SOLUTION.replace("a + b", "a - b")
+TOP_LEVEL = f"import os\n{{}}\n{SOLUTION}"
+IN_ADD = SOLUTION.replace("    hidden_in_the_solution = a + b", "    {}\n    hidden_in_the_solution = a + b")
+
+
+def file(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+def sparse(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(5 * 2**30)
+
+
+def notebook(path: Path) -> None:
+    cells = [
+        {"cell_type": "code", "source": "%matplotlib inline\nimport matplotlib.pyplot as plt"},
+        {"cell_type": "code", "source": SOLUTION.splitlines(keepends=True)},
+        {"cell_type": "code", "source": "1 / 0"},
+    ]
+    path.with_suffix(".ipynb").write_text(
+        json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+    )
+
+
+# Each student's file, and the points that it earns of five: four for `add`, one for `Scale`.
+CLASS: dict[str, tuple[Callable[[Path], object], int]] = {
+    "right": (file(SOLUTION.encode()), 5),
+    "untouched": (file(STUB.encode()), 0),
+    "wrong": (file(WRONG_ADD.encode()), 1),
+    "windows": (file(b"\xef\xbb\xbf" + SOLUTION.replace("\n", "\r\n").encode()), 5),
+    "notebook": (notebook, 5),
+    "empty": (file(b""), 0),
+    "missing": (lambda path: (path.parent / "notes.txt").write_text("later"), 0),
+    "latin": (file(SOLUTION.encode() + b"# \xe9"), 0),
+    "binary": (file(b"\0" * 100), 0),
+    "folder": (lambda path: path.mkdir(), 0),
+    "pipe": (os.mkfifo, 0),
+    "sparse": (sparse, 0),
+    "link": (lambda path: path.symlink_to("/etc/passwd"), 0),
+    "syntax": (file(SOLUTION.replace("def add(a, b):", "def add(a, b:").encode()), 1),
+    "indented": (file(f"    stray = 1\n{SOLUTION}".encode()), 5),
+    "renamed": (file(TOP_LEVEL.format("1 / 0").replace("def add(", "def plus(").encode()), 1),
+    "raises": (file(TOP_LEVEL.format("1 / 0").encode()), 5),
+    "loops": (file(TOP_LEVEL.format("while True: pass").encode()), 5),
+    "exits": (file(TOP_LEVEL.format("os._exit(0)").encode()), 5),
+    "quits": (file(TOP_LEVEL.format("raise SystemExit").encode()), 5),
+    "hangs": (file(IN_ADD.format("while True: pass").encode()), 1),
+    "crashes": (file(IN_ADD.format("import ctypes; ctypes.string_at(0)").encode()), 1),
+    "talks": (file(IN_ADD.format("for _ in range(100): print('x' * 2**20)").encode()), 5),
+    "half": (file(IN_ADD.format("raise ValueError('\\ud800\\x1b[31m[bold]')").encode()), 1),
+    "large": (file(SOLUTION.encode() + b"# a long remark\n" * 60_000), 5),
+}
+
+
+@pytest.fixture(scope="session")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("class")
+    for student, (write, _) in CLASS.items():
+        (root / student).mkdir()
+        write(root / student / "sums.py")
+    return root
+
+
+@pytest.fixture(scope="session")
+def graded(small_course: Path, classroom: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
+    """The whole class, graded once."""
+    into = tmp_path_factory.mktemp("graded") / "reports"
+    return run_grader(small_course, "grade", classroom, "--out", into, "--jobs", 2), into
+
+
+@pytest.fixture
+def ada(tmp_path: Path) -> Path:
+    return hand_in(tmp_path / "ada", SOLUTION)
+
+
+def steady(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if name not in ("timing", "messages", "versions")}
+
+
+def has_no_traceback(done: Done) -> bool:
+    return "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_version_is_told() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert (done.exit_code, done.stdout) == (0, f"grader {__version__}\n")
+
+
+# -- a class, damaged submissions and all ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("student", CLASS)
+def test_every_submission_gets_the_points_it_earned_whatever_befell_it(graded: tuple[Done, Path], student: str) -> None:
+    report = read_reports(graded[1])[student]
+    assert (report["points"], report["possible"]) == (CLASS[student][1], 5)
+    assert report["isolation"]["enough"]
+
+
+@pytest.mark.parametrize("student", CLASS)
+def test_every_report_fits_the_published_schema(graded: tuple[Done, Path], student: str) -> None:
+    schema = json.loads((courses.REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(read_reports(graded[1])[student], schema)
+
+
+@pytest.mark.parametrize(
+    ("student", "words"),
+    [
+        ("empty", "is empty"),
+        ("missing", "is missing"),
+        ("latin", "is not UTF-8"),
+        ("binary", "is not a text file"),
+        ("folder", "is a folder"),
+        ("pipe", "is a named pipe"),
+        ("sparse", "is 5.0 GB"),
+        ("link", "is a symbolic link"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Path], student: str, words: str) -> None:
+    unit = read_reports(graded[1])[student]["units"]["sums"]
+    [remark] = unit["remarks"]
+    assert remark.startswith("sums.py")
+    assert words in remark
+    assert {test["reason"] for exercise in unit["exercises"].values() for test in exercise["tests"]} == {remark}
+
+
+@pytest.mark.parametrize(
+    ("student", "reason"),
+    [
+        ("untouched", "It is not written yet."),
+        ("syntax", "add is not defined. The cause is line 5 of sums.py: it is not valid Python."),
+        # Of a line that defines nothing it cannot be told that it would have defined this.
+        ("renamed", "add is not defined."),
+        ("hangs", "It did not finish in time: 1 s for a call, 0.8 s for all together."),
+        ("crashes", "It crashed the Python process (signal 11)."),
+        ("half", "It raised a ValueError."),
+    ],
+)
+def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student: str, reason: str) -> None:
+    tests = read_reports(graded[1])[student]["units"]["sums"]["exercises"]["add"]["tests"]
+    assert tests[0]["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("student", "line", "text"),
+    [
+        ("raises", 2, "It raised ZeroDivisionError. division by zero"),
+        ("loops", 2, "It did not finish in time: 1 s for a call, 0.8 s for all together. "),
+        ("exits", 2, "It ended the Python process (exit code 0). "),
+        ("quits", 2, "It raised SystemExit. "),
+        ("syntax", 5, "It is not valid Python. '(' was never closed"),
+        ("indented", 1, "It is not valid Python. unexpected indent"),
+    ],
+)
+def test_a_line_that_could_not_be_run_is_told_of_with_its_place(
+    graded: tuple[Done, Path], student: str, line: int, text: str
+) -> None:
+    messages = read_reports(graded[1])[student]["messages"]
+    assert {
+        "unit": "sums",
+        "exercise": None,
+        "kind": "not run",
+        "text": text,
+        "file": "sums.py",
+        "line": line,
+    } in messages
+
+
+def test_a_known_mistake_is_named(graded: tuple[Done, Path]) -> None:
+    exercise = read_reports(graded[1])["wrong"]["units"]["sums"]["exercises"]["add"]
+    assert exercise["misconceptions"] == [{"name": "subtracts", "sentence": "Adding is not taking away."}]
+
+
+def test_a_log_is_told_who_is_done(graded: tuple[Done, Path]) -> None:
+    lines = graded[0].stderr.splitlines()
+    assert {line.split()[1] for line in lines} == set(CLASS)
+    assert [line.partition(" (")[2] for line in lines] == [f"{n} of {len(CLASS)})" for n in range(1, len(CLASS) + 1)]
+
+
+def test_what_is_printed_is_cut_and_counted(graded: tuple[Done, Path]) -> None:
+    [message, *_] = read_reports(graded[1])["talks"]["messages"]
+    assert message["kind"] == "printed"
+    counted, kept = message["text"].split("\n", maxsplit=1)
+    assert re.fullmatch(r"\(It printed \d+ bytes more than are kept\.\)", counted)
+    assert kept.startswith("x" * 3900)
+    assert len(message["text"]) < 5000
+
+
+def test_a_students_text_steers_no_terminal(graded: tuple[Done, Path]) -> None:
+    [message] = read_reports(graded[1])["half"]["messages"]
+    assert message["text"] == "It raised a ValueError. ??[31m[bold]".replace("?", "\N{REPLACEMENT CHARACTER}")
+
+
+def test_grading_a_class_of_damaged_submissions_exits_0(graded: tuple[Done, Path]) -> None:
+    done, into = graded
+    assert done.returncode == 0
+    assert {path.name for path in into.iterdir()} == {*(f"{student}.json" for student in CLASS), "instructor"}
+
+
+def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Path]) -> None:
+    done, into = graded
+    assert "\x1b" not in done.stdout
+    reading, table, _ = done.stdout.split("\n\n")
+    assert reading.splitlines() == [
+        "Layout: folders (a folder or an archive for each student).",
+        "Ignored: notes.txt (missing).",
+    ]
+    header, *rows = table.splitlines()
+    assert header.split() == ["student", "1", "total", "what", "stands", "out"]
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
+    assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
+    assert any(row.split()[:5] == ["right", "5", "5/5", "sums_quiz.md", "is"] for row in rows)
+    legend = "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    assert done.stdout.endswith(f"{legend}\nReports: {into}/<student>.json\n")
+
+
+@pytest.mark.proof(part="grading")
+def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
+    graded: tuple[Done, Path], small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    some = ["wrong", "syntax", "exits", "latin", "talks"]
+    run_grader(small_course, "grade", *(classroom / student for student in some), "--out", tmp_path, "--jobs", 1)
+    again = read_reports(tmp_path)
+    assert sorted(again) == sorted(some)
+    for student, report in again.items():
+        assert json.dumps(steady(report)) == json.dumps(steady(read_reports(graded[1])[student]))
+
+
+def test_pytest_by_hand_comes_to_the_same_outcomes(
+    graded: tuple[Done, Path], small_course: Path, classroom: Path
+) -> None:
+    results = small_course / "by-hand.json"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "grader/suites", "--submission", classroom / "wrong",
+            "--json-report", f"--json-report-file={results}",
+        ],
+        cwd=small_course, env=courses.environment(small_course), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    by_hand = {
+        test["nodeid"].rpartition("::test_")[2]: test["outcome"] for test in json.loads(results.read_text())["tests"]
+    }
+    exercises = read_reports(graded[1])["wrong"]["units"]["sums"]["exercises"]
+    graded_ones = {test["name"]: test["outcome"] for exercise in exercises.values() for test in exercise["tests"]}
+    assert by_hand == graded_ones
+    assert set(by_hand.values()) == {"passed", "failed"}
+
+
+# -- a unit that builds on another ----------------------------------------------------------------------------
+
+CAUSAL, HEADS = (
+    (courses.REPOSITORY / "solutions" / f"{unit}_attention.py").read_text() for unit in ("causal", "multi_head")
+)
+SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
+# Each student's causal_attention.py and multi_head_attention.py.
+BUILT_ON_ANOTHER = {
+    "right": (CAUSAL, HEADS),
+    "ends": (CAUSAL.replace("        queries = self.W_query(inputs)", "        import os; os._exit(0)\n"), HEADS),
+    "waits": (
+        f"{CAUSAL}\n\ndef attention_dropout(weights, probability):\n    raise NotImplementedError()\n",
+        HEADS.replace("import CausalAttention", "import CausalAttention, attention_dropout").replace(
+            SIDE_BY_SIDE, f"attention_dropout({SIDE_BY_SIDE}, 0.0)"
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def whole_and_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Done]:
+    """The reports where both units are graded, those on the second alone, and how that came."""
+    root = tmp_path_factory.mktemp("built-on-another")
+    for student, (causal, heads) in BUILT_ON_ANOTHER.items():
+        hand_in(root / "class" / student, causal, "causal_attention")
+        (root / "class" / student / "multi_head_attention.py").write_text(heads)
+    command = ("grade", root / "class", "--out")
+    run_grader(courses.REPOSITORY, *command, root / "whole")
+    alone = run_grader(courses.REPOSITORY, *command, root / "alone", "--unit", "multi_head_attention")
+    return root / "whole", root / "alone", alone
+
+
+@pytest.mark.proof(part="grading")
+@pytest.mark.parametrize("student", BUILT_ON_ANOTHER)
+def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
+    whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
+    assert alone.keys() == {"multi_head_attention"}
+    assert alone["multi_head_attention"]["points"] == whole["multi_head_attention"]["points"]
+
+
+@pytest.mark.proof(part="grading")
+@pytest.mark.parametrize("student", ["right", "ends"])
+def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
+    whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
+    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a stand-in would be remarked on
+
+
+@pytest.mark.proof(part="grading")
+def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path, Done]) -> None:
+    assert "  MultiHeadAttentionWrapper: It builds on attention_dropout" in whole_and_alone[2].stdout
+
+
+# -- options and exit codes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.proof(part="grading")
+def test_strict_exits_0_for_full_marks_and_1_for_less(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    assert run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", "--strict").returncode == 0
+    bob = hand_in(tmp_path / "bob", WRONG_ADD)
+    assert run_grader(small_course, "grade", ada, bob, "--out", tmp_path / "reports", "--strict").returncode == 1
+    assert set(read_reports(tmp_path / "reports")) == {"ada", "bob"}
+
+
+@pytest.mark.proof(part="grading")
+def test_a_student_can_be_named_and_a_unit_chosen(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    done = run_grader(small_course, "grade", ada, "--out", tmp_path, "--student", "Grace", "--unit", "sums")
+    assert done.returncode == 0
+    assert read_reports(tmp_path)["Grace"]["student"] == "Grace"
+
+
+UNIT = "simple_attention"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["{ada}", "--out", "{out}", "--unit", "simple_atention"], f"Did you mean '{UNIT}'?"),
+        (["{ada}", "--out", "{out}", "--unit", "history"], f"there is no unit 'history'; autograder.yml has {UNIT}, "),
+        (["{ada}", "--out", "{ada}/sums.py"], "sums.py cannot be made a folder (File exists): name another."),
+        (["{ada}/nowhere", "--out", "{out}"], "does not exist: give the folder of a submission or of a class."),
+        (["{ada}/sums.py", "--out", "{out}"], "is not a folder: give the folder that the file lies in."),
+        (["{ada}", "--out", "{out}", "--student", "../eve"], "cannot be graded as '../eve'"),
+        (["{ada}", "{ada}", "--out", "{out}"], "are both called 'ada': rename one of the folders."),
+        (["{ada}", "--out", "{out}", "--jobs", "0"], "--jobs"),
+        (["{ada}"], "--out"),
+        (["--out", "{out}"], "Missing argument"),
+    ],
+)  # fmt: skip
+def test_bad_input_exits_2_with_a_sentence_and_writes_nothing(
+    ada: Path, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    out = tmp_path / "reports"
+    done = CliRunner().invoke(app, ["grade", *(text.format(ada=ada, out=out) for text in arguments)])
+    assert done.exit_code == 2
+    assert sentence in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.output
+    assert not out.exists()
+
+
+def test_a_mistake_in_the_course_exits_2_with_its_line_and_writes_nothing(own_small_course: Path, ada: Path) -> None:
+    course = own_small_course / "autograder.yml"
+    course.write_text(course.read_text().replace("add: 2", "add: none"))
+    out = own_small_course / "reports"
+    done = run_grader(own_small_course, "grade", ada, "--out", out)
+    assert done.returncode == 2
+    assert done.stderr.startswith("autograder.yml:19:")
+    assert has_no_traceback(done)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", [("grade", "{ada}", "--out", "{out}"), ("build",)], ids=["grade", "build"])
+def test_a_mistake_in_a_quiz_exits_2_with_its_line_and_writes_nothing(
+    own_small_course: Path, ada: Path, command: tuple[str, ...]
+) -> None:
+    source = own_small_course / "solutions" / "sums_quiz.yml"
+    source.write_text(source.read_text().replace("kind: true_false", "kind: yes_no"))
+    out = own_small_course / "reports"
+    done = run_grader(own_small_course, *(part.format(ada=ada, out=out) for part in command))
+    assert done.returncode == 2
+    assert done.stderr.startswith("solutions/sums_quiz.yml:")
+    assert "'kind' cannot be 'yes_no'" in done.stderr
+    assert has_no_traceback(done)
+    assert not out.exists()
+    assert not (own_small_course / "exercises" / "sums_quiz.md").exists()
+
+
+@pytest.mark.proof(part="quizzes")
+def test_after_the_due_date_the_quiz_counts(own_small_course: Path, ada: Path, tmp_path: Path) -> None:
+    quiz = load_quiz(own_small_course / "solutions" / "sums_quiz.yml")
+    (ada / "sums_quiz.md").write_text(write_sheet(quiz.questions, 1, {"mean_of_two": "2.75", "is_larger": "a"}))
+    command = ("grade", ada, "--out", tmp_path / "reports")
+    before = run_grader(own_small_course, *command)
+    assert before.stdout.splitlines()[-2] == "unit 1: sums, of 5 points; its quiz counts from 2100-01-01"
+    assert read_reports(tmp_path / "reports")["ada"]["points"] == 5
+
+    course = own_small_course / "autograder.yml"
+    course.write_text(course.read_text().replace("2100-", "2020-"))
+    after = run_grader(own_small_course, *command)
+    assert after.stderr == "graded ada (1 of 1)\n"
+    assert after.stdout.splitlines()[-2] == "unit 1: sums, of 18 points, 13 of them the quiz's"
+    report = read_reports(tmp_path / "reports")["ada"]
+    assert (report["points"], report["possible"]) == (7, 18)
+    assert report["units"]["sums"]["quiz"]["points"] == 2
+
+
+# -- grading again, and bad luck on the way -------------------------------------------------------------------
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Every file there, by a number that changes when it is written anew."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in folder.rglob("*") if path.is_file()}
+
+
+def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    bob, out = hand_in(tmp_path / "bob", SOLUTION), tmp_path / "reports"
+    arguments = ("grade", ada, bob, "--out", out, "--strict")
+    assert run_grader(small_course, *arguments).returncode == 0
+    before = files(out)
+    (bob / "sums.py").write_text(WRONG_ADD)
+    done = run_grader(small_course, *arguments)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["kept ada (1 of 2)", "graded bob (2 of 2)"]
+    assert "1 of 2 were kept, for they would stay the same. To grade all anew: --again\n" in done.stdout
+    assert [line.split()[:2] for line in done.stdout.splitlines()[3:5]] == [["ada", "5"], ["bob", "1"]]
+    assert {name for name, number in files(out).items() if before[name] == number} == {
+        "ada.json", "instructor/ada.pytest.json",
+    }  # fmt: skip
+
+
+@pytest.mark.proof(part="grading")
+def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    arguments = ("grade", classroom / "wrong", classroom / "syntax", "--out", tmp_path)
+    first = run_grader(small_course, *arguments)
+    before = files(tmp_path)
+    # Where an engine would say that nothing locks student code in.
+    second = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert second.stdout.startswith(first.stdout)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.proof(part="grading")
+def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports"
+    run_grader(small_course, "grade", ada, "--out", out)
+    before = files(out)
+    done = run_grader(small_course, "grade", ada, "--out", out, "--again")
+    assert done.stderr == "graded ada (1 of 1)\n"
+    assert files(out).keys() == before.keys()
+    assert not files(out).items() & before.items()
+
+
+@pytest.mark.proof(part="grading")
+def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports"
+    run_grader(small_course, "grade", ada, "--out", out)
+    with open(out / "ada.json", "r+") as report:
+        report.truncate(100)
+    assert run_grader(small_course, "grade", ada, "--out", out).stderr == "graded ada (1 of 1)\n"
+    assert read_reports(out)["ada"]["points"] == 5
+
+
+@pytest.mark.proof(part="grading")
+def test_a_report_that_lies_in_the_submission_itself_is_not_believed(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    (ada / "sums.py").write_text(WRONG_ADD)
+    run_grader(small_course, "grade", ada, "--out", tmp_path / "elsewhere")
+    forged = {**read_reports(tmp_path / "elsewhere")["ada"], "points": 5}
+    (ada / "reports").mkdir()
+    (ada / "reports" / "ada.json").write_text(json.dumps(forged))
+    done = run_grader(small_course, "grade", ada, "--out", ada / "reports")
+    assert done.stderr == "graded ada (1 of 1)\n"
+    assert read_reports(ada / "reports")["ada"]["points"] == 1
+
+
+# Python 3.11 cuts its compiled files off at such a limit and reads them all the same, so a course that is graded under
+# one has to have been graded before.
+after_grading = pytest.mark.usefixtures("graded")
+LIMITED = """\
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+# The same for this program itself; and what it writes too much of kills it.
+KILLED_WHILE_WRITING = """\
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
+from grader.cli.instructor import main
+main()
+"""
+
+
+@pytest.mark.proof(part="grading")
+@after_grading
+def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    arguments = ("grade", classroom / "syntax", classroom / "talks", "--out", tmp_path / "out", "--jobs", 1)
+    done = run_grader(small_course, *arguments, prefix=[sys.executable, "-c", LIMITED])
+    assert done.returncode == 3
+    assert done.stderr.splitlines() == [
+        "graded syntax (1 of 2)",
+        f"A report could not be written to {tmp_path / 'out'}: File too large. Those before it are whole.",
+        "1 of 2 were not graded: the same command again continues with them.",
+    ]
+    assert ["talks", "-", "-", "not", "graded"] in [line.split() for line in done.stdout.splitlines()]
+    assert files(tmp_path / "out").keys() - {"instructor/talks.pytest.json"} == {
+        "syntax.json", "instructor/syntax.pytest.json",
+    }  # fmt: skip
+    assert run_grader(small_course, *arguments).stderr.splitlines() == [
+        "kept syntax (1 of 2)",
+        "graded talks (2 of 2)",
+    ]
+
+
+@pytest.mark.proof(part="grading")
+@after_grading
+def test_what_a_batch_killed_while_it_wrote_left_behind_is_gone_after_the_next(
+    small_course: Path, classroom: Path, tmp_path: Path
+) -> None:
+    arguments = ["grade", str(classroom / "talks"), "--out", str(tmp_path)]
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, *arguments]
+    killed = subprocess.run(command, cwd=small_course, env=courses.environment(small_course), check=False)
+    assert killed.returncode == -signal.SIGXFSZ
+    assert list(tmp_path.rglob(".*.partial"))
+    done = run_grader(small_course, *arguments)
+    assert done.returncode == 0
+    assert files(tmp_path).keys() == {"talks.json", "instructor/talks.pytest.json"}
+
+
+# In a mount namespace of its own, where mounts go with the program. A disk too small for the class, then large enough.
+ON_A_SMALL_DISK = """\
+disk=$1 seen=$2; shift 2
+mount -t tmpfs -o size=64k none "$disk" || exit 99
+"$@" >"$seen/stdout" 2>"$seen/stderr"; echo $? >"$seen/code"
+cp -R "$disk" "$seen/full"
+mount -o remount,size=4m "$disk"
+"$@"; code=$?
+cp -R "$disk" "$seen/larger"
+exit $code
+"""
+
+
+# A disk that has room, and no other place to write to.
+ON_THE_ONLY_DISK = """\
+mount -t tmpfs none "$1" || exit 99; shift
+for place in / /tmp /var/tmp; do mount -o remount,ro,bind $place 2>&-; done
+rm "$0" 2>&- && exit 99
+exec "$@"
+"""
+
+only_root = pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount disks")
+
+
+def skip_unless_mounted(done: Done) -> None:
+    if done.returncode == 99 or "unshare" in done.stderr:
+        assert "CI" not in os.environ, "CI has to be allowed to mount: this is proved nowhere else"
+        pytest.skip("mounting is not allowed here")
+
+
+@pytest.mark.proof(part="grading")
+@only_root
+def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(small_course: Path, tmp_path: Path) -> None:
+    students = [f"student{number}" for number in range(9)]
+    for student in students:
+        hand_in(tmp_path / "class" / student, SOLUTION)
+    disk, seen = tmp_path / "disk", tmp_path / "seen"
+    disk.mkdir()
+    seen.mkdir()
+    prefix = ["unshare", "--mount", "sh", "-c", ON_A_SMALL_DISK, "sh", str(disk), str(seen)]
+    done = run_grader(small_course, "grade", tmp_path / "class", "--out", disk, "--jobs", 1, prefix=prefix)
+    skip_unless_mounted(done)
+    assert (seen / "code").read_text() == "3\n"
+    *graded, sentence, rest = (seen / "stderr").read_text().splitlines()
+    assert sentence == f"A report could not be written to {disk}: No space left on device. Those before it are whole."
+    assert rest == f"{9 - len(graded)} of 9 were not graded: the same command again continues with them."
+    assert 0 < len(graded) < 9
+    whole = read_reports(seen / "full")
+    assert len(whole) == len(graded)
+    assert not list((seen / "full").rglob(".*"))
+    table = (seen / "stdout").read_text().splitlines()[3:12]
+    assert [line.split()[0] for line in table] == students
+    assert [line.split()[0] for line in table if line.split()[3:] == ["not", "graded"]] == students[len(graded) :]
+
+    assert done.returncode == 0
+    assert sum(line.startswith("kept") for line in done.stderr.splitlines()) == len(graded)
+    assert {name: report["points"] for name, report in read_reports(seen / "larger").items()} == dict.fromkeys(
+        students, 5
+    )
+
+
+@pytest.mark.proof(part="grading")
+@only_root
+def test_grading_needs_room_for_the_reports_and_nowhere_else(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    disk, spare = tmp_path / "disk", tmp_path / "spare"
+    disk.mkdir()
+    spare.write_text("to be removed, were it possible")
+    prefix = ["unshare", "--mount", "sh", "-c", ON_THE_ONLY_DISK, str(spare), str(disk)]
+    done = run_grader(small_course, "grade", ada, "--out", disk, "--strict", prefix=prefix)
+    skip_unless_mounted(done)
+    assert (done.returncode, done.stderr) == (0, "graded ada (1 of 1)\n")
+
+
+# -- systems that cannot lock student code in -----------------------------------------------------------------
+
+only_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere nothing isolates anyhow")
+
+
+@only_linux
+def test_where_nothing_isolates_nothing_is_graded_and_the_mend_is_told(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    done = run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert done.returncode == 3
+    first, second, last = done.stderr.splitlines()
+    assert first == "Student code cannot be locked in here, so nothing was graded."
+    assert second.startswith("seccomp: This system refuses seccomp filters")
+    assert last == "To run it unprotected all the same: --allow-unisolated"
+    assert list((tmp_path / "reports").iterdir()) == []
+
+
+@pytest.mark.proof(part="grading")
+@only_linux
+def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
+    small_course: Path, ada: Path, tmp_path: Path
+) -> None:
+    bob = hand_in(tmp_path / "bob", WRONG_ADD)
+    arguments = ("grade", ada, bob, "--out", tmp_path / "reports", "--allow-unisolated")
+    done = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert done.returncode == 0
+    assert "These submissions were not locked in while they ran" in done.stdout
+    reports = read_reports(tmp_path / "reports")
+    assert {name: report["points"] for name, report in reports.items()} == {"ada": 5, "bob": 1}
+    for report in reports.values():
+        assert report["isolation"]["enough"] is False
+        assert report["isolation"]["layers"]["seccomp"] is False
+        assert report["isolation"]["layers"]["landlock"] is False
+
+
+@pytest.mark.proof(part="grading")
+@only_linux
+def test_a_report_made_without_protection_is_made_anew_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    arguments = ("grade", ada, "--out", tmp_path / "reports")
+    run_grader(small_course, *arguments, "--allow-unisolated", prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert run_grader(small_course, *arguments, "--allow-unisolated").stderr == "kept ada (1 of 1)\n"
+    assert run_grader(small_course, *arguments).stderr == "graded ada (1 of 1)\n"
+    assert read_reports(tmp_path / "reports")["ada"]["isolation"]["enough"]
+
+
+@only_linux
+def test_the_doctor_names_what_is_missing_there_and_exits_1(small_course: Path) -> None:
+    done = run_grader(small_course, "doctor", prefix=courses.WHERE_NOTHING_ISOLATES)
+    assert done.returncode == 1
+    assert "\nseccomp: This system refuses seccomp filters" in done.stdout
+    assert "\nlandlock: This kernel offers no Landlock" in done.stdout
+    assert done.stdout.endswith("Student code cannot be locked in here.\n")
+    assert has_no_traceback(done)
+
+
+@only_linux
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide a library from one program")
+def test_where_libseccomp_is_missing_the_package_to_install_is_named(small_course: Path) -> None:
+    # In a mount namespace of its own, an empty file lies over the library.
+    hide = (
+        'for library in $(ldconfig -p | sed -n "s/.*libseccomp.* => //p"); do mount --bind /dev/null "$library"; done; '
+        'exec "$@"'
+    )
+    hidden = ["unshare", "--mount", "sh", "-c", hide, "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+        assert "CI" not in os.environ, "CI has to be allowed to mount: this is proved nowhere else"
+        pytest.skip("mounting is not allowed here")
+    done = run_grader(small_course, "doctor", prefix=hidden)
+    assert done.returncode == 1
+    assert "seccomp: The library libseccomp is missing: sudo apt-get install libseccomp2" in done.stdout
+    assert has_no_traceback(done)
+
+
+# -- starting up ----------------------------------------------------------------------------------------------
+
+
+def test_without_a_command_the_help_is_shown(small_course: Path) -> None:
+    done = run_grader(small_course)
+    for command in ("grade", "build", "release", "doctor"):
+        assert command in done.stdout + done.stderr
+
+
+def test_the_command_line_starts_without_the_heavy_libraries(small_course: Path) -> None:
+    code = (
+        "import sys, grader.cli.instructor, grader.course.model, grader.submissions.submission, grader.reports.model\n"
+        "print({'torch', 'numpy', 'nbgrader', 'jupytext', 'nbformat', 'pytest'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=small_course, env=courses.environment(small_course),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "set()\n"
+
+
+@pytest.mark.proof(part="grading")
+def test_modules_in_the_current_folder_are_not_imported(small_course: Path, ada: Path, tmp_path: Path) -> None:
+    for name in ("yaml", "typer", "pydantic", "torch", "pytest", "numpy"):
+        (ada / f"{name}.py").write_text("raise SystemExit('imported from the submission')\n", encoding="utf-8")
+    command = courses.grader_command("grade", ".", "--out", tmp_path / "reports")
+    environment = courses.environment(small_course)
+    done = subprocess.run(command, cwd=ada, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "imported" in done.stdout + done.stderr) == (0, False)
+    assert read_reports(tmp_path / "reports")["ada"]["points"] == 5

@@ -1,0 +1,256 @@
+"""A course that leaves units and exercises out, and asks for others without points, everywhere it is used."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from courses import LISTED, REPOSITORY, read_reports, run_grader
+
+from grader.course.model import load_course
+from grader.integrations.release.wheel import received
+
+UNIT, OTHER = LISTED
+LEFT_OUT = {
+    "scaled_dot_product_attention",
+    "SelfAttention_v2",
+    "transfer_weights",
+    "MultiHeadAttention",
+    "softmax_naive",
+}
+RIGHT, WRONG = "    values = inputs @ W_value\n", "    values = keys\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The course, and what building it printed."""
+    root = courses.make_changed_course(tmp_path_factory.mktemp("changed"))
+    for name in ("in_other_words", "unknown_mistakes"):
+        shutil.copytree(REPOSITORY / "tests" / name, root / "tests" / name)
+    done = run_grader(root, "build")
+    assert done.returncode == 0, done.stderr
+    return root, done.stdout
+
+
+@pytest.fixture(scope="module")
+def root(built: tuple[Path, str]) -> Path:
+    return built[0]
+
+
+@pytest.fixture(scope="module")
+def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class of two, who answered all that the course once had, and one of them an exercise without points wrongly."""
+    folder = tmp_path_factory.mktemp("class")
+    for unit in LISTED:
+        text = (root / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        text = text.replace("from causal_attention import CausalAttention", "class CausalAttention: ...")
+        for student in ("ada", "bob"):
+            exercises = folder / student / "exercises"
+            exercises.mkdir(parents=True, exist_ok=True)
+            (exercises / f"{unit}.py").write_text(text, encoding="utf-8")
+    wrong = folder / "bob" / "exercises" / f"{UNIT}.py"
+    text = wrong.read_text(encoding="utf-8")
+    assert text.count(RIGHT) == 1
+    wrong.write_text(text.replace(RIGHT, WRONG), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reports(root: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("reports")
+    done = run_grader(root, "grade", folder, "--out", into, "--strict")
+    assert done.returncode == 0, done.stdout + done.stderr  # what has no weight costs no full marks
+    return into
+
+
+def without_times(report: dict[str, Any]) -> dict[str, Any]:
+    return {**report, "timing": None}
+
+
+# -- what is left out ------------------------------------------------------------------------------------------
+
+
+def test_building_names_what_is_left_out_and_removes_what_was_built_of_it(built: tuple[Path, str]) -> None:
+    root, printed = built
+    assert "autograder.yml leaves out the unit simple_attention.\n" in printed
+    assert (
+        "SelfAttention_v1 builds on scaled_dot_product_attention: students write what they need of it themselves. "
+        "To ask for it without points, give it the weight 0.\n"
+    ) in printed
+    exercises = root / "exercises"
+    assert f"removed {exercises / 'causal_attention.py'}\n" in printed
+    assert f"removed {exercises / f'{OTHER}_quiz.md'}\n" in printed
+    for unit, listed in LISTED.items():
+        stub = ast.parse((exercises / f"{unit}.py").read_text(encoding="utf-8"))
+        assert [node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)] == list(listed)
+        imported = {node.module for node in stub.body if isinstance(node, ast.ImportFrom)}
+        assert "causal_attention" not in imported
+
+
+def test_students_receive_nothing_of_it(root: Path) -> None:
+    files = received(load_course(root), root)
+    assert {name for name in files if name.endswith((".py", "_quiz.md"))} == {
+        "conftest.py", "checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
+        *(f"test_{unit}.py" for unit in LISTED),
+    }  # fmt: skip
+    for unit, listed in LISTED.items():
+        tests = files[f"test_{unit}.py"].decode()
+        assert set(re.findall(r'mark\.example\("(\w+)"', tests)) == set(listed)
+        # An example that calls what is left out goes as well.
+        assert not {name for name in LEFT_OUT if f"student.{name}" in tests}
+        ast.parse(tests)
+
+
+@pytest.mark.proof(part="grading")
+@pytest.mark.parametrize("suites", ["grader/suites", "exercises"])
+def test_pytest_by_hand_deselects_its_tests(root: Path, suites: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", suites, "--collect-only", "-q", "--continue-on-collection-errors"],
+        cwd=root, env=courses.environment(root), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {re.findall(r"test_(\w+)\.py", line)[-1] for line in done.stdout.splitlines() if "::" in line} == set(LISTED)
+
+
+def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(root, tmp_path / "copy"))
+    suite = copy / "grader" / "suites" / UNIT / f"test_{UNIT}.py"
+    suite.write_text(suite.read_text(encoding="utf-8").replace('"project_qkv"', '"project_qvk"'), encoding="utf-8")
+    done = run_grader(copy, "grade", folder, "--out", tmp_path / "reports")
+    assert done.returncode == 3
+    assert "belongs to self_attention/project_qvk, which autograder.yml does not have" in done.stderr
+
+
+def test_a_student_is_checked_for_the_rest(root: Path, folder: Path) -> None:
+    done = subprocess.run(
+        courses.grader_command("check"),
+        cwd=folder / "bob", env=courses.environment(root), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "2 of 4 exercises are right" in done.stdout
+    assert "✗ project_qkv" in done.stdout
+    assert not {name for name in LEFT_OUT if name in done.stdout}
+
+
+@pytest.mark.proof(part="audit")
+def test_the_audit_is_of_the_rest(root: Path) -> None:
+    done = run_grader(root, "audit", "--quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "autograder.yml leaves out the unit simple_attention." in done.stdout
+
+
+# -- what has the weight 0 -------------------------------------------------------------------------------------
+
+
+def test_what_has_no_weight_is_run_and_reported(reports: Path) -> None:
+    ada, bob = (read_reports(reports)[name] for name in ("ada", "bob"))
+    assert bob["points"] == bob["possible"] == ada["points"] == ada["possible"] > 0
+    assert {unit: list(found["exercises"]) for unit, found in bob["units"].items()} == {
+        unit: list(listed) for unit, listed in LISTED.items()
+    }
+    found = bob["units"][UNIT]["exercises"]["project_qkv"]
+    assert (found["points"], found["possible"]) == (0, 0)
+    assert {test["outcome"] for test in found["tests"]} == {"passed", "failed"}
+    assert any(test["reason"] for test in found["tests"])
+    quiz = bob["units"][UNIT]["quiz"]
+    assert (quiz["points"], quiz["possible"], bob["units"][OTHER]["quiz"]) == (0, 0, None)
+    assert all(item["explanation"] for item in quiz["items"].values())
+
+
+@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom", "classroom50", "gradescope"])
+def test_readers_of_a_report_are_told_that_it_failed_and_costs_nothing(
+    root: Path, reports: Path, tmp_path: Path, reader: str
+) -> None:
+    text = _emitted(root, reports / "bob.json", tmp_path, reader)
+    match reader:
+        case "annotations":
+            assert "title=project_qkv%3A 0 of 0 points::" in text
+        case "summary":
+            assert re.search(r"^## ✔ .*\n\nFull marks\. By", text)
+            assert "| ◐ in progress | `project_qkv` | 0 of 0 |" in text
+        case "classroom":
+            values = dict(line.split("=", 1) for line in text.splitlines())
+            runner = json.loads(base64.b64decode(values["PROJECTQKV_RESULTS"]))
+            assert (runner["max_score"], runner["status"]) == (0, "pass")  # the reporter's job does not fail
+            assert {test["status"] for test in runner["tests"]} == {"pass", "fail"}
+            assert {test["score"] for test in runner["tests"]} == {0}
+        case "classroom50":
+            [test] = [one for one in json.loads(text)["tests"] if one["test-name"] == f"{UNIT}/project_qkv"]
+            assert (test["passed"], test["score"], test["max-score"]) == (False, 0, 0)
+            assert test["reason"]
+        case "gradescope":
+            results = json.loads(text)
+            [test] = [one for one in results["tests"] if one["name"] == f"{UNIT}: project_qkv"]
+            assert (test["status"], test["score"], test["max_score"]) == ("failed", 0, 0)
+            assert test["output"]
+            assert f"{UNIT}, quiz: 0 of " in results["output"]
+            assert "It is worth no points." in results["output"]
+    assert not {name for name in LEFT_OUT if name in text}
+
+
+def _emitted(root: Path, report: Path, folder: Path, reader: str) -> str:
+    names = ("CLASSROOM", "ASSIGNMENT", "USERNAME", "COMMIT_URL", "RELEASE_URL", "REVIEW_URL")
+    environment = {**courses.environment(root), **dict.fromkeys(names, "x"), "SUBMISSION_TAG": "submit/1"}
+    # Classroom 50 wants the date of a commit.
+    for command in (["git", "init", "-q"], ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm1",
+                                            "--allow-empty"]):  # fmt: skip
+        subprocess.run(command, cwd=folder, check=True)
+    command = courses.grader_command("emit", reader, report)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return (folder / "result.json").read_text(encoding="utf-8") if reader == "classroom50" else done.stdout
+
+
+# -- one unit after the other ----------------------------------------------------------------------------------
+
+
+@pytest.mark.proof(part="grading")
+def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
+    root: Path, folder: Path, reports: Path, tmp_path: Path
+) -> None:
+    for unit in LISTED:
+        done = run_grader(root, "grade", folder, "--out", tmp_path, "--unit", unit)
+        assert done.returncode == 0, done.stderr
+    whole, merged = read_reports(reports), read_reports(tmp_path)
+    assert {name: without_times(one) for name, one in merged.items()} == {
+        name: without_times(one) for name, one in whole.items()
+    }
+    files = [into / "instructor" / "bob.pytest.json" for into in (reports, tmp_path)]
+    tests = [[(one["nodeid"], one["outcome"]) for one in json.loads(file.read_bytes())["tests"]] for file in files]
+    assert tests[0] == tests[1]
+    again = run_grader(root, "grade", folder, "--out", tmp_path, "--unit", UNIT)
+    assert "2 of 2 were kept" in again.stdout
+
+
+def test_a_unit_that_changed_since_is_named_and_not_kept(
+    root: Path, folder: Path, reports: Path, tmp_path: Path
+) -> None:
+    submissions = Path(shutil.copytree(folder, tmp_path / "class"))
+    into = Path(shutil.copytree(reports, tmp_path / "reports"))
+    answers = submissions / "ada" / "exercises" / f"{UNIT}.py"
+    answers.write_text(answers.read_text(encoding="utf-8") + "\n1\n", encoding="utf-8")
+    (submissions / "bob").rename(tmp_path / "bob")
+    done = run_grader(root, "grade", submissions, "--out", into, "--unit", OTHER)
+    assert done.returncode == 0, done.stderr
+    assert f"{UNIT} has changed since it was graded, and is no longer in the reports of ada: " in done.stdout
+    assert f"{into} also holds reports of students without a submission here: bob.\n" in done.stdout
+    found = read_reports(into)
+    assert found["bob"] == read_reports(reports)["bob"]
+    assert list(found["ada"]["units"]) == [OTHER]
+    assert found["ada"]["possible"] == found["ada"]["units"][OTHER]["possible"]
+
+
+def test_beside_a_single_submission_nobody_is_missed(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
+    into = Path(shutil.copytree(reports, tmp_path / "reports"))
+    done = run_grader(root, "grade", folder / "ada", "--out", into)
+    assert "1 of 1 were kept" in done.stdout
+    assert "also holds" not in done.stdout

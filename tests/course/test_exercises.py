@@ -1,0 +1,144 @@
+"""The visible tests, run as a student runs them: with pytest, in a folder of their own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.course.model import ROOT
+
+proof = pytest.mark.proof(part="exercises")
+UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A student's copy of exercises/."""
+    return shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+
+
+def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
+    """Run the tests of some units; give how many passed and failed, and all that pytest printed."""
+    command = [sys.executable, "-m", "pytest", *(f"test_{unit}.py" for unit in units)]
+    output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    summary = output.splitlines()[-1]
+    return {outcome: int(count) for count, outcome in re.findall(r"(\d+) ([a-z]+)", summary)}, output
+
+
+def answer(folder: Path, *changes: tuple[str, str]) -> None:
+    """Put the solutions of all units in place, with these pieces of unit 2's changed."""
+    for unit in UNITS:
+        shutil.copy(ROOT / "solutions" / f"{unit}.py", folder)
+    text = (folder / "self_attention.py").read_text(encoding="utf-8")
+    for right, wrong in changes:
+        assert right in text
+        text = text.replace(right, wrong)
+    (folder / "self_attention.py").write_text(text, encoding="utf-8")
+
+
+@proof
+def test_the_solutions_pass_every_visible_test(folder: Path) -> None:
+    answer(folder)
+    outcomes, output = visible_tests(folder, *UNITS)
+    assert outcomes.keys() == {"passed"}, output
+
+
+@proof
+def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Path) -> None:
+    outcomes, output = visible_tests(folder, *UNITS)
+    assert outcomes.keys() == {"failed"}, output
+    sentences = re.findall(r"^It is not written yet\. \((\w+)\.py, line \d+\)$", output, re.MULTILINE)
+    assert len(sentences) == outcomes["failed"]
+    assert sorted(set(sentences)) == UNITS
+    assert "Traceback" not in output
+    assert "checking.py" not in output
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        pytest.param(
+            "return queries, keys, values",
+            "return queries.T, keys, values",
+            "queries should have shape (T, d_out) = (6, 2), yours is (2, 6): "
+            "inputs @ W_query has one row for each token.",
+            marks=proof,
+        ),
+        pytest.param(
+            "return queries, keys, values",
+            "return queries, keys",
+            "project_qkv should return queries, keys, values; yours returns a tuple of 2.",
+            marks=proof,
+        ),
+        (
+            "torch.softmax(scores, dim=-1)",
+            "torch.softmax(scores, dim=0)",
+            "softmax of queries @ keys.T / √d_k over the keys, one row for each query.",
+        ),
+        pytest.param(
+            "return contexts, weights",
+            "return contexts.tolist(), weights",
+            "contexts should be a tensor, yours is a list of 6: "
+            "a context vector is the sum of the values, each times its weight.",
+            marks=proof,
+        ),
+        pytest.param(
+            "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
+            "self.W_key = torch.rand(d_in, d_out)",
+            "W_key should be an nn.Parameter, yours is of type Tensor: only parameters are found by an optimiser.",
+            marks=proof,
+        ),
+        pytest.param(
+            "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)",
+            "self.W_value = nn.Linear(d_in, d_out)",
+            "W_value should have no bias here, yours has one: qkv_bias is False unless the caller says else.",
+            marks=proof,
+        ),
+        pytest.param(
+            "raise ValueError(",
+            "print(",
+            "transfer_weights should raise a ValueError here, yours raises nothing: "
+            "the bias of W_value is not zero, and attention_v1 has no place for it.",
+            marks=proof,
+        ),
+        pytest.param(
+            "weight.T)",
+            "weight)",
+            "It raised a RuntimeError. (self_attention.py, line ",
+            marks=proof,
+        ),
+        pytest.param(
+            "scaled = dot_products / d_k**0.5",
+            "scaled = dot_products / d_k",
+            "divide each dot product, then measure.",
+            marks=proof,
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str, sentence: str) -> None:
+    answer(folder, (right, wrong))
+    outcomes, output = visible_tests(folder, "self_attention")
+    assert outcomes["failed"] >= 1
+    assert sentence in output
+
+
+@proof
+def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> None:
+    answer(folder, ("scaled = dot_products / d_k**0.5", "scaled = dot_products / d_k"))
+    outcomes, _ = visible_tests(folder, "self_attention")
+    assert outcomes["failed"] == 1
+
+
+@proof
+def test_the_visible_tests_run_from_the_root_of_the_repository_too(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    folder = shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    answer(folder)
+    command = [sys.executable, "-m", "pytest", "exercises"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout

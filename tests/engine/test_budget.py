@@ -1,0 +1,111 @@
+"""The grader's own limits: what goes beyond them costs the submission that caused it, and no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import courses
+import pytest
+from users import as_ordinary_user
+
+from grader.engine.budget import OUT_OF_MEMORY
+
+pytestmark = pytest.mark.proof(part="grading")
+
+RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
+ASKED = "expect_close(student.add(a, b), a + b, "
+# What a check does with an answer of seven is beyond the limits.
+GREEDY = {
+    "memory": ("bytearray(2**31)", OUT_OF_MEMORY),
+    "torch's memory": ("__import__('torch').ones(2**30)", OUT_OF_MEMORY),
+    "processor time": (
+        "[None for _ in iter(int, 1)]",
+        "Checking its results took more than 2 s of processor time in the grader.",
+    ),
+}
+
+
+def make_greedy(course: Path, work: str) -> None:
+    """Has a test of the course do this work where the answer is seven."""
+    suite = course / "grader" / "suites" / "sums" / "test_sums.py"
+    text = suite.read_text(encoding="utf-8")
+    assert ASKED in text
+    suite.write_text(
+        text.replace(ASKED, f"if student.add(3, 4) == 7 and student.add(0, 0) == 7: {work}\n    {ASKED}"),
+        encoding="utf-8",
+    )
+    settings = course / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace("cpu_seconds: 30", "cpu_seconds: 2"))
+
+
+@pytest.mark.parametrize("limit", GREEDY)
+def test_a_unit_beyond_a_limit_gets_no_points_and_the_reason_and_its_neighbours_all_of_theirs(
+    own_small_course: Path, tmp_path: Path, limit: str
+) -> None:
+    work, reason = GREEDY[limit]
+    make_greedy(own_small_course, work)
+    seven = RIGHT.replace("return hidden_in_the_solution", "return 7 if type(b) is int else hidden_in_the_solution")
+    for student, text in (("ada", RIGHT), ("eve", seven), ("zoe", RIGHT)):
+        courses.hand_in(tmp_path / "class" / student, text)
+    done = courses.run_grader(own_small_course, "grade", tmp_path / "class", "--out", tmp_path / "reports")
+    assert done.returncode == 0, done.stderr
+    reports = courses.read_reports(tmp_path / "reports")
+    assert {student: report["points"] for student, report in reports.items()} == {"ada": 5, "eve": 0, "zoe": 5}
+    assert reasons(reports["eve"]) == {reason}
+
+
+def reasons(report: dict[str, Any]) -> set[str]:
+    """Why the tests of its exercises failed."""
+    exercises = report["units"]["sums"]["exercises"].values()
+    return {test["reason"] for exercise in exercises for test in exercise["tests"]}
+
+
+# Grades two submissions while the engine, or the fork server below it, may start no process, and one afterwards.
+CROWDED = """\
+import resource, sys
+from pathlib import Path
+from grader.engine.client import Engine
+from grader.submissions.submission import read_submission
+
+def children(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+right = read_submission("ada", Path(sys.argv[1]), ["sums"], Path(sys.argv[1]))
+with Engine() as engine:
+    engine.greeting()
+    pid = engine._process.pid
+    crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])
+    _, most = resource.prlimit(crowded, resource.RLIMIT_NPROC, (1, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
+    for _, result in engine.grade([right, right], 2):
+        print(result["fault"].splitlines()[-1])
+    resource.prlimit(crowded, resource.RLIMIT_NPROC, (most, most))
+    for _, result in engine.grade([right], 1):
+        print(sum(outcome["passed"] for outcome in result["outcomes"]))
+"""
+REFUSED = "could not be started: Resource temporarily unavailable"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user whose processes are limited")
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        ("engine", f"a grading process {REFUSED}"),
+        ("server", f"grader.sandbox.processes.ServerLost: a process {REFUSED}"),
+    ],
+)
+def test_a_fork_that_fails_is_a_fault_of_its_submission_and_of_nothing_after_it(
+    small_course: Path, tmp_path: Path, place: str, fault: str
+) -> None:
+    for folder in (tmp_path, small_course):
+        folder.chmod(0o755)
+    answers = courses.hand_in(tmp_path / "ada", RIGHT)
+    command = [sys.executable, "-c", CROWDED, answers, place]
+    done = subprocess.run(
+        as_ordinary_user(command, [tmp_path, small_course]), cwd="/", env=courses.environment(small_course),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [fault, fault, "3"], done.stderr

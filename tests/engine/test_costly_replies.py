@@ -1,0 +1,92 @@
+"""No criterion takes the grader much time or memory, whatever a reply within the bounds holds and whenever it comes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import traceback
+from typing import Any
+
+import pytest
+import torch
+from units import COURSE, SUITES, defined_in
+
+from grader.course.model import ROOT
+from grader.engine import budget
+from grader.sandbox import protocol
+from grader.testing.student import Beside
+
+pytestmark = pytest.mark.proof(part="attacks")
+
+MOST_CALLS = 6
+LARGE = torch.zeros(protocol.MAX_TENSOR_BYTES // 2, dtype=torch.uint8)
+COSTLY: dict[str, Any] = {
+    "bytes": LARGE,
+    "floats": LARGE.view(torch.float32),
+    "arguments left as bytes": (LARGE[:1], LARGE),
+    "a large square": LARGE.view(torch.float32).view(4096, 2048),
+    "empty rows": torch.zeros(protocol.MAX_EMPTY_ROWS, 0),
+    "a list of large tensors": [LARGE] * protocol.MAX_TENSORS,
+    "a tuple of two": (LARGE, LARGE),
+    "a large parameter": {"W_query": (LARGE.view(torch.float32), True)},
+    "a large gradient": (LARGE[:100], {"0": LARGE.view(torch.float32)}),
+    "text": "x" * (protocol.MAX_JSON_BYTES - 100),
+    "a list": [0] * (protocol.MAX_VALUES - 100),
+    "a dict": {str(number): number for number in range(protocol.MAX_VALUES // 3)},
+}
+
+
+class CostlyAt(Beside):
+    """The solution, but that its reply to one request is a costly one."""
+
+    def __init__(self, unit: str, names: dict[str, Any], number: int, reply: Any) -> None:
+        super().__init__(unit, names)
+        self.left = number
+        self.reply = reply
+
+    def ask(self, operation: str, **details: Any) -> Any:
+        answer = super().ask(operation, **details)
+        self.left -= 1
+        return self.reply if self.left == -1 else answer
+
+
+@pytest.mark.parametrize("unit", COURSE.units)
+def test_a_costly_reply_stays_within_the_budget_of_a_grading_process(unit: str) -> None:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with open(writing, "w", encoding="utf-8") as file:
+            try:
+                file.write("\n".join(beyond_the_budget(unit)))
+            except BaseException:
+                file.write(traceback.format_exc())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as file:
+        found = file.read()
+    os.waitpid(pid, 0)
+    assert found == ""
+
+
+def beyond_the_budget(unit: str) -> list[str]:
+    """The criteria that a costly reply takes beyond it, each with the reply's name and place."""
+    found = []
+    names = defined_in(ROOT / "solutions" / f"{unit}.py", unit)
+    criteria = SUITES[unit].criteria
+    runs = len(criteria) * len(COSTLY) * MOST_CALLS
+    limits = budget.Budget(runs, SECONDS)
+    for criterion, (kind, reply) in itertools.product(criteria, COSTLY.items()):
+        for number in range(MOST_CALLS):
+            backend = CostlyAt(unit, names, number, reply)
+            try:
+                with limits.of_a_unit():
+                    criterion.run(backend)
+            except budget.LimitExceeded as error:
+                found.append(f"{criterion.name}, {kind} for request {number}: {error}")
+            if backend.left >= 0:
+                break
+    return found
+
+
+# Far less than a unit has, for a submission may do this in each of its criteria.
+SECONDS = 3

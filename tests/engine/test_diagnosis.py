@@ -1,0 +1,95 @@
+"""A wrong answer that behaves like one known mistake is named by it; one that does not is left without a name."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from typing import Any
+
+import pytest
+from units import SUITES, Suite, defined_in
+
+from grader.course.model import ROOT
+from grader.engine import failure_matrix
+from grader.engine.criteria import Criterion, Outcome
+from grader.engine.diagnosis import diagnose
+from grader.testing.student import Beside
+
+UNIT = "self_attention"
+KNOWN = SUITES[UNIT].known
+
+
+def graded(exercise: str, answer: Any, unit: str = UNIT) -> list[tuple[Criterion, Outcome]]:
+    beside = Beside(unit, {exercise: answer})
+    return [(criterion, criterion.run(beside)) for criterion in SUITES[unit].of(exercise)]
+
+
+def written(exercise: str, source: str) -> Any:
+    """The answer to an exercise as a student writes it."""
+    names: dict[str, Any] = {"__name__": UNIT}
+    exec("import math\nimport torch\nimport torch.nn as nn\n" + textwrap.dedent(source), names)
+    return names[exercise]
+
+
+def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
+    return [found.name for found in diagnose(exercise, graded(exercise, answer, unit), SUITES[unit].known)]
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_every_misconception_is_told_apart_from_all_others(suite: Suite) -> None:
+    """By the outcomes in the failure matrix, which are those of a submission that is written like it."""
+    unnamed = []
+    for mistake in suite.known:
+        rows = failure_matrix.recorded(suite.unit, mistake.exercise) or {}
+        results = [(criterion, rows[mistake.name][criterion.name]) for criterion in suite.of(mistake.exercise)]
+        if diagnose(mistake.exercise, results, suite.known) != [mistake]:
+            unnamed.append(mistake.name)
+    assert unnamed == []
+
+
+def test_a_right_answer_has_no_name() -> None:
+    right = defined_in(ROOT / "solutions" / f"{UNIT}.py", UNIT)
+    assert diagnosis("scaled_dot_product_attention", right["scaled_dot_product_attention"]) == []
+
+
+def test_an_answer_like_no_misconception_has_no_name() -> None:
+    source = """
+        def scaled_dot_product_attention(queries, keys, values):
+            weights = torch.softmax(torch.cdist(queries, keys), dim=-1)
+            return weights @ values, weights
+        """
+    assert diagnosis("scaled_dot_product_attention", written("scaled_dot_product_attention", source)) == []
+
+
+def test_two_mistakes_at_once_have_no_name() -> None:
+    source = """
+        def scaled_dot_product_attention(queries, keys, values):
+            weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] * 0.5, dim=-2)
+            return weights @ values, weights
+        """
+    assert diagnosis("scaled_dot_product_attention", written("scaled_dot_product_attention", source)) == []
+
+
+def test_an_answer_that_is_not_written_has_no_name() -> None:
+    def not_written(*_: object) -> None:
+        raise NotImplementedError
+
+    assert diagnosis("project_qkv", not_written) == []
+
+
+def test_a_name_that_does_not_exist_has_no_name() -> None:
+    results = [(one, one.run(Beside(UNIT, {}))) for one in SUITES[UNIT].of("project_qkv")]
+    assert {outcome.kind for _, outcome in results} == {"not defined"}
+    assert diagnose("project_qkv", results, KNOWN) == []
+
+
+def test_an_answer_like_several_misconceptions_has_no_name() -> None:
+    mistake = SUITES[UNIT].mistake("values_first")
+    twin = dataclasses.replace(mistake, name="twin")
+    assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [mistake, twin]) == []
+
+
+def test_only_misconceptions_of_the_same_exercise_are_compared() -> None:
+    mistake = SUITES[UNIT].mistake("values_first")
+    stranger = dataclasses.replace(mistake, exercise="transfer_weights")
+    assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [stranger]) == []

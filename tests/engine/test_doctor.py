@@ -1,0 +1,36 @@
+"""The doctor says what is installed, what works here, and what to do about the rest."""
+
+from __future__ import annotations
+
+import platform
+
+import torch
+from courses import REPOSITORY, run_grader
+
+from grader.engine import doctor
+from grader.sandbox import lockdown
+
+
+def test_versions_name_python_and_what_grading_uses() -> None:
+    versions = doctor.versions()
+    assert versions["python"] == platform.python_version()
+    # The name of a build with CUDA is not in its package's metadata.
+    assert versions["torch"] == (torch.__version__.partition("+")[0] if torch.version.cuda else torch.__version__)
+    assert set(doctor.PACKAGES) < set(versions)
+
+
+def test_every_layer_is_tried_and_described() -> None:
+    layers = doctor.layers()
+    missing = lockdown.missing_layers()
+    assert [layer.name for layer in layers] == list(lockdown.LAYERS)
+    assert {layer.name for layer in layers if layer.is_needed} == set(lockdown.NEEDED)
+    assert {layer.name: layer.mend for layer in layers if layer.mend} == missing
+    assert all(layer.purpose for layer in layers)
+
+
+def test_where_all_that_is_needed_works_it_says_so_and_exits_0() -> None:
+    done = run_grader(REPOSITORY, "doctor")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("Student code can be locked in here.\n")
+    for name in (*lockdown.LAYERS, "torch", platform.python_version()):
+        assert name in done.stdout

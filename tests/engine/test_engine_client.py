@@ -1,0 +1,196 @@
+"""The engine grades many submissions, each on its own, in whatever order and however many at once."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import courses
+import processes
+import pytest
+
+from grader.course.model import load_course
+from grader.engine.client import Engine, EngineFault, Graded, Grading
+from grader.sandbox import lockdown
+from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.submission import Submission, UnitSource
+
+RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
+STUB = (courses.REPOSITORY / "exercises" / "self_attention.py").read_text(encoding="utf-8")
+WRONG = RIGHT.replace("dim=-1)  # over the keys", "dim=-2)")
+NOISY = RIGHT + "\nimport torch, random, os\ntorch.manual_seed(1); random.seed(2)\nprint('loud')\n"
+NOW = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
+
+
+def submission(student: str, text: str) -> Submission:
+    return Submission(student, Path(), None, {"self_attention": UnitSource("self_attention.py", (text,))}, {})
+
+
+def steady(result: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same in every run."""
+    return {name: result[name] for name in ("outcomes", "misconceptions", "messages", "layers")}
+
+
+def results(engine: Engine, submissions: list[Submission], at_once: int) -> dict[str, dict[str, Any]]:
+    return {found.student: steady(result) for found, result in engine.grade(submissions, at_once)}
+
+
+def passed(result: dict[str, Any]) -> int:
+    return sum(outcome["passed"] for outcome in result["outcomes"])
+
+
+def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(greeting: dict[str, Any]) -> None:
+    exercises = list(dict.fromkeys((one["unit"], one["exercise"]) for one in greeting["criteria"]))
+    course = load_course()
+    assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
+    assert all(one["name"] and one["sentence"] for one in greeting["criteria"])
+    assert greeting["versions"].keys() == {"python", "torch", "numpy", "pytest", "platform"}
+    assert greeting["missing"].keys() <= {"landlock", "user", "own_user"}
+
+
+def test_every_criterion_comes_back_with_an_outcome(engine: Engine, greeting: dict[str, Any]) -> None:
+    found = results(engine, [submission("ada", RIGHT), submission("gus", STUB)], at_once=2)
+    names = [(one["exercise"], one["name"]) for one in greeting["criteria"] if one["unit"] == "self_attention"]
+    for result in found.values():
+        assert [(outcome["exercise"], outcome["name"]) for outcome in result["outcomes"]] == names
+    assert passed(found["ada"]) == len(names)
+    assert passed(found["gus"]) == 0
+
+
+@pytest.mark.proof(part="grading")
+def test_neither_order_nor_number_at_once_changes_a_result(engine: Engine) -> None:
+    texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB, "dan": NOISY}
+    submissions = [submission(student, text) for student, text in texts.items()]
+    alone = {name: result for one in submissions for name, result in results(engine, [one], 1).items()}
+    assert results(engine, submissions, at_once=2) == alone
+    assert results(engine, submissions[::-1], at_once=4) == alone
+    assert 0 < passed(alone["bob"]) < passed(alone["ada"]) == passed(alone["dan"])
+
+
+def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -> None:
+    nothing = Submission("eve", Path(), None, {}, {"self_attention": "It is missing."})
+    [(_, result)] = engine.grade([nothing], 1)
+    assert steady(result) == {"outcomes": [], "misconceptions": [], "messages": [], "layers": {}}
+
+
+def test_large_submissions_and_large_results_do_not_wait_for_each_other(engine: Engine) -> None:
+    large = STUB + "# a long remark\n" * 60_000
+    found = results(engine, [submission(f"student{number}", large) for number in range(4)], at_once=2)
+    assert [passed(result) for result in found.values()] == [0] * 4
+
+
+def test_nothing_is_graded_ahead_of_being_asked_for(engine: Engine) -> None:
+    taken = []
+
+    def submissions() -> Any:
+        for number in range(3):
+            taken.append(number)
+            yield submission(f"student{number}", "a = 1")
+
+    graded = engine.grade(submissions(), at_once=2)
+    next(graded)
+    assert taken == [0, 1]
+    assert len(list(graded)) == 2
+
+
+def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
+    before = processes.children(os.getpid())
+    with Engine() as engine:
+        engine.greeting()
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        os.kill(pid, 9)
+        with pytest.raises(EngineFault, match="ended with code -9"):
+            list(engine.grade([submission("ada", RIGHT)], 1))
+
+
+@pytest.mark.proof(part="grading")
+def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(engine: Engine) -> None:
+    texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
+    submissions = [submission(student, text) for student, text in texts.items()]
+    undisturbed = results(engine, submissions, at_once=1)
+    before = processes.children(os.getpid())
+    with Engine() as another:
+        another.greeting()
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        found = {}
+        for graded, result in another.grade(submissions, at_once=1):
+            found[graded.student] = steady(result)
+            [server] = processes.children(pid)
+            os.kill(server, 9)
+            processes.until_ended([server])
+    assert found == undisturbed
+
+
+@pytest.mark.proof(part="grading")
+def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course: Path, tmp_path: Path) -> None:
+    suite = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
+    ada = courses.hand_in(tmp_path / "ada", "a = 1")
+    done = courses.run_grader(own_small_course, "grade", ada, "--out", tmp_path / "reports")
+    assert done.returncode == 3
+    assert "RuntimeError: spoilt" in done.stderr
+    assert courses.read_reports(tmp_path / "reports") == {}
+
+
+@pytest.mark.proof(part="grading")
+def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
+    one = [submission("ada", RIGHT), submission("bob", WRONG)]
+    with Engine(isolated=False) as practice:
+        missing = practice.greeting()["missing"]
+        practised = results(practice, one, at_once=1)
+    locked_in = results(engine, one, at_once=1)
+    assert set(missing) == set(lockdown.LAYERS)
+    for student, result in practised.items():
+        assert result["layers"] == {}
+        assert result["outcomes"] == locked_in[student]["outcomes"]
+
+
+def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
+    graded = {one.student: result for one, result in grading.reports(submissions, 2, NOW)}
+    return {student: result.report.points for student, result in graded.items() if isinstance(result, Graded)}
+
+
+def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
+    before = processes.children(os.getpid())
+    with Grading(load_course(), {}) as grading:
+        assert points(grading, []) == {}
+        assert processes.children(os.getpid()) == before
+
+
+@pytest.mark.proof(part="grading")
+def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> None:
+    before = processes.children(os.getpid())
+    with Grading(load_course(), {}) as grading:
+        first = points(grading, [submission("ada", RIGHT), submission("bob", WRONG)])
+        assert first["ada"] > first["bob"] > 0
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        os.kill(pid, 9)
+        with pytest.raises(EngineFault, match="ended with code -9"):
+            points(grading, [submission("ada", RIGHT)])
+        assert points(grading, [submission("bob", WRONG)]) == {"bob": first["bob"]}
+    assert processes.children(os.getpid()) == before
+
+
+@pytest.mark.proof(part="grading")
+def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
+    with Grading(load_course(), {}) as grading:
+        for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):
+            break
+        assert points(grading, [submission("cyd", STUB)]) == {"cyd": 0}
+
+
+@pytest.mark.proof(part="grading")
+def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, greeting: dict[str, Any]) -> None:
+    texts = {
+        unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        for unit in load_course().units
+    }
+    # Each a megabyte, in letters of which JSON makes six bytes.
+    units = {
+        unit: UnitSource(f"{unit}.py", (text + "#" + "é" * ((CODE_LIMIT - len(text.encode()) - 2) // 2),))
+        for unit, text in texts.items()
+    }
+    found = results(engine, [Submission("ada", Path(), None, units, {})], at_once=1)
+    assert passed(found["ada"]) == len(greeting["criteria"])

@@ -1,0 +1,55 @@
+"""The failure matrix: what is recorded of each misconception is what a run of it comes to, and only while it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import courses
+import pytest
+from units import SUITES
+
+from grader.engine import failure_matrix
+from grader.testing.student import Beside
+
+UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
+
+
+def test_what_is_recorded_is_what_a_run_comes_to() -> None:
+    suite = SUITES[UNIT]
+    rows = failure_matrix.recorded(UNIT, EXERCISE)
+    assert rows
+    assert rows.keys() == {mistake.name for mistake in suite.mistakes_in(EXERCISE)}
+    for mistake in suite.mistakes_in(EXERCISE):
+        for criterion in suite.of(EXERCISE):
+            outcome = criterion.run(Beside(UNIT, {EXERCISE: mistake.implementation}))
+            found = rows[mistake.name][criterion.name]
+            assert (found.passed, found.kind) == (outcome.passed, outcome.kind)
+            assert found.resembles(outcome)
+
+
+@pytest.mark.proof(part="grading")
+def test_only_what_has_changed_is_recorded_anew(own_small_course: Path) -> None:
+    def built() -> dict[str, int]:
+        """The recorded files, each by a number that changes when it is written anew."""
+        done = courses.run_grader(own_small_course, "build")
+        assert done.returncode == 0, done.stderr
+        return {path.name: path.stat().st_ino for path in (own_small_course / "build" / "failures").glob("sums.*")}
+
+    (own_small_course / "solutions" / "sums.py").write_text(courses.BUILDABLE)
+    first = built()
+    assert first.keys() == {"sums.add", "sums.Scale"}
+    assert built() == first
+    suite = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
+    suite.write_text(suite.read_text().replace("fresh(2, 3), fresh(2, 3)", "fresh(3, 2), fresh(3, 2)"))
+    assert all(built()[name] != number for name, number in first.items())
+
+
+@pytest.mark.proof(part="grading")
+def test_a_misconception_that_loses_nothing_is_an_error_with_its_place(own_small_course: Path) -> None:
+    (own_small_course / "solutions" / "sums.py").write_text(courses.BUILDABLE)
+    path = own_small_course / "grader" / "suites" / "sums" / "misconceptions.py"
+    path.write_text(path.read_text().replace("return a - b", "return a + b"))
+    done = courses.run_grader(own_small_course, "build")
+    assert done.returncode == 2
+    place = f"grader/suites/sums/misconceptions.py:{path.read_text().splitlines().index('def subtracts(a, b):')}"
+    assert f"{place}: subtracts loses no criterion of add" in " ".join(done.stderr.split())

@@ -1,0 +1,151 @@
+"""What is asked of GitHub, how often, and as who."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from local_github import TOKEN, Answer, LocalGitHub, local_github
+
+from grader.integrations.github.api import GitHub, GitHubError, NotKept
+
+NAME = "our-course/attention-ada"
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[LocalGitHub]:
+    with local_github(tmp_path) as hub:
+        yield hub
+
+
+def client(hub: LocalGitHub, token: str | None = TOKEN) -> GitHub:
+    return GitHub(hub.api, "https://github.invalid", token)
+
+
+def entry(number: int, branch: str = "main") -> dict[str, object]:
+    return {
+        "before": f"{number:040x}",
+        "after": f"{number + 1:040x}",
+        "ref": f"refs/heads/{branch}",
+        "timestamp": f"2020-01-01T00:{number // 60:02}:{number % 60:02}Z",
+        "activity_type": "push",
+        "actor": None if number % 2 else {"login": "ada-l"},
+    }
+
+
+def test_pushes_are_read_page_by_page_from_the_newest_on(hub: LocalGitHub) -> None:
+    hub.create(NAME).activity = [entry(number) for number in range(249, -1, -1)]
+    pushes = client(hub).pushes(NAME)
+    assert [int(push.before, 16) for push in pushes] == list(range(249, -1, -1))
+    assert {push.actor for push in pushes} == {"ada-l", None}
+
+
+def test_pushes_to_all_branches_are_read_each_with_its_own(hub: LocalGitHub) -> None:
+    hub.create(NAME).activity = [entry(2, "other"), entry(1, "a/b")]
+    assert [push.branch for push in client(hub).pushes(NAME)] == ["other", "a/b"]
+
+
+def test_a_record_without_an_end_is_given_up_with_a_sentence(hub: LocalGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.integrations.github.api.MOST_PAGES", 2)
+    hub.create(NAME).activity = [entry(number) for number in range(201)]
+    with pytest.raises(GitHubError, match="has more than 200 pushes"):
+        client(hub).pushes(NAME)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(503, {"Retry-After": "0"}),
+        Answer(429, {"Retry-After": "0"}),
+        Answer(403, {"Retry-After": "0"}),
+        Answer(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}),
+    ],
+)
+def test_what_fails_for_the_moment_is_tried_again(hub: LocalGitHub, answer: Answer) -> None:
+    hub.create(NAME, branch="trunk")
+    hub.instead[f"/repos/{NAME}"] = [answer, answer]
+    assert client(hub).default_branch(NAME) == "trunk"
+    assert len(hub.asked) == 3
+
+
+def test_what_goes_on_failing_is_given_up_with_a_sentence(hub: LocalGitHub) -> None:
+    hub.create(NAME)
+    hub.instead[f"/repos/{NAME}"] = [Answer(502, {"Retry-After": "0"})] * 9
+    with pytest.raises(GitHubError, match="GitHub still answers 502 after 5 tries: run the same command again later"):
+        client(hub).default_branch(NAME)
+    assert len(hub.asked) == 5
+
+
+def test_what_may_not_be_read_is_asked_for_once(hub: LocalGitHub) -> None:
+    hub.instead[f"/repos/{NAME}"] = [Answer(403)]
+    with pytest.raises(GitHubError, match="shows no our-course/attention-ada to this token \\(403\\)"):
+        client(hub).default_branch(NAME)
+    assert len(hub.asked) == 1
+
+
+def test_without_a_token_the_token_is_what_is_missing(hub: LocalGitHub) -> None:
+    with pytest.raises(GitHubError, match="to the public: correct the roster, or set GITHUB_TOKEN"):
+        client(hub, token=None).default_branch(NAME)
+    assert hub.asked[0][2] is None
+
+
+def test_a_server_that_keeps_no_record_of_pushes_is_told_from_one_that_fails(hub: LocalGitHub) -> None:
+    hub.create(NAME).keeps_activity = False
+    with pytest.raises(NotKept, match="404"):
+        client(hub).pushes(NAME)
+
+
+@pytest.mark.parametrize(("status", "asked"), [(401, 1), (422, 1), (403, 5)])
+def test_a_record_that_is_not_given_is_told_from_one_that_is_not_kept(
+    hub: LocalGitHub, status: int, asked: int
+) -> None:
+    hub.instead[f"/repos/{NAME}/activity"] = [Answer(status, {"Retry-After": "0"})] * 9
+    with pytest.raises(GitHubError) as error:
+        client(hub).pushes(NAME)
+    assert not isinstance(error.value, NotKept)
+    assert len(hub.asked) == asked
+
+
+@pytest.mark.parametrize("body", [{"message": "hello"}, ["x"], [{**entry(1), "timestamp": "yesterday"}]])
+def test_a_record_in_another_form_is_none(hub: LocalGitHub, body: object) -> None:
+    hub.instead[f"/repos/{NAME}/activity"] = [Answer(200, {}, body)]
+    with pytest.raises(GitHubError, match="not"):
+        client(hub).pushes(NAME)
+
+
+def test_the_token_is_in_a_header_and_in_no_address(hub: LocalGitHub) -> None:
+    repository = hub.create(NAME)
+    repository.activity = [entry(1)]
+    github = client(hub)
+    github.default_branch(NAME)
+    github.pushes(NAME)
+    github.post_status(NAME, "1" * 40, "context", "description")
+    assert [authorization for _, _, authorization in hub.asked] == [f"Bearer {TOKEN}"] * 3
+    assert not [path for _, path, _ in hub.asked if TOKEN in path]
+
+
+def test_github_itself_is_asked_where_nothing_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_API_URL", "GITHUB_SERVER_URL", "GITHUB_TOKEN"):
+        monkeypatch.setenv(name, "")
+    github = GitHub.from_environment()
+    assert (github.api, github.server, github.token) == ("https://api.github.com", "https://github.com", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("GITHUB_TOKEN", "ghp_secret\nline", "the secret CLASS_TOKEN\\) has white space or signs in it"),
+        ("GITHUB_TOKEN", "ghp_secret\N{EM DASH}", "has white space or signs in it"),
+        ("GITHUB_API_URL", "not a url", "GITHUB_API_URL is 'not a url': write an http\\(s\\) address"),
+        ("GITHUB_API_URL", "ftp://api.github.com", "write an http\\(s\\) address"),
+        ("GITHUB_API_URL", "http://localhost:port", "write an http\\(s\\) address"),
+    ],
+)
+def test_what_cannot_be_used_is_told_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(GitHubError, match=sentence) as error:
+        GitHub.from_environment()
+    assert "ghp_secret" not in str(error.value)

@@ -1,0 +1,474 @@
+"""What counts of each student's repository, by what GitHub saw; and what is noticed beside it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import courses
+import pytest
+from local_github import TOKEN, Answer, LocalGitHub, Repository, basic, git, local_github
+
+from grader.classes.roster import Entry
+from grader.course.model import Course, load_course
+from grader.integrations.github.api import GitHub
+from grader.integrations.github.collect import collect, times
+from grader.integrations.github.collected import Collected, CollectError, Student, read_collected
+from grader.submissions.submission import read_submission
+
+# The units are due one after the other; a push at the very second still counts.
+DUE = {"sums": "2020-01-25T23:59:00+01:00", "means": "2020-02-01T23:59:00+01:00"}
+HANDED_OUT, EARLY, IN_TIME = "2020-01-10T09:00:00Z", "2020-01-20T10:00:00Z", "2020-01-25T22:59:00Z"
+LATE, LATER = "2020-01-25T22:59:01Z", "2020-01-26T10:00:00Z"
+ODD = "$(touch here)`id`|<img src=x>\n::error::x @ada [x](http://x) *"
+WORKFLOW = "on: push\n"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course of two units."""
+    root = courses.make_small_course(tmp_path_factory.mktemp("course"))
+    units = "".join(
+        f"  {name}:\n    title: {name}\n    due: {due}\n    exercises: {{add_{name}: 2}}\n" for name, due in DUE.items()
+    )
+    text = (root / "autograder.yml").read_text(encoding="utf-8")
+    (root / "autograder.yml").write_text(f"{text.partition('units:')[0]}units:\n{units}", encoding="utf-8")
+    for folder, name in [(folder, name) for folder in ("solutions", "exercises") for name in DUE]:
+        (root / folder / f"{name}.py").write_text(f"def add_{name}(a, b):\n    ...\n", encoding="utf-8")
+    (root / "exercises" / "test_sums.py").write_text("def test_add():\n    ...\n", encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def course(root: Path) -> Course:
+    return load_course(root)
+
+
+def handed_out(root: Path) -> dict[str, str]:
+    """What a student's repository holds at first."""
+    paths = [root / "autograder.yml", root / "exercises" / "sums.py", root / "exercises" / "test_sums.py"]
+    files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    files |= {".github/workflows/classroom.yml": WORKFLOW, "course/grader-1+r2.whl": "a wheel", ".gitignore": "x\n"}
+    record = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
+    return {**files, ".course.json": json.dumps(record)}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGitHub]:
+    with local_github(tmp_path_factory.mktemp("hub")) as hub:
+        yield hub
+
+
+@pytest.fixture(scope="module")
+def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
+    """What each student of the class pushed: a name for each commit, and its id."""
+    pushed: dict[str, dict[str, str]] = {}
+    repository: dict[str, Repository] = {}
+
+    def answers(number: int) -> dict[str, str]:
+        return {"exercises/sums.py": f"answer = {number}\n"}
+
+    for student in ("honest", "late", "back-dated", "forced", "helped", "changed", "gone", "forged"):
+        repository[student] = hub.create(f"our-course/{student}")
+        pushed[student] = {
+            "handed out": repository[student].push(handed_out(root), HANDED_OUT, by="teacher"),
+            "early": repository[student].push(answers(1), EARLY),
+        }
+    pushed["honest"]["in time"] = repository["honest"].push(answers(2), IN_TIME)
+    pushed["late"]["late"] = repository["late"].push(answers(2), LATE)
+    pushed["back-dated"]["late"] = repository["back-dated"].push(answers(2), LATER, dated=EARLY)
+    early = pushed["forced"]["early"]
+    pushed["forced"]["late"] = repository["forced"].push(answers(2), LATER, replacing=f"{early}~")
+    pushed["helped"]["in time"] = repository["helped"].push(answers(2), IN_TIME, by="uncle-bob")
+    tampered = {
+        ".github/workflows/classroom.yml": "on: never\n",
+        ".github/workflows/mine.yml": WORKFLOW,
+        "exercises/test_sums.py": "",
+        "autograder.yml": "units: {}\n",
+        "course/grader-1+r2.whl": None,
+        ".gitignore": "y\n",
+    }
+    pushed["changed"]["in time"] = repository["changed"].push({**answers(2), **tampered}, IN_TIME)
+    record = json.loads(handed_out(root)[".course.json"])
+    record[".github/workflows/classroom.yml"] = hashlib.sha256(b"on: never\n").hexdigest()
+    forged = {".github/workflows/classroom.yml": "on: never\n", ".course.json": json.dumps(record)}
+    pushed["forged"]["in time"] = repository["forged"].push(forged, IN_TIME)
+
+    hub.create("our-course/empty")
+    hub.create("our-course/nothing").push(answers(1), LATER)
+    odd = hub.create("our-course/odd", branch="a-$(id)`x`|&y=é")
+    pushed["odd"] = {"in time": odd.push({**answers(1), "sums.py": b"\0" * 9}, IN_TIME, message=ODD)}
+    git(odd.work, "tag", "$(id)`x`")
+    git(odd.work, "push", "--quiet", str(odd.bare), "--tags")
+    # GitHub knows of a commit that it does not have any more.
+    gone = repository["gone"]
+    gone.activity.insert(0, {**gone.activity[0], "after": "1" * 40, "timestamp": IN_TIME})
+    pushed["gone"]["in time"] = "1" * 40
+    return pushed
+
+
+@pytest.fixture(scope="module")
+def collected(
+    hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, root: Path, into: Path
+) -> dict[str, Student]:
+    roster = [Entry(name, f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
+    units = times(course, None, datetime.datetime.now(datetime.UTC))
+    found = collect(roster, course, units, client(hub), into, root)
+    assert [student.student for student in found.students] == [entry.student for entry in roster]
+    return {student.student: student for student in found.students}
+
+
+@pytest.fixture(scope="module")
+def into(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("collected")
+
+
+def client(hub: LocalGitHub) -> GitHub:
+    return GitHub(hub.api, hub.folder.as_uri(), TOKEN)
+
+
+def noticed(student: Student) -> str:
+    return "\n".join(student.noticed)
+
+
+@pytest.mark.parametrize(
+    ("student", "counts"),
+    [
+        ("honest", "in time"),
+        ("late", "early"),
+        ("back-dated", "early"),
+        ("forced", "early"),
+        ("helped", "in time"),
+        ("changed", "in time"),
+        ("odd", "in time"),
+    ],
+)
+def test_what_counts_is_what_was_pushed_last_when_the_unit_was_due(
+    collected: dict[str, Student], pushed: dict[str, dict[str, str]], into: Path, student: str, counts: str
+) -> None:
+    work = collected[student].units["sums"]
+    assert work.commit == pushed[student][counts]
+    assert work.dated_by == "push"
+    submission = read_submission(student, into / "sums" / student, ["sums"], into)
+    assert submission.commit == work.commit
+    number = 1 if counts == "early" or student == "odd" else 2
+    assert submission.units["sums"].cells == (f"answer = {number}\n",)
+
+
+def test_each_unit_has_a_time_of_its_own(
+    collected: dict[str, Student], pushed: dict[str, dict[str, str]], into: Path
+) -> None:
+    units = collected["late"].units
+    assert [units[unit].commit for unit in DUE] == [pushed["late"]["early"], pushed["late"]["late"]]
+    assert (into / "means" / "late" / "exercises" / "sums.py").read_text() == "answer = 2\n"
+
+
+def test_an_honest_student_has_nothing_to_explain(collected: dict[str, Student]) -> None:
+    assert collected["honest"].noticed == []
+    assert [work.pushes_since for work in collected["honest"].units.values()] == [0, 0]
+    assert collected["honest"].units["sums"].pushed == datetime.datetime.fromisoformat(IN_TIME)
+    assert collected["honest"].units["sums"].pushed_by == "ada-l"
+
+
+def test_pushes_since_the_due_date_are_counted(collected: dict[str, Student]) -> None:
+    assert collected["late"].units["sums"].pushes_since == 1
+    assert collected["late"].noticed == ["Pushes since it was due: sums 1."]
+
+
+def test_a_commit_that_claims_to_be_older_than_its_push_is_noticed_and_does_not_count(
+    collected: dict[str, Student], pushed: dict[str, dict[str, str]]
+) -> None:
+    late = pushed["back-dated"]["late"][:7]
+    sentence = (
+        f"The commit {late} is dated 2020-01-20 10:00:00 UTC, but was pushed at 2020-01-26 10:00:00 UTC, "
+        "after sums was due."
+    )
+    assert sentence in collected["back-dated"].noticed
+
+
+def test_a_force_push_is_noticed_with_who_and_when_and_what(
+    collected: dict[str, Student], pushed: dict[str, dict[str, str]]
+) -> None:
+    early, late = pushed["forced"]["early"][:7], pushed["forced"]["late"][:7]
+    sentence = (
+        f"The account ada-l force-pushed {late} in the place of {early} at 2020-01-26 10:00:00 UTC, after sums was due."
+    )
+    assert sentence in collected["forced"].noticed
+
+
+def test_who_else_pushed_is_noticed_but_not_who_handed_out(collected: dict[str, Student]) -> None:
+    assert collected["helped"].noticed == ["Several accounts pushed: uncle-bob 1, ada-l 1."]
+    assert collected["helped"].units["sums"].pushed_by == "uncle-bob"
+
+
+def test_changes_to_the_courses_own_files_are_noticed(collected: dict[str, Student]) -> None:
+    assert collected["changed"].units["sums"].changed == [
+        ".github/workflows/classroom.yml",
+        ".github/workflows/mine.yml (new)",
+        "autograder.yml",
+        "course/grader-1+r2.whl (gone)",
+        "exercises/test_sums.py",
+    ]
+    assert "sums, means: not as the course has it now, or handed it out: .github/workflows/" in noticed(
+        collected["changed"]
+    )
+
+
+def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[str, Student]) -> None:
+    assert collected["forged"].units["sums"].changed == [".course.json", ".github/workflows/classroom.yml"]
+
+
+@pytest.mark.parametrize(
+    ("student", "remark"),
+    [
+        ("nothing", "Nothing had been pushed: the first push was at 2020-01-26 10:00:00 UTC."),
+        ("empty", "Nothing had been pushed: the repository is empty."),
+    ],
+)
+def test_who_had_pushed_nothing_gets_an_empty_folder_and_a_sentence(
+    collected: dict[str, Student], into: Path, student: str, remark: str
+) -> None:
+    work = collected[student].units["sums"]
+    assert (work.commit, work.problem, work.remark) == (None, None, remark)
+    assert remark in noticed(collected[student])
+    assert list((into / "sums" / student).iterdir()) == []
+
+
+def test_a_repository_that_is_not_there_costs_nobody_else_anything(collected: dict[str, Student], into: Path) -> None:
+    assert collected["missing"].problems == [
+        "GitHub shows no our-course/missing to this token (404): correct the roster, or let the token in GITHUB_TOKEN "
+        "(in the workflow: the secret CLASS_TOKEN) read the repository."
+    ]
+    assert not (into / "sums" / "missing").exists()
+
+
+def test_a_commit_that_is_gone_is_a_problem_and_no_zero(collected: dict[str, Student], into: Path) -> None:
+    assert collected["gone"].problem is None
+    assert "The commit 111111111111 of our-course/gone cannot be fetched" in collected["gone"].problems[0]
+    assert not (into / "sums" / "gone").exists()
+
+
+def test_all_of_it_is_written_down(collected: dict[str, Student], into: Path) -> None:
+    found = read_collected(into / "collected.json")
+    assert found.students == list(collected.values())
+    assert {unit: time.isoformat() for unit, time in found.units.items()} == {
+        "sums": "2020-01-25T22:59:00+00:00",
+        "means": "2020-02-01T22:59:00+00:00",
+    }
+    assert [push.after for push in found.students[0].pushes or []][0:1] == [found.students[0].head]
+
+
+def test_the_token_is_in_nothing_that_was_written(collected: dict[str, Student], into: Path) -> None:
+    assert collected
+    contents = [path.read_bytes() for path in into.rglob("*") if path.is_file() and path.stat().st_size < 2**20]
+    assert contents
+    assert not [content for content in contents if TOKEN.encode() in content]
+
+
+def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/private")
+    repository.push({}, EARLY)
+    github = GitHub(hub.api, hub.api, TOKEN)  # it speaks HTTP, but has nothing for git
+    before = len(hub.asked)
+    found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path, root)
+    assert found.students[0].problem == (
+        "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
+        "CLASS_TOKEN) read the contents of the repository."
+    )
+    asked = [(path, authorization) for _, path, authorization in hub.asked[before:] if ".git" in path]
+    assert {authorization for _, authorization in asked} == {basic(TOKEN)}
+    assert not [path for path, _ in asked if TOKEN in path]
+
+
+def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/unrecorded")
+    repository.keeps_activity = False
+    early, late = repository.push({"sums.py": "a = 1\n"}, EARLY), repository.push({"sums.py": "a = 2\n"}, LATER)
+    seen = [(HANDED_OUT, "3" * 40), (EARLY, early), (LATE, late)]
+    lines = [json.dumps({"seen": at, "repository": "Our-Course/unrecorded", "head": head}) for at, head in seen]
+    (tmp_path / "snapshots.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    [student] = collect_one(hub, "unrecorded", course, root, tmp_path).students
+    assert [(work.commit, work.dated_by) for work in student.units.values()] == [
+        (early, "snapshot"),
+        (late, "snapshot"),
+    ]
+    assert (
+        f"sums: Not dated by push time, for GitHub gives no record of pushes (404): {early[:7]} was seen there at "
+        "2020-01-20 10:00:00 UTC."
+    ) in noticed(student)
+
+
+def test_every_run_adds_a_snapshot(hub: LocalGitHub, course: Course, root: Path, tmp_path: Path) -> None:
+    repository = hub.create("our-course/seen")
+    heads = []
+    for number in range(2):
+        heads.append(repository.push({"sums.py": f"a = {number}\n"}, EARLY))
+        collect_one(hub, "seen", course, root, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "snapshots.jsonl").read_text().splitlines()]
+    assert [(line["repository"], line["head"]) for line in lines] == [("our-course/seen", head) for head in heads]
+
+
+def test_without_record_and_snapshot_the_head_counts_and_it_is_said(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/undated")
+    repository.keeps_activity = False
+    head = repository.push({"sums.py": "a = 1\n"}, LATER)
+    [student] = collect_one(hub, "undated", course, root, tmp_path).students
+    work = student.units["sums"]
+    assert (work.commit, work.dated_by, work.pushed, work.pushes_since) == (head, "nothing", None, None)
+    assert f"{head[:7]} may have been pushed too late." in noticed(student)
+
+
+def test_before_the_first_push_on_record_stood_what_that_push_replaced(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/midway")
+    first = repository.push({"sums.py": "a = 1\n"}, EARLY)
+    repository.push({"sums.py": "a = 2\n"}, LATER)
+    del repository.activity[-1]
+    [student] = collect_one(hub, "midway", course, root, tmp_path).students
+    assert (student.units["sums"].commit, student.units["sums"].dated_by) == (first, "nothing")
+
+
+def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/renamed")
+    repository.push(handed_out(root), HANDED_OUT)
+    commit = repository.push({"sums.py": "a = 1\n"}, EARLY)
+    repository.switch("trunk", LATER)
+    [student] = collect_one(hub, "renamed", course, root, tmp_path).students
+    work = student.units["sums"]
+    assert (work.commit, work.dated_by, work.pushes_since) == (commit, "push", 0)
+    assert student.noticed == [
+        f"sums: {commit[:7]} is dated by the push to main at 2020-01-20 10:00:00 UTC, for the branch trunk was made "
+        "only at 2020-01-26 10:00:00 UTC."
+    ]
+
+
+def test_what_a_renamed_branch_held_in_time_is_no_zero_where_it_is_not_known(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    repository = hub.create("our-course/unknown")
+    early = repository.push({"sums.py": "a = 1\n"}, EARLY)
+    repository.push({"sums.py": "a = 2\n"}, LATE)
+    repository.switch("trunk", LATER)
+    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    assert student.units["sums"].commit is None
+    assert "there were pushes to main: make the branch that was the default one then" in student.problems[0]
+    assert not (tmp_path / "sums" / "ada").exists()
+
+    seen = {"seen": IN_TIME, "repository": "our-course/unknown", "head": early}
+    (tmp_path / "snapshots.jsonl").write_text(f"{json.dumps(seen)}\n")
+    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    assert (student.units["sums"].commit, student.units["sums"].dated_by) == (early, "snapshot")
+
+
+def test_a_unit_that_is_not_over_is_collected_as_of_now_if_it_is_named(course: Course) -> None:
+    now = datetime.datetime.fromisoformat("2020-01-30T00:00:00+00:00")
+    assert list(times(course, None, now)) == ["sums"]
+    assert times(course, "means", now) == {"means": now}
+    assert times(course, "sums", now) == {"sums": datetime.datetime.fromisoformat(IN_TIME)}
+
+
+def test_a_run_replaces_what_the_last_one_left(hub: LocalGitHub, course: Course, root: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        hub.create(f"our-course/{name}").push({"sums.py": f"# {name}\n"}, EARLY)
+        collect_one(hub, name, course, root, tmp_path)
+        (tmp_path / "sums" / name).mkdir(exist_ok=True)
+    collect_one(hub, "second", course, root, tmp_path)
+    assert [path.read_text() for path in (tmp_path / "sums").rglob("*.py")] == ["# second\n"]
+    assert [path.name for path in (tmp_path / "sums").iterdir()] == ["ada"]
+    assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
+
+
+def test_a_folder_of_somebody_elses_is_not_replaced(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sums").mkdir()
+    with pytest.raises(CollectError, match="is not from `grader collect`: name another folder, or remove it"):
+        collect_one(hub, "honest", course, root, tmp_path)
+
+
+def test_what_a_run_that_was_killed_left_behind_is_replaced(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    hub.create("our-course/again").push({"sums.py": "a = 1\n"}, EARLY)
+    collect_one(hub, "again", course, root, tmp_path)
+    (tmp_path / "collected.json").unlink()
+    (tmp_path / ".collecting-x" / "sums").mkdir(parents=True)
+    collect_one(hub, "again", course, root, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
+
+
+def test_snapshots_that_cannot_be_read_are_not_written_over(
+    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+) -> None:
+    whole = '{"seen": "2026-09-01T12:00:00Z", "repository": "our-course/honest", "head": "1b"}'
+    (tmp_path / "snapshots.jsonl").write_text(f"{whole}\nhalf a li")
+    with pytest.raises(CollectError, match=r"snapshots\.jsonl, line 2: .* take the line out"):
+        collect_one(hub, "honest", course, root, tmp_path)
+    assert (tmp_path / "snapshots.jsonl").read_text() == f"{whole}\nhalf a li"
+
+
+def collect_one(hub: LocalGitHub, name: str, course: Course, root: Path, into: Path) -> Collected:
+    units = times(course, None, datetime.datetime.now(datetime.UTC))
+    return collect([Entry("ada", f"our-course/{name}")], course, units, client(hub), into, root)
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = courses.grader_command("collect", *arguments)
+    environment = {**courses.environment(root), **hub.environment()}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
+    hub.create("our-course/there").push({"sums.py": "a = 1\n"}, EARLY)
+    (tmp_path / "roster.csv").write_text(
+        "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\n"
+    )
+    when = hub.create("our-course/when")
+    when.push({}, LATER)
+    when.keeps_activity = False
+    hub.instead["/repos/our-course/there"] = [Answer(503, {"Retry-After": "0"})]
+    done = run(hub, root, tmp_path / "roster.csv", "--out", tmp_path / "collected", "--unit", "sums")
+    assert done.returncode == 1
+    assert f"{tmp_path}/collected/sums: as of 2020-01-25 22:59:00 UTC" in done.stdout
+    assert "bob: GitHub shows no our-course/nowhere to this token (404)" in done.stderr
+    assert "1 of 3 students could not be collected, or not in full; all others were." in done.stderr
+    assert "eve: sums: Not dated by push time, for GitHub gives no record of pushes (404): " in done.stderr
+    assert "1 of 3 students may have been late; they are graded." in done.stderr
+    assert (tmp_path / "collected" / "sums" / "ada" / "sums.py").is_file()
+    assert not (tmp_path / "collected" / "means").exists()
+    assert TOKEN not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("roster", "options", "sentence"),
+    [
+        ("student,repository\nada\n", [], "roster.csv, line 2: there is no comma"),
+        ("student,repository\nmeans,o/a\n", [], "line 2: 'means' is the name of a folder of the course"),
+        ("student,repository\nada,o/a\n", ["--unit", "sum"], "there is no unit 'sum'"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_asked(
+    hub: LocalGitHub, root: Path, tmp_path: Path, roster: str, options: list[str], sentence: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(roster)
+    before = len(hub.asked)
+    done = run(hub, root, tmp_path / "roster.csv", "--out", tmp_path / "collected", *options)
+    assert (done.returncode, len(hub.asked)) == (2, before)
+    assert sentence in done.stderr
+    assert not (tmp_path / "collected").exists()

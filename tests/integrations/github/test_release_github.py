@@ -1,0 +1,656 @@
+"""The repository that students receive: made once, and brought up to date around what they did in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import courses
+import pytest
+from courses import REPOSITORY
+
+from grader.course.build import build
+from grader.files import write_atomically
+from grader.integrations.github.release import release_github
+from grader.integrations.github.repository import Repository, origin
+from grader.integrations.release import GradingMode, ReleaseError
+
+STUB, SHEET, CHECKING = "exercises/sums.py", "exercises/sums_quiz.md", "exercises/checking.py"
+
+CONFTEST = "exercises/conftest.py"
+
+SOURCE = '''\
+# %% [markdown]
+# # Sums
+
+# %%
+import torch
+from torch import nn
+
+
+# %% nbgrader={"grade": false, "grade_id": "add", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def add(a, b):
+    """Add."""
+    # TODO: Add.
+    ### BEGIN SOLUTION
+    hidden_in_the_solution = a + b
+    return hidden_in_the_solution
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": false, "grade_id": "b", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Scale(nn.Module):
+    """Scale by a factor."""
+
+    # TODO: Multiply.
+    ### BEGIN SOLUTION
+    def forward(self, x):
+        return self.factor_of_the_solution * x
+    ### END SOLUTION
+'''
+
+
+def git(folder: Path, *arguments: str) -> str:
+    author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def state(repository: Path) -> tuple[str, str, dict[str, bytes]]:
+    """All that a release could change: the latest commit, what is staged or not, and every file."""
+    files = {path.relative_to(repository).as_posix(): path for path in repository.rglob("*")}
+    contents = {name: path.read_bytes() for name, path in files.items() if path.is_file() and ".git/" not in name}
+    return git(repository, "rev-parse", "HEAD"), git(repository, "status", "--porcelain"), contents
+
+
+def commit(repository: Path, path: str, text: str) -> None:
+    (repository / path).write_text(text, encoding="utf-8")
+    git(repository, "add", path)
+    git(repository, "commit", "--message", "My own", "--", path)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    write_atomically(path, text.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def first_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small course with visible tests, built."""
+    root = courses.make_small_course(tmp_path_factory.mktemp("courses") / "first")
+    for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
+        shutil.copy(REPOSITORY / name, root)
+    (root / "solutions" / "sums.py").write_text(SOURCE, encoding="utf-8")
+    (root / "exercises" / "checking.py").write_text("TOLERANCE = 1e-4\n", encoding="utf-8")
+    (root / "exercises" / "test_sums.py").write_text("from checking import TOLERANCE\n", encoding="utf-8")
+    build(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def next_course(first_course: Path) -> Path:
+    """The same a month later: another stub, another visible test, another wheel."""
+    root = shutil.copytree(first_course, first_course.with_name("next"))
+    edit(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
+    edit(root / "exercises" / "checking.py", "1e-4", "1e-5")
+    edit(root / "autograder.yml", 'version: "1"', 'version: "2"')
+    build(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def new_file_course(first_course: Path) -> Path:
+    """The first with one more file beside the visible tests."""
+    root = shutil.copytree(first_course, first_course.with_name("new_file"))
+    (root / CONFTEST).write_text("theirs = 1\n", encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def first_release(first_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("releases") / "sums"
+    release_github(folder, root=first_course)
+    return folder
+
+
+@pytest.fixture
+def repository(first_release: Path, tmp_path: Path) -> Path:
+    """A student's own clone, in which they may have worked."""
+    git(tmp_path, "clone", str(first_release), "ada")
+    return tmp_path / "ada"
+
+
+def wheels(repository: Path) -> list[str]:
+    return [path.name for path in (repository / "course").iterdir()]
+
+
+# -- a new one -------------------------------------------------------------------------------------------------------
+
+
+def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Path) -> None:
+    assert git(first_release, "rev-list", "--count", "--all") == "1"
+    assert git(first_release, "branch", "--show-current") == "main"
+    assert git(first_release, "status", "--porcelain", "--ignored") == ""
+    [wheel] = wheels(first_release)
+    assert git(first_release, "ls-files").splitlines() == sorted(
+        [
+            ".course.json", ".devcontainer/devcontainer.json", ".gitattributes", ".github/workflows/classroom.yml",
+            ".gitignore", "README.md", "autograder.yml", "constraints.txt", f"course/{wheel}", CHECKING,
+            "exercises/quizzes.json", STUB, SHEET, "exercises/test_sums.py", "requirements.txt",
+        ]
+    )  # fmt: skip
+    assert json.loads((first_release / ".devcontainer" / "devcontainer.json").read_bytes())["name"] == "A small course"
+
+
+def test_the_record_tells_what_was_written(first_release: Path) -> None:
+    record = json.loads((first_release / ".course.json").read_bytes())
+    tracked = set(git(first_release, "ls-files").splitlines()) - {".course.json"}
+    assert record == {path: hashlib.sha256((first_release / path).read_bytes()).hexdigest() for path in tracked}
+
+
+@pytest.mark.proof(part="releases")
+def test_no_setting_of_the_instructor_but_the_name_has_a_say_in_it(first_course: Path, tmp_path: Path) -> None:
+    hooks = tmp_path / "template" / "hooks"
+    hooks.mkdir(parents=True)
+    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
+        (hooks / name).write_text(f"#!/bin/sh\necho x >> {tmp_path}/ran\nexit 1\n", encoding="utf-8")
+        (hooks / name).chmod(0o755)
+    (tmp_path / "ignored").write_text("*.md\n", encoding="utf-8")
+    (tmp_path / "attributes").write_text("*.py filter=upper\n", encoding="utf-8")
+    (tmp_path / ".gitconfig").write_text(
+        f"""\
+[user]
+name = Grace Hopper
+email = grace@example.org
+[init]
+templateDir = {tmp_path}/template
+defaultBranch = trunk
+defaultObjectFormat = sha256
+[core]
+hooksPath = {hooks}
+autocrlf = true
+excludesFile = {tmp_path}/ignored
+attributesFile = {tmp_path}/attributes
+[filter "upper"]
+clean = tr a-z A-Z
+[commit]
+gpgsign = true
+""",
+        encoding="utf-8",
+    )
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "GIT_DIR": "/nonexistent"}
+    environment = {**courses.environment(first_course), **home}
+    command = courses.grader_command("release", "github", tmp_path / "sums")
+    done = subprocess.run(command, cwd=first_course, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "15 files in one commit" in done.stdout
+    assert git(tmp_path / "sums", "log", "--format=%an <%ae> %cn <%ce>", "main") == " ".join(
+        ["Grace Hopper <grace@example.org>"] * 2
+    )
+    assert not list((tmp_path / "sums" / ".git").rglob("hooks/*"))
+    assert not (tmp_path / "ran").exists()
+    for path in git(tmp_path / "sums", "ls-files").splitlines():
+        kept = subprocess.run(["git", "show", f"HEAD:{path}"], cwd=tmp_path / "sums", capture_output=True, check=True)
+        assert kept.stdout == (tmp_path / "sums" / path).read_bytes(), path
+
+
+def test_without_a_name_in_git_the_course_is_the_author(
+    first_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.delenv("EMAIL", raising=False)
+    release_github(tmp_path / "sums", root=first_course)
+    assert git(tmp_path / "sums", "log", "--format=%an <%ae>") == "A small course <noreply@course.invalid>"
+
+
+def test_an_empty_folder_will_do(first_course: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert release_github(tmp_path / "empty", root=first_course).is_new
+
+
+@pytest.mark.parametrize("where", ["other", "file", "link", "inside"])
+def test_any_other_place_is_refused_and_stays_as_it_is(
+    where: str, first_course: Path, first_release: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    (tmp_path / "link").symlink_to(first_release)
+    place = first_course / "inside" if where == "inside" else tmp_path / where
+    before = sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)
+    with pytest.raises(ReleaseError, match=f"{place.name} (holds|is no folder|lies in).*: name "):
+        release_github(place, root=first_course)
+    assert (sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)) == before
+
+
+def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_course: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(next_course, tmp_path / "course")
+    edit(root / STUB, "raise NotImplementedError()", "return a + b")
+    with pytest.raises(ReleaseError, match=r"exercises/sums\.py is not what `grader build` makes"):
+        release_github(tmp_path / "sums", root=root)
+    assert not (tmp_path / "sums").exists()
+
+
+# -- how it is graded ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize("mode", [GradingMode.key, GradingMode.reusable])
+def test_the_workflow_of_the_other_modes_names_the_instructors_repository(
+    mode: GradingMode, first_course: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(first_course, tmp_path / "course")
+    git(root, "init")
+    with pytest.raises(ReleaseError, match=f"--grading {mode} needs .* git remote add origin"):
+        release_github(tmp_path / "sums", mode, root)
+    git(root, "remote", "add", "origin", "git@github.com:some-course/grader.git")
+    release_github(tmp_path / "sums", mode, root)
+    workflow = (tmp_path / "sums" / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
+    assert "some-course/grader" in workflow
+    assert "secrets.GRADER_DEPLOY_KEY" in workflow
+    assert "Each push runs hidden tests" in (tmp_path / "sums" / "README.md").read_text(encoding="utf-8")
+
+
+def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_release: Path) -> None:
+    workflow = (first_release / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
+    assert "secrets." not in workflow
+    assert "grader check" in workflow
+    readme = (first_release / "README.md").read_text(encoding="utf-8")
+    assert "hidden tests, with other sizes and\nother numbers, which are run on your instructor's side" in readme
+    assert "| Sums | `sums.py` | 1 January 2100, 00:00 (UTC) |" in readme
+
+
+# -- once more -------------------------------------------------------------------------------------------------------
+
+
+def test_releasing_the_same_again_changes_nothing(first_course: Path, repository: Path) -> None:
+    before = state(repository)
+    released = release_github(repository, root=first_course)
+    assert (released.is_committed, released.written, released.removed, released.kept) == (False, [], [], [])
+    assert state(repository) == before
+
+
+def test_what_nobody_worked_on_is_brought_up_to_date_in_one_commit(next_course: Path, repository: Path) -> None:
+    [old_wheel] = wheels(repository)
+    released = release_github(repository, root=next_course)
+    assert released.is_committed
+    assert not released.kept
+    assert not released.overwritten
+    assert released.removed == [f"course/{old_wheel}"]
+    assert git(repository, "rev-list", "--count", "HEAD") == "2"
+    assert git(repository, "status", "--porcelain") == ""
+    assert released.push == "git push"
+    assert '"""Add two tensors."""' in (repository / STUB).read_text(encoding="utf-8")
+    [new_wheel] = wheels(repository)
+    assert new_wheel in (repository / "requirements.txt").read_text(encoding="utf-8")
+    assert set(git(repository, "show", "--format=", "--name-only", "--no-renames", "HEAD").splitlines()) == {
+        ".course.json", "autograder.yml", CHECKING, f"course/{old_wheel}", f"course/{new_wheel}", "requirements.txt",
+        STUB,
+    }  # fmt: skip
+
+
+def work(repository: Path) -> None:
+    """What a student may have done: answers committed, staged and neither, own files, and a note in the README."""
+    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    git(repository, "commit", "--all", "--message", "Add")
+    edit(repository / SHEET, "- [ ] b)", "- [x] b)")
+    (repository / "notes.txt").write_text("staged\n", encoding="utf-8")
+    git(repository, "add", SHEET, "notes.txt")
+    (repository / "notes.txt").write_text("staged\nand more\n", encoding="utf-8")
+    (repository / "README.md").write_text("My own words.\n", encoding="utf-8")
+    (repository / "exercises" / "own.py").write_text("x = 1\n", encoding="utf-8")
+
+
+def test_what_a_student_did_stays_as_it_is_and_is_not_committed(next_course: Path, repository: Path) -> None:
+    work(repository)
+    _, status, before = state(repository)
+    answers = git(repository, "rev-parse", f"HEAD:{STUB}")
+    released = release_github(repository, root=next_course)
+    _, status_after, after = state(repository)
+    assert released.kept == ["README.md", STUB, SHEET]
+    assert status_after == status
+    mine = [STUB, SHEET, "README.md", "notes.txt", "exercises/own.py"]
+    assert {path: after[path] for path in mine} == {path: before[path] for path in mine}
+    assert git(repository, "rev-parse", f"HEAD:{STUB}") == answers
+    assert git(repository, "show", ":notes.txt") == "staged"
+    changed = git(repository, "show", "--format=", "--name-only", "HEAD").splitlines()
+    assert CHECKING in changed
+    assert not set(mine) & set(changed)
+
+
+@pytest.mark.proof(part="releases")
+def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
+    first_course: Path, next_course: Path, repository: Path
+) -> None:
+    stub = (repository / STUB).read_bytes()
+    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    for root in (next_course, first_course, next_course):
+        assert release_github(repository, root=root).kept == [STUB]
+    (repository / STUB).write_bytes(stub)
+    assert release_github(repository, root=next_course).kept == []
+    assert '"""Add two tensors."""' in (repository / STUB).read_text(encoding="utf-8")
+
+
+@pytest.mark.proof(part="releases")
+def test_the_command_says_what_became_of_each_file(next_course: Path, repository: Path) -> None:
+    [old_wheel] = wheels(repository)
+    work(repository)
+    commit(repository, CHECKING, "TOLERANCE = 1000\n")
+    said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
+    assert f"wrote {repository / 'autograder.yml'}" in said
+    assert f"removed, for the course has it no longer: {repository / 'course' / old_wheel}" in said
+    assert f"replaced, though somebody had changed it: {repository / CHECKING}" in said
+    assert f"kept, for somebody has worked on it: {repository / STUB}" in said
+    assert said[-1] == f"All of it is in one commit. Next: cd {repository} && git push"
+    said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
+    assert said[-1] == "Nothing has changed since the last release: there is no new commit."
+
+
+@pytest.mark.proof(part="releases")
+def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Path, repository: Path) -> None:
+    stub = (repository / STUB).read_bytes()
+    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    git(repository, "add", STUB)
+    (repository / STUB).write_bytes(stub)
+    assert release_github(repository, root=next_course).kept == [STUB]
+    assert "return a + b" in git(repository, "show", f":{STUB}")
+    assert (repository / STUB).read_bytes() == stub
+
+
+@pytest.mark.proof(part="releases")
+def test_a_stub_that_was_deleted_does_not_come_back(next_course: Path, repository: Path) -> None:
+    (repository / STUB).unlink()
+    assert release_github(repository, root=next_course).kept == [STUB]
+    assert not (repository / STUB).exists()
+
+
+def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_said(
+    first_course: Path, repository: Path
+) -> None:
+    commit(repository, CHECKING, "TOLERANCE = 1000\n")
+    assert release_github(repository, root=first_course).overwritten == [CHECKING]
+    assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
+    assert git(repository, "status", "--porcelain") == ""
+    assert git(repository, "rev-list", "--count", "HEAD") == "3"
+
+
+def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, repository: Path) -> None:
+    (repository / CHECKING).unlink()
+    assert release_github(repository, root=first_course).overwritten == [CHECKING]
+    assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize("how", ["staged", "staged alone", "not staged"])
+def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
+    how: str, next_course: Path, repository: Path
+) -> None:
+    original = (repository / CHECKING).read_bytes()
+    (repository / CHECKING).write_text("TOLERANCE = 1000\n", encoding="utf-8")
+    if how != "not staged":
+        git(repository, "add", CHECKING)
+    if how == "staged alone":
+        (repository / CHECKING).write_bytes(original)
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"in no commit: exercises/checking\.py: commit them, or discard") as refusal:
+        release_github(repository, root=next_course)
+    assert state(repository) == before
+    [discard] = re.findall(r"`git (.*)`", str(refusal.value))
+    git(repository, *discard.split())
+    assert release_github(repository, root=next_course).is_committed
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_not_lost(
+    is_committed: bool, new_file_course: Path, repository: Path
+) -> None:
+    (repository / CONFTEST).write_text("mine = 1\n", encoding="utf-8")
+    if is_committed:
+        commit(repository, CONFTEST, "mine = 1\n")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"exercises/conftest\.py: rename them or move them aside"):
+        release_github(repository, root=new_file_course)
+    assert state(repository) == before
+    (repository / CONFTEST).rename(repository / "mine.py")
+    release_github(repository, root=new_file_course)
+    assert (repository / CONFTEST).read_text(encoding="utf-8") == "theirs = 1\n"
+    assert git(repository, "status", "--porcelain") == "?? mine.py"
+
+
+@pytest.mark.proof(part="releases")
+def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
+    new_file_course: Path, repository: Path
+) -> None:
+    shutil.copy(new_file_course / CONFTEST, repository / CONFTEST)
+    assert release_github(repository, root=new_file_course).is_committed
+    assert git(repository, "status", "--porcelain") == ""
+
+
+@pytest.mark.proof(part="releases")
+def test_a_file_of_the_students_own_keeps_its_place_where_a_new_stub_would_go(
+    first_course: Path, repository: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(first_course, tmp_path / "course")
+    sums = (root / "solutions" / "sums.py").read_text(encoding="utf-8")
+    (root / "solutions" / "more.py").write_text(sums.replace("Scale", "Shift"), encoding="utf-8")
+    with open(root / "autograder.yml", "a", encoding="utf-8") as file:
+        file.write("  more:\n    title: More\n    due: 2100-01-01T00:00:00+00:00\n    exercises: {Shift: 1}\n")
+    build(root)
+    (repository / "exercises" / "more.py").write_text("mine = 1\n", encoding="utf-8")
+    assert release_github(repository, root=root).kept == ["exercises/more.py"]
+    assert (repository / "exercises" / "more.py").read_text(encoding="utf-8") == "mine = 1\n"
+
+
+# -- what must not happen --------------------------------------------------------------------------------------------
+
+
+def test_a_release_with_a_leak_changes_nothing(next_course: Path, repository: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(next_course, tmp_path / "course")
+    with open(root / CHECKING, "a", encoding="utf-8") as file:
+        file.write('ANSWER = "hidden_in_the_solution = a + b"\n')
+    before = state(repository)
+    done = courses.run_grader(root, "release", "github", tmp_path / "new")
+    assert done.returncode == 2
+    assert "exercises/checking.py:2: this is also in solutions/sums.py:14" in done.stderr
+    assert "hidden_in_the_solution" not in done.stderr
+    with pytest.raises(ReleaseError, match="nothing was written"):
+        release_github(repository, root=root)
+    assert state(repository) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ada", "course"]
+
+
+def test_a_link_in_the_students_repository_leads_nowhere(next_course: Path, repository: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    shutil.move(repository / "exercises", outside)
+    (repository / "exercises").symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}, git(repository, "rev-parse", "HEAD")
+    with pytest.raises(ReleaseError, match="exercises is no folder"):
+        release_github(repository, root=next_course)
+    assert (
+        {path.name: path.read_bytes() for path in outside.iterdir()},
+        git(repository, "rev-parse", "HEAD"),
+    ) == before
+
+
+@pytest.mark.proof(part="releases")
+def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
+    next_course: Path, repository: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.py").write_text("outside = 1\n", encoding="utf-8")
+    (repository / CHECKING).unlink()
+    (repository / CHECKING).symlink_to(tmp_path / "outside.py")
+    git(repository, "commit", "--all", "--message", "A link")
+    assert release_github(repository, root=next_course).overwritten == [CHECKING]
+    assert not (repository / CHECKING).is_symlink()
+    assert (tmp_path / "outside.py").read_text(encoding="utf-8") == "outside = 1\n"
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize(
+    "path", ["../outside.txt", "/outside.txt", "a/../../outside.txt", ".git/config", ".GIT/config"]
+)
+def test_a_record_that_names_other_files_removes_none_of_them(
+    path: str, first_course: Path, repository: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine", encoding="utf-8")
+    record = json.loads((repository / ".course.json").read_bytes())
+    place = str(outside) if path.startswith("/") else path
+    target = outside if "outside" in path else repository / ".git" / "config"
+    content = target.read_bytes()
+    record[place] = hashlib.sha256(content).hexdigest()
+    commit(repository, ".course.json", json.dumps(record))
+    assert release_github(repository, root=first_course).removed == []
+    assert target.read_bytes() == content
+
+
+@pytest.mark.proof(part="releases")
+def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, repository: Path) -> None:
+    git(repository, "checkout", "-b", "other")
+    edit(repository / STUB, "raise NotImplementedError()", "return b + a")
+    git(repository, "commit", "--all", "--message", "Other")
+    git(repository, "checkout", "main")
+    edit(repository / STUB, "raise NotImplementedError()", "return a + b")
+    git(repository, "commit", "--all", "--message", "One")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "other")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match="in the midst of a merge"):
+        release_github(repository, root=next_course)
+    assert state(repository) == before
+
+
+@pytest.mark.proof(part="releases")
+def test_a_broken_repository_is_not_taken_for_the_one_around_it(
+    next_course: Path, repository: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "init")
+    git(tmp_path, "commit", "--allow-empty", "--message", "Around")
+    (repository / ".git" / "HEAD").unlink()
+    with pytest.raises(ReleaseError, match="not a git repository"):
+        release_github(repository, root=next_course)
+    assert git(tmp_path, "rev-list", "--count", "HEAD") == "1"
+    assert git(tmp_path, "ls-files") == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://github.com/some-course/grader.git", "some-course/grader"),
+        ("https://token@github.com/some-course/grader", "some-course/grader"),
+        ("git@github.com:some-course/my.grader.git", "some-course/my.grader"),
+        ("ssh://git@github.com/some-course/grader", "some-course/grader"),
+        ("/home/grace/grader", None),
+    ],
+)
+def test_the_instructors_repository_is_known_by_its_remote(address: str, name: str | None, tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    git(tmp_path, "remote", "add", "origin", address)
+    assert origin(tmp_path) == name
+
+
+@pytest.mark.proof(part="releases")
+def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: Path, tmp_path: Path) -> None:
+    for name in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
+        hook = repository / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\necho x >> {tmp_path}/ran\nexit 1\n", encoding="utf-8")
+        hook.chmod(0o755)
+    assert release_github(repository, root=next_course).is_committed
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Path) -> None:
+    commit(repository, ".course.json", "[]")
+    with pytest.raises(ReleaseError, match=r"\.course\.json cannot be read.*git checkout COMMIT -- \.course\.json"):
+        release_github(repository, root=first_course)
+
+
+# -- all of it or nothing --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize("lock", ["index.lock", "refs/heads/main.lock"])
+def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
+    lock: str, next_course: Path, repository: Path
+) -> None:
+    before = state(repository)
+    (repository / ".git" / lock).touch()
+    with pytest.raises(ReleaseError, match=lock) as refusal:
+        release_github(repository, root=next_course)
+    assert len(str(refusal.value).splitlines()) == 1
+    assert (repository / ".git" / lock).exists()
+    (repository / ".git" / lock).unlink()
+    assert state(repository) == before
+    assert release_github(repository, root=next_course).is_committed
+
+
+@pytest.mark.proof(part="releases")
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
+    is_staged: bool, next_course: Path, repository: Path, first_release: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", str(first_release), "whole")
+    release_github(tmp_path / "whole", root=next_course)
+    _, _, files = state(tmp_path / "whole")
+    for path in state(repository)[2].keys() - files:
+        (repository / path).unlink()
+    for path, content in files.items():
+        (repository / path).write_bytes(content)
+    if is_staged:
+        git(repository, "add", "--all")
+    assert release_github(repository, root=next_course).is_committed
+    assert git(repository, "status", "--porcelain") == ""
+    assert git(repository, "rev-parse", "HEAD^{tree}") == git(tmp_path / "whole", "rev-parse", "HEAD^{tree}")
+
+
+def test_a_repository_without_a_commit_is_told(first_course: Path, repository: Path) -> None:
+    shutil.rmtree(repository / ".git")
+    git(repository, "init")
+    with pytest.raises(ReleaseError, match="ada has no commit yet: commit what is in it"):
+        release_github(repository, root=first_course)
+
+
+def test_a_folder_of_another_repository_is_refused(first_course: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    with pytest.raises(ReleaseError, match=f"sums lies in the git repository {tmp_path}: name a folder outside it"):
+        release_github(tmp_path / "deep" / "sums", root=first_course)
+    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+
+
+# -- how it is pushed ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "push"),
+    [
+        ([], "git push"),
+        (["branch --unset-upstream"], "git push --set-upstream origin main"),
+        (["switch --create mine"], "git push --set-upstream origin mine"),
+        (["branch --move mine"], "git push origin HEAD:refs/heads/main"),
+        (["checkout --detach"], "git push origin HEAD:refs/heads/BRANCH"),
+        (["remote remove origin"], "git push ADDRESS main"),
+    ],
+)
+def test_the_command_that_pushes_a_release_works(
+    before: list[str], push: str, repository: Path, first_release: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "--bare", str(first_release), "server")
+    git(repository, "remote", "set-url", "origin", str(tmp_path / "server"))
+    for command in before:
+        git(repository, *command.split())
+    commit(repository, "notes.txt", "mine\n")
+    assert Repository(repository).push() == push
+    for word, meant in (("ADDRESS", str(tmp_path / "server")), ("BRANCH", "update")):
+        push = push.replace(word, meant)
+    git(repository, *push.split()[1:])
+    assert git(repository, "rev-parse", "HEAD") in git(tmp_path / "server", "rev-parse", "--branches")

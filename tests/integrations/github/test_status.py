@@ -1,0 +1,84 @@
+"""The commit statuses: what students see of the grade of record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from local_github import TOKEN, Answer, LocalGitHub, local_github
+
+from grader.classes.gradebook import Grade
+from grader.integrations.github.api import GitHub
+from grader.integrations.github.collected import Student, Work
+from grader.integrations.github.status import post_statuses
+from grader.reports.model import Unit
+
+COMMIT = "a" * 40
+
+
+def work(commit: str | None) -> Work:
+    return Work(
+        commit=commit,
+        problem=None,
+        dated_by="push",
+        pushed=None,
+        pushed_by=None,
+        committed=None,
+        pushes_since=0,
+        changed=[],
+        remark=None,
+    )
+
+
+def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
+    student = Student(
+        student=name,
+        repository=f"our-course/{name}",
+        problem=None,
+        branch="main",
+        head=COMMIT,
+        pushes=[],
+        units={"sums": work(commit)},
+        noticed=[],
+    )
+    return Grade(student, {"sums": unit})
+
+
+def unit(points: int) -> Unit:
+    return Unit(
+        points=points, possible=30, feedback="points", path=None, remarks=[], exercises={}, quiz=None, digest="0" * 64
+    )
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[LocalGitHub]:
+    with local_github(tmp_path) as hub:
+        yield hub
+
+
+def client(hub: LocalGitHub) -> GitHub:
+    return GitHub(hub.api, "https://github.invalid", TOKEN)
+
+
+def test_a_status_gives_the_points_beside_the_commit_that_was_graded(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    assert list(post_statuses([grade("ada", unit(12))], client(hub))) == [("ada, sums", None)]
+    status = {"state": "success", "context": "grade of record/sums", "description": "12 of 30 points"}
+    assert hub.statuses == [("our-course/ada", COMMIT, status)]
+
+
+def test_who_is_not_graded_or_pushed_nothing_gets_no_status(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    not_graded = [grade("ada", "there is no report"), grade("ada", unit(0), commit=None)]
+    assert list(post_statuses(not_graded, client(hub))) == []
+    assert hub.asked == []
+
+
+def test_one_that_cannot_be_posted_is_told_and_the_others_are_posted(hub: LocalGitHub) -> None:
+    hub.create("our-course/bob")
+    hub.instead[f"/repos/our-course/bob/statuses/{COMMIT}"] = [Answer(503, {"Retry-After": "0"})]
+    posted = dict(post_statuses([grade("ada", unit(1)), grade("bob", unit(2))], client(hub)))
+    assert "Commit statuses: read and write" in str(posted["ada, sums"])
+    assert posted["bob, sums"] is None
+    assert [name for name, _, _ in hub.statuses] == ["our-course/bob"]

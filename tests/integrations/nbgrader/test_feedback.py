@@ -1,0 +1,235 @@
+"""What students read in nbgrader: everything that the report says, and nothing in it is markup of theirs."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from grader.integrations.nbgrader.feedback import Feedback, of_exercise, of_quiz_item, of_whole
+from grader.reports.model import Report
+
+DUE = datetime.datetime(2027, 2, 1, 23, 59, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+HOSTILE = "</pre></div><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def report(
+    exercise: dict[str, Any] | None = None,
+    item: dict[str, Any] | None = None,
+    messages: Sequence[dict[str, Any]] = (),
+    remarks: Sequence[str] = (),
+    sheet_remarks: Sequence[str] = (),
+    locked_in: bool = True,
+) -> Report:
+    """Of one unit, `sums`, with one exercise, `add`, and one quiz item, `order`; as given, but for what is usual."""
+    points = {"points": 2, "possible": 6}
+    add = {
+        **points,
+        "tests": [],
+        "misconceptions": [],
+        "waiting_for": None,
+        "line": None,
+        "remarks": [],
+        **(exercise or {}),
+    }
+    asked: dict[str, Any] = {
+        "answered": True,
+        "points": None,
+        "possible": 2,
+        "problem": None,
+        "sentences": [],
+        "answer": None,
+    }
+    order = {**asked, "explanation": None, **(item or {})}
+    quiz = {
+        "points": None,
+        "possible": 2,
+        "summary": "",
+        "variant": 0,
+        "remarks": sheet_remarks,
+        "items": {"order": order},
+    }
+    told = {"feedback": "misconception", "path": None, "remarks": remarks}
+    unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
+    return Report.model_validate(
+        {
+            "schema": "attention-from-scratch/report/v1",
+            "student": "ada",
+            "commit": None,
+            "suites": "hidden",
+            "handed_in": True,
+            **points,
+            "units": {"sums": unit},
+            "messages": messages,
+            "timing": {"started": "", "seconds": 1},
+            "isolation": {"enough": locked_in, "layers": {}},
+            "versions": {},
+            "digest": "0" * 64,
+        }
+    )
+
+
+def missed(name: str, sentence: str | None, reason: str | None, outcome: str = "failed") -> dict[str, Any]:
+    return {"name": name, "outcome": outcome, "points": 0, "possible": 2, "sentence": sentence, "reason": reason}
+
+
+def message(kind: str, text: str, exercise: str | None = "add", **place: Any) -> dict[str, Any]:
+    return {"unit": "sums", "exercise": exercise, "kind": kind, "text": text, "file": None, "line": None} | place
+
+
+def read(feedback: Feedback) -> str:
+    """What a reader sees of the page."""
+    return " ".join(html.unescape(re.sub(r"<.*?>", "", feedback.html())).split())
+
+
+def of_add(messages: Sequence[dict[str, Any]] = (), **exercise: Any) -> Feedback:
+    return of_exercise(report(exercise, messages=messages), "sums", "add")
+
+
+def of_order(**item: Any) -> Feedback:
+    quiz = report(item=item).units["sums"].quiz
+    assert quiz
+    return of_quiz_item("order", quiz.items["order"], DUE)
+
+
+def of_notebook(**settings: Any) -> Feedback:
+    whole = of_whole(report(**settings), "sums")
+    assert whole
+    return whole
+
+
+def test_an_exercise_begins_with_its_points() -> None:
+    assert read(of_add()) == "add: 2 of 6 points"
+    assert of_add().plain() == "`add`: 2 of 6 points"
+
+
+@pytest.mark.parametrize(("outcomes", "share"), [(("passed", "failed"), 0.5), (("passed", "passed"), 1)])
+def test_without_points_the_share_is_that_of_the_criteria(outcomes: tuple[str, ...], share: float) -> None:
+    tests = [missed(outcome, None, None, outcome) for outcome in outcomes]
+    feedback = of_add(tests=tests, points=0, possible=0)
+    assert (feedback.headline, feedback.share) == ("`add`: 0 of 0 points", share)
+    assert of_order(points=0, possible=0).share is None
+    assert "It is worth no points." in read(of_order(possible=0))
+
+
+def test_each_missed_criterion_is_told_and_what_they_missed_it_for_once() -> None:
+    tests = [
+        missed("a", "The sum should be right.", "It raised a TypeError."),
+        missed("b", "This went well.", None, outcome="passed"),
+        missed("c", "It should take a number.", "It raised a TypeError."),
+    ]
+    told = "It raised a TypeError. The sum should be right. It should take a number."
+    assert read(of_add(tests=tests)) == f"add: 2 of 6 points {told}"
+
+
+def test_where_the_course_withholds_the_sentence_the_criterion_is_still_named() -> None:
+    assert "sum of two tensors" in read(of_add(tests=[missed("sum_of_two_tensors", None, None)]))
+
+
+def test_the_mistake_by_its_name_comes_before_what_was_missed() -> None:
+    known = [{"name": "takes_away", "sentence": "Adding is not taking away."}]
+    told = read(of_add(misconceptions=known, tests=[missed("a", "The sum should be right.", "It is not.")]))
+    assert told.endswith("Takes away Adding is not taking away. It is not. The sum should be right.")
+
+
+def test_what_it_waits_for_and_remarks_are_told() -> None:
+    told = read(of_add(waiting_for="It builds on zero: mend that first.", remarks=["A stand-in was used."]))
+    assert told.endswith("It builds on zero: mend that first. A stand-in was used.")
+
+
+def test_what_the_students_code_had_to_say_is_told_where_it_belongs() -> None:
+    messages = [
+        message("printed", "in the exercise\n"),
+        message("raised", "It raised a ValueError. no", file="sums.ipynb, cell 3", line=7),
+        message("printed", "at the top", exercise=None),
+        message("attempted", "It tried to start a process.", exercise=None),
+    ]
+    assert read(of_add(messages)) == (
+        "add: 2 of 6 points Your code printed in the exercise "
+        "Your code raised It raised a ValueError. no (sums.ipynb, cell 3, line 7)"
+    )
+    assert read(of_notebook(messages=messages)) == (
+        "About the notebook as a whole Your code printed at the top "
+        "What your code was seen to try It tried to start a process."
+    )
+
+
+def test_code_in_a_sentence_is_shown_as_code_and_a_star_is_a_product() -> None:
+    page = of_add(remarks=["`a * b` and 2*3*4"]).html()
+    assert re.search(r"<code [^>]*>a \* b</code> and 2\*3\*4", page)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_up_to_the_due_date_a_quiz_item_tells_when_it_counts(answered: bool) -> None:
+    state = "answered" if answered else "not answered"
+    assert read(of_order(answered=answered)) == (
+        f"Order: {state} "
+        "The quiz counts once its due date has passed, 2027-02-01 23:59 UTC+01:00: until then 0 points stand here."
+    )
+
+
+def test_an_answer_that_cannot_be_read_is_told_at_once() -> None:
+    assert "cell 4: two letters" in read(of_order(answered=False, problem="cell 4: two letters"))
+
+
+def test_after_the_due_date_a_quiz_item_tells_all_that_the_course_tells() -> None:
+    known = {"sentences": ["Addition is *commutative*."], "answer": "a) `a + b`\nb) b + a", "explanation": "So it is."}
+    assert read(of_order(points=1, **known)) == (
+        "Order: 1 of 2 points Addition is commutative. The right answer a) a + b b) b + a Why So it is."
+    )
+
+
+def test_after_the_due_date_no_answer_is_told_to_be_none() -> None:
+    assert read(of_order(points=0, answered=False)) == "Order: 0 of 2 points It was not answered."
+
+
+def test_of_a_notebook_with_which_nothing_is_wrong_nothing_is_told() -> None:
+    assert of_whole(report(), "sums") is None
+
+
+def test_remarks_on_the_notebook_and_its_quiz_are_told() -> None:
+    told = read(of_notebook(remarks=["Cell 3 is damaged."], sheet_remarks=["answer_1 is there twice."]))
+    assert told == "About the notebook as a whole Cell 3 is damaged. answer_1 is there twice."
+
+
+def test_code_that_was_not_locked_in_is_told() -> None:
+    assert "not locked in" in read(of_notebook(locked_in=False))
+
+
+@pytest.mark.parametrize(
+    "feedback",
+    [
+        of_add(
+            messages=[message(kind, HOSTILE, file=HOSTILE) for kind in ("printed", "raised", "not run", "attempted")],
+            tests=[missed(HOSTILE, HOSTILE, HOSTILE), missed(HOSTILE, None, None)],
+            misconceptions=[{"name": HOSTILE, "sentence": HOSTILE}],
+            waiting_for=HOSTILE,
+            remarks=[f"`{HOSTILE}`", f"[{HOSTILE}](javascript:alert(3))"],
+        ),
+        of_order(problem=HOSTILE),
+        of_order(points=0, problem=HOSTILE, sentences=[HOSTILE], answer=HOSTILE, explanation=f"# {HOSTILE}"),
+        of_notebook(remarks=[HOSTILE], sheet_remarks=[HOSTILE], messages=[message("printed", HOSTILE, exercise=None)]),
+    ],
+    ids=["exercise", "quiz item before", "quiz item after", "notebook"],
+)
+def test_nothing_that_is_told_is_markup(feedback: Feedback) -> None:
+    page = feedback.html()
+    assert html.escape(HOSTILE, quote=False).lower() in page.lower().replace("&quot;", '"')
+    assert set(re.findall(r"<(\w+)", page)) <= {"div", "strong", "br", "ul", "li", "pre", "code", "p", "h1"}
+    assert page.count("<div") == page.count("</div>")
+
+
+def test_the_plain_text_tells_the_same() -> None:
+    feedback = of_add(
+        messages=[message("printed", "<hello>")],
+        misconceptions=[{"name": "takes_away", "sentence": "Adding is not taking away."}],
+        tests=[missed("a", "The sum should be right.", "It is not.")],
+    )
+    assert feedback.plain() == (
+        "`add`: 2 of 6 points\n\nTakes away\nAdding is not taking away.\n\n"
+        "It is not.\n- The sum should be right.\n\nYour code printed\n<hello>"
+    )

@@ -1,0 +1,190 @@
+"""docs/nbgrader.md is true: three students go through its term, by its own commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import courses
+import pytest
+import terms
+
+from grader.course.model import ROOT, load_course
+
+pytestmark = pytest.mark.proof(part="nbgrader")
+
+PAGE = (ROOT / "docs" / "nbgrader.md").read_text(encoding="utf-8")
+# A fenced block: its language, and who runs it or, of a file, where it goes.
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# These two make what the tests run in, and a terminal alone can be told of the second one.
+SET_UP = ("make .venv/installed", ". .venv/bin/activate")
+# What belongs to the machine is put elsewhere.
+MACHINE = ("/srv/nbgrader", "/etc/jupyter")
+
+STUDENTS = ("ada", "bela", "chen")
+# bela's shares are right only where there is one list of scores.
+MISTAKE = """\
+def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    print("bela was here")
+    exponentials = torch.exp(x)
+    return exponentials / exponentials.sum()"""
+
+
+class Block(NamedTuple):
+    """A fenced block of the page, and the heading that it stands under."""
+
+    heading: str
+    language: str
+    mark: str
+    text: str
+
+
+class Term(NamedTuple):
+    """What is left of the term: everybody's folders, and the table as it was each time that it was exported."""
+
+    folder: Path
+    course: Path
+    tables: list[dict[str, dict[str, str]]]
+
+    def feedback(self, student: str) -> list[str]:
+        return terms.feedback_in(self.folder / student)
+
+    def report(self, student: str) -> dict[str, Any]:
+        """What the JSON report says of a student's unit."""
+        report = json.loads((self.course / "reports" / f"{student}.json").read_text(encoding="utf-8"))
+        return report["units"][terms.UNIT]
+
+
+def blocks() -> Iterator[Block]:
+    for section in PAGE.split("\n## "):
+        for found in BLOCK.finditer(section):
+            yield Block(section.partition("\n")[0], found[1], found[2] or "", found[3])
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
+    """The page, followed from its first line to its last one.
+
+    The unit is due once everybody has handed in, and the students share one account, so that they have to say who
+    they are.
+    """
+    folder = tmp_path_factory.mktemp("term")
+    root = courses.copy_course(folder / "repository")
+    courses.set_due(root, courses.LONG_TO_COME)
+    for name in ("instructor", *STUDENTS):
+        (folder / name).mkdir()
+    here, tables = folder / "instructor", []
+
+    def run(line: str, name: str, place: Path) -> None:
+        command = shlex.split(line)
+        if name != "instructor" and command[1] in ("submit", "fetch_feedback"):
+            command += ["--student", name]
+        terms.run(root, place, folder / name, *command, settings=folder / "etc/jupyter")
+
+    for block in blocks():
+        text = block.text
+        for place in MACHINE:
+            text = text.replace(place, f"{folder}{place}")
+        if block.heading == "Collect and grade":
+            courses.set_due(root, courses.LONG_PAST)
+        if block.mark.startswith("/"):
+            file = folder / block.mark[1:]
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
+        if block.language != "console":
+            continue
+        for line in text.replace("$ ", "").splitlines():
+            if line in SET_UP:
+                continue
+            if line.startswith("cd "):
+                here /= line.removeprefix("cd ")
+            elif block.mark == "student":
+                for name in STUDENTS:
+                    run(line, name, folder / name)
+                    if "fetch_assignment" in line:
+                        work(here, folder / name / terms.UNIT / f"{terms.UNIT}.ipynb", name)
+            else:
+                run(line, "instructor", here)
+                if line == "nbgrader export":
+                    tables.append(terms.exported(here / "grades.csv"))
+    return Term(folder, here, tables)
+
+
+def work(course: Path, notebook: Path, name: str) -> None:
+    """What each student makes of the notebook: ada is right, bela has one mistake, and chen's file is broken."""
+    if name == "chen":
+        notebook.write_text(terms.BROKEN, encoding="utf-8")
+    else:
+        terms.fill_in(notebook, course, {"softmax_naive": MISTAKE} if name == "bela" else {})
+
+
+def test_everybody_has_a_row_in_the_table(term: Term) -> None:
+    for table in term.tables:
+        assert sorted(table) == [*STUDENTS, "dina"]
+        assert {row["assignment"] for row in table.values()} == {terms.UNIT}
+
+
+def test_right_answers_earn_everything(term: Term) -> None:
+    row = term.tables[-1]["ada"]
+    assert float(row["score"]) == float(row["max_score"]) > 0
+
+
+def test_a_mistake_costs_the_points_of_its_exercise_alone(term: Term) -> None:
+    lost = {
+        name: possible - terms.scores_of(term.course, "bela")[name]
+        for name, possible in terms.scores_of(term.course, "ada").items()
+    }
+    assert [name for name, points in lost.items() if points] == ["test_softmax_naive"]
+    row = term.tables[-1]["bela"]
+    assert float(row["max_score"]) - float(row["score"]) == sum(lost.values())
+
+
+def test_who_hands_in_a_broken_file_or_nothing_has_zero(term: Term) -> None:
+    assert {float(term.tables[-1][name]["score"]) for name in ("chen", "dina")} == {0}
+    assert set(terms.scores_of(term.course, "chen").values()) == {0}
+
+
+def test_grading_again_leaves_the_table_as_it_was(term: Term) -> None:
+    first, again = term.tables
+    assert first == again
+
+
+def test_the_json_reports_give_the_same_points(term: Term) -> None:
+    for student in STUDENTS:
+        report, scores = term.report(student), terms.scores_of(term.course, student)
+        exercises = {f"test_{name}": exercise["points"] for name, exercise in report["exercises"].items()}
+        items = {f"test_quiz_{name}": item["points"] for name, item in report["quiz"]["items"].items()}
+        assert scores == {**exercises, **items}
+        assert float(term.tables[-1][student]["score"]) == report["points"]
+
+
+def test_the_feedback_names_the_mistake_and_shows_what_the_code_printed(term: Term) -> None:
+    [page] = term.feedback("bela")
+    assert "The exponentials are divided by the sum of all of them." in page
+    assert "bela was here" in page
+
+
+def test_the_feedback_on_a_broken_file_says_what_to_do(term: Term) -> None:
+    [page] = term.feedback("chen")
+    assert "simple_attention.ipynb is not a notebook" in page
+
+
+def test_nobody_reads_of_somebody_else(term: Term) -> None:
+    assert "bela was here" not in "".join(term.feedback("ada") + term.feedback("chen"))
+
+
+def test_the_course_is_for_the_instructor_alone(term: Term) -> None:
+    assert term.course.stat().st_mode & 0o077 == 0
+
+
+def test_the_page_shows_the_configuration_that_the_release_writes(term: Term) -> None:
+    written = (term.course / "nbgrader_config.py").read_text(encoding="utf-8")
+    assert written in [block.text for block in blocks() if block.heading == "Make the course"]
+
+
+def test_the_page_names_every_unit() -> None:
+    assert not {unit for unit in load_course().units if unit not in PAGE}

@@ -1,0 +1,174 @@
+"""The student's wheel: what it holds, what it asks for, and that it does its work on its own."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import shutil
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import courses
+import pytest
+from courses import REPOSITORY
+from received import make_environment, run
+
+from grader.course.model import load_course
+from grader.integrations.github.release import release_github
+from grader.integrations.release import ReleaseError
+from grader.integrations.release.wheel import NOT_IMPORTED, build_wheel, requirements
+
+pytestmark = pytest.mark.proof(part="releases")
+
+# Of other modules of the grader only those that the student's part needs are in it.
+WITHHELD = (
+    "audit", "build", "cli", "nbgrader", "record", "release", "suites.causal", "suites.draws", "suites.layers",
+    *(f"suites.{unit}" for unit in load_course().units),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that students of this course receive. Nothing may be written there."""
+    folder = tmp_path_factory.mktemp("github") / "attention"
+    release_github(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def programs(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment into which pip has brought the wheel of the released repository, and no more."""
+    programs = make_environment(tmp_path_factory.mktemp("student") / "environment")
+    [wheel] = (released / "course").glob("*.whl")
+    done = run(programs / "pip", "install", "--no-deps", "--no-index", wheel, folder=released)
+    assert done.returncode == 0, done.stderr
+    return programs
+
+
+@pytest.fixture
+def checkout(released: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(released, tmp_path / "mine")
+
+
+def copy_with_project(root: Path) -> Path:
+    courses.copy_course(root)
+    shutil.copy(REPOSITORY / "pyproject.toml", root)
+    return root
+
+
+def modules(wheel: Path) -> set[str]:
+    """The modules of the grader in a wheel, with dots."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.startswith("grader/") and name.endswith(".py")]
+    names = [name for name in names if not name.startswith("grader/received/")]
+    return {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names}
+
+
+def test_the_same_sources_make_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    again = build_wheel(tmp_path / "elsewhere")
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(wheel: Path, tmp_path: Path) -> None:
+    root = copy_with_project(tmp_path / "course")
+    with open(root / "exercises" / "checking.py", "a", encoding="utf-8") as file:
+        file.write("# One more line.\n")
+    assert build_wheel(tmp_path / "one").name.startswith("attention_from_scratch_student-2026.2+")
+    assert build_wheel(tmp_path / "two", root).name != wheel.name
+
+
+def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
+    root = copy_with_project(tmp_path / "course")
+    settings = root / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8").replace('"2026.2"', '"spring"'), encoding="utf-8")
+    with pytest.raises(ReleaseError, match="'spring' cannot be that of a wheel: write numbers"):
+        build_wheel(tmp_path / "wheel", root)
+
+
+def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(wheel: Path) -> None:
+    held = modules(wheel)
+    assert {"grader.cli.student", "grader.engine.server", "grader.sandbox.worker", "grader.testing.checks"} <= held
+    assert not [name for name in held for part in WITHHELD if f"{name}.".startswith(f"grader.{part}.")]
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in archive.namelist() if "solution" in name or name.endswith(".yml.j2")]
+
+
+def test_its_stand_ins_are_empty(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        parts: dict[str, object] = {}
+        exec(archive.read("grader/sandbox/parts.py"), parts)
+    assert (parts["BY_NAME"], parts["TWINS"]) == ({}, [])
+
+
+def test_it_asks_pip_for_what_it_imports_and_for_no_more(wheel: Path) -> None:
+    imported = set()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith(".py"):
+                for node in ast.walk(ast.parse(archive.read(name))):
+                    match node:
+                        case ast.Import():
+                            imported |= {alias.name.split(".")[0] for alias in node.names}
+                        case ast.ImportFrom(module=str(module)):
+                            imported.add(module.split(".")[0])
+    distributions = importlib.metadata.packages_distributions()
+    needed = {name.lower() for module in imported - sys.stdlib_module_names for name in distributions.get(module, ())}
+    asked = {one.split(">")[0].lower() for one in requirements()}
+    # The wheel itself; what comes with pydantic; and what a picture wants, if it is there.
+    assert needed - {"attention-from-scratch", "pydantic_core", "matplotlib"} <= asked
+    assert not needed & NOT_IMPORTED
+    # The engine names it to pytest, as a plugin.
+    assert asked - needed == {"pytest-json-report"}
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(requirements()) <= set(project["dependencies"])
+
+
+def test_with_it_alone_a_student_checks_answers(programs: Path, checkout: Path) -> None:
+    shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", checkout / "exercises")
+    done = run(programs / "grader", "check", "softmax_naive", folder=checkout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 of 1 exercises are right" in done.stdout
+
+
+def test_with_it_alone_a_student_runs_pytest(programs: Path, checkout: Path) -> None:
+    shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", checkout / "exercises")
+    done = run(programs / "python", "-m", "pytest", "-q", "test_simple_attention.py", folder=checkout / "exercises")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("quiz", "--help"), ("doctor",), ("emit", "--help")])
+def test_with_it_alone_the_other_commands_work(arguments: tuple[str, ...], programs: Path, checkout: Path) -> None:
+    done = run(programs / "grader", *arguments, folder=checkout)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_other_module_of_the_grader_can_be_imported_there(wheel: Path, programs: Path, checkout: Path) -> None:
+    package = REPOSITORY / "grader"
+    ours = [path.relative_to(REPOSITORY).with_suffix("").as_posix() for path in package.rglob("*.py")]
+    others = sorted({name.removesuffix("/__init__").replace("/", ".") for name in ours} - modules(wheel))
+    assert "grader.suites.self_attention.misconceptions" in others
+    script = """
+import importlib.util, sys
+for name in sys.argv[1:]:
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        continue
+    if found and found.origin:
+        print(name, found.origin)
+"""
+    done = run(programs / "python", "-c", script, *others, folder=checkout)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_pip_finds_all_that_the_released_requirements_ask_for(programs: Path, released: Path) -> None:
+    done = run(programs / "pip", "install", "--dry-run", "-r", "requirements.txt", folder=released)
+    assert done.returncode == 0, done.stderr

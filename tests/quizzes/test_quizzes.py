@@ -1,0 +1,215 @@
+"""The eight quizzes themselves: what every one of them has to be, and what students receive of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import torch
+import yaml
+
+from grader.course.model import ROOT, load_course
+from grader.quizzes.questions import Kind, to_json
+from grader.quizzes.sheet import Sheet, read_sheet, write_sheet
+from grader.quizzes.source import BugItem, ChoiceItem, NumberItem, Quiz, ShapeItem, load_quiz, load_quizzes
+
+COURSE = load_course()
+QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in quiz.items]
+BUGS = [(unit, name) for unit, name in ITEMS if isinstance(QUIZZES[unit].items[name], BugItem)]
+ONE_CHOICE = [
+    item
+    for quiz in QUIZZES.values()
+    for item in quiz.items.values()
+    if isinstance(item, ChoiceItem) and item.kind == "one_choice"
+]
+TOPICS: dict[str, list[str]] = yaml.safe_load((ROOT / "solutions" / "quiz_topics.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+# -- what a quiz has to be ------------------------------------------------------------------------------------
+
+
+def test_every_unit_has_its_quiz() -> None:
+    assert list(QUIZZES) == list(COURSE.units)
+    assert {path.name.removesuffix("_quiz.yml") for path in (ROOT / "solutions").glob("*_quiz.yml")} == set(QUIZZES)
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_a_quiz_has_ten_items_at_least(unit: str) -> None:
+    assert len(QUIZZES[unit].items) >= 10
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_a_quiz_is_called_by_the_number_of_its_unit(unit: str) -> None:
+    assert QUIZZES[unit].title.startswith(f"Quiz {list(COURSE.units).index(unit) + 1}: ")
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_a_quiz_has_items_of_every_kind(unit: str) -> None:
+    assert {item.kind for item in QUIZZES[unit].items.values()} == set(get_args(Kind))
+
+
+@pytest.mark.parametrize(("unit", "name"), ITEMS)
+def test_a_blank_sheet_of_any_variant_is_read_as_blank(unit: str, name: str) -> None:
+    questions = QUIZZES[unit].questions
+    alone = questions.model_copy(update={"items": {name: questions.items[name]}})
+    for variant in range(1, max(2, len(questions.items[name].variants))):
+        assert read_sheet(write_sheet(alone, variant, {}), alone) == Sheet(variant)
+
+
+# -- topics ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_is_covered_by_items_that_are_there(topic: str) -> None:
+    assert TOPICS[topic]
+    assert set(TOPICS[topic]) <= {f"{unit}/{name}" for unit, name in ITEMS}
+
+
+@pytest.mark.parametrize(("unit", "name"), ITEMS)
+def test_every_item_stands_under_a_topic(unit: str, name: str) -> None:
+    assert f"{unit}/{name}" in {item for items in TOPICS.values() for item in items}
+
+
+# -- nothing gives the right choice away ----------------------------------------------------------------------
+
+
+def test_no_letter_is_right_in_more_than_half_of_the_items_with_one_choice() -> None:
+    letters = Counter(letter for item in ONE_CHOICE for letter, choice in item.options().items() if choice.right)
+    assert max(letters.values()) <= len(ONE_CHOICE) / 2, letters
+
+
+@pytest.mark.parametrize("extreme", [max, min])
+def test_the_length_of_a_choice_does_not_give_it_away(extreme: Callable[[list[int]], int]) -> None:
+    """With four choices, a right one is the longest of them in a quarter of the items by chance alone."""
+    alone = 0
+    for item in ONE_CHOICE:
+        lengths = [len(choice.text) for choice in item.choices]
+        [right] = [len(choice.text) for choice in item.choices if choice.right]
+        alone += right == extreme(lengths) and lengths.count(right) == 1
+    assert alone <= len(ONE_CHOICE) / 3, f"{alone} of {len(ONE_CHOICE)}"
+
+
+# -- bugs -----------------------------------------------------------------------------------------------------
+
+
+def printed(program: str) -> str:
+    """What a program prints, and the error that ends it."""
+    output = io.StringIO()
+    torch.manual_seed(0)
+    with contextlib.redirect_stdout(output):
+        try:
+            exec(compile(program, "program", "exec"), {"__name__": "__main__"})
+        except Exception as error:
+            print(f"error: {error}")
+    return output.getvalue()
+
+
+@pytest.mark.parametrize(("unit", "name"), BUGS)
+def test_a_program_with_a_mistake_runs_and_with_the_fix_prints_something_else(unit: str, name: str) -> None:
+    item = QUIZZES[unit].items[name]
+    assert isinstance(item, BugItem)
+    wrong, right = printed(item.program()), printed(item.program(mended=True))
+    assert "error" not in wrong
+    assert "error" not in right
+    assert wrong
+    assert right
+    assert wrong != right
+
+
+# -- what students receive ------------------------------------------------------------------------------------
+
+
+def copies(quiz: Quiz) -> str:
+    """All that students receive of a quiz: every sheet that can be written, and what it is written from."""
+    rows = max(len(question.variants) for question in quiz.questions.items.values())
+    sheets = [write_sheet(quiz.questions, variant, {}) for variant in range(max(1, rows))]
+    return "\n".join([*sheets, to_json([quiz.questions])])
+
+
+def with_other_answers(source: dict[str, Any], name: str, generator: random.Random) -> None:
+    """Change all of one item that is for after the due date, and nothing that students see."""
+    item = source["items"][name]
+    item["explanation"] = f"Explanation {generator.random()}."
+    for number, choice in enumerate(item.get("choices", [])):
+        choice["sentence"] = f"Sentence {number} {generator.random()}."
+    match item["kind"]:
+        case "one_choice" | "true_false":
+            [was] = [choice for choice in item["choices"] if choice.pop("right", False)]
+            generator.choice([choice for choice in item["choices"] if choice is not was])["right"] = True
+        case "several_choices":
+            for choice in item["choices"]:
+                choice["right"] = not choice.pop("right", False)
+        case "number" | "shape":
+            asked = {column for column in item["variants"][0] if f"[[{column}]]" in item["question"]}
+            item["slips"] = {"slip": f"Slip {generator.random()}."}
+            for row in item["variants"]:
+                for column in set(row) - asked:
+                    del row[column]
+                answer = generator.randint(1, 10**6)
+                is_number = item["kind"] == "number"
+                row |= (
+                    {"answer": answer, "slip": answer + 9} if is_number else {"answer": [answer], "slip": [9, answer]}
+                )
+        case "order":
+            item["answer"] = " ".join(reversed(item["answer"].split()))
+            if item["answer"].split() == sorted(item["answer"].split()):
+                item["answer"] = " ".join([*item["answer"].split()[1:], "a"])
+        case "bug":
+            code = item["code"].split("\n")
+            [was] = [number for number, line in item["lines"].items() if line.pop("right", False)]
+            del item["lines"][was]["fix"]
+            for number, line in item["lines"].items():
+                line["sentence"] = f"Sentence {number} {generator.random()}."
+            # A line that stays Python by itself, whatever stands around it.
+            is_simple = {number: not code[number - 1].rstrip().endswith(("(", ":", ",")) for number in item["lines"]}
+            now = generator.choice([number for number in item["lines"] if number != was and is_simple[number]])
+            item["lines"][now] |= {"right": True, "fix": code[now - 1].rstrip() + "  # mended"}
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_what_students_receive_is_the_same_whatever_the_answers_are(tmp_path: Path, unit: str) -> None:
+    quiz = QUIZZES[unit]
+    path = tmp_path / f"{unit}_quiz.yml"
+    source = yaml.safe_load((ROOT / "solutions" / path.name).read_text(encoding="utf-8"))
+    for name in quiz.items:
+        with_other_answers(source, name, random.Random(name))
+    path.write_text(yaml.safe_dump(source, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    other = load_quiz(path)
+    assert all(other.items[name] != item for name, item in quiz.items.items())
+    assert copies(other) == copies(quiz)
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_no_text_for_after_the_due_date_is_in_what_students_receive(unit: str) -> None:
+    received = copies(QUIZZES[unit])
+    withheld: list[str] = []
+    for item in QUIZZES[unit].items.values():
+        withheld += [text.strip() for _, text in item.texts_told()]
+        if isinstance(item, BugItem):
+            withheld += [line.fix.strip() for line in item.lines.values() if line.fix]
+    assert len(withheld) > 30
+    assert not [text for text in withheld if text in received or json.dumps(text, ensure_ascii=False) in received]
+
+
+@pytest.mark.parametrize("unit", QUIZZES)
+def test_the_parameters_that_students_receive_are_those_of_the_question(unit: str) -> None:
+    for name, item in QUIZZES[unit].items.items():
+        received = {column for row in QUIZZES[unit].questions.items[name].variants for column in row}
+        assert received.isdisjoint({"answer", *(item.slips if isinstance(item, NumberItem | ShapeItem) else ())})
+        assert all(f"[[{column}]]" in "".join(text for _, text in item.texts_asked()) for column in received)

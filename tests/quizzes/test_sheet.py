@@ -1,0 +1,571 @@
+"""A sheet is written as Markdown and read back, whatever a student, an editor or bad luck has made of it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+
+from grader.quizzes.questions import Question
+from grader.quizzes.sheet import LINE_LIMIT, Sheet, SheetError, fill_in, has_boxes, read_sheet, write_sheet
+from grader.quizzes.source import Quiz
+from grader.submissions.submission import SHEET_LIMIT
+
+ANSWERS = {
+    "order_of_terms": "b",
+    "even_sums": "a c",
+    "is_larger": "a",
+    "mean_of_two": "1.625",
+    "how_many_terms": "6",
+    "sum_over_rows": "(3,)",
+    "long_addition": "b c a d",
+    "no_sum": "d",
+}
+
+
+@pytest.fixture
+def blank(quiz: Quiz) -> str:
+    return write_sheet(quiz.questions, None, {})
+
+
+@pytest.fixture
+def filled(quiz: Quiz) -> str:
+    return write_sheet(quiz.questions, None, ANSWERS)
+
+
+@pytest.fixture
+def read(quiz: Quiz) -> Callable[[str], Sheet]:
+    return lambda text: read_sheet(text, quiz.questions)
+
+
+def only_problem(sheet: Sheet, name: str) -> str:
+    """The problem of one item, where every other answer was read."""
+    assert sheet.remarks == ()
+    assert sheet.answers == {item: answer for item, answer in ANSWERS.items() if item != name}
+    assert list(sheet.problems) == [name]
+    return sheet.problems[name]
+
+
+def line_of(text: str, part: str) -> int:
+    [number] = [number for number, line in enumerate(text.split("\n"), start=1) if line.startswith(part)]
+    return number
+
+
+# -- writing --------------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_reads_well(quiz: Quiz) -> None:
+    sheet = write_sheet(quiz.questions, 7, {"order_of_terms": "b"})
+    head, *items = sheet.split("\n## ")
+    assert head.startswith("---\nquiz: sums\nvariant: 7\n---\n\n# Quiz 1: sums\n\nHow to answer: ")
+    assert (
+        items[0]
+        == """\
+1. Order of terms
+
+*One choice, 1 point*
+
+What changes where the terms of a sum trade places?
+
+- [ ] a) The sum.
+- [x] b) Nothing.
+- [ ] c) The sign of the sum.
+"""
+    )
+    assert (
+        items[3]
+        == """\
+4. Mean of two
+
+*A number to 2 decimals, 2 points*
+
+What is the mean of 3 and -4?
+
+Answer: ______
+"""
+    )
+    assert (
+        items[6]
+        == """\
+7. Long addition
+
+*The letters in the right order, 3 points*
+
+How are two numbers added on paper?
+
+- a) Write the last digit of the sum down.
+- b) Write one number below the other.
+- c) Add the last digits.
+- d) Carry.
+
+Answer: ______
+"""
+    )
+    assert (
+        items[7]
+        == """\
+8. No sum
+
+*The wrong line, 1 point*
+
+This program should print 6. Which line is wrong?
+
+```python
+numbers = [1, 2, 3]
+total = 0
+for number in numbers:
+    total = number
+print(total)
+```
+
+- [ ] a) line 1: `numbers = [1, 2, 3]`
+- [ ] b) line 2: `total = 0`
+- [ ] c) line 3: `for number in numbers:`
+- [ ] d) line 4: `total = number`
+"""
+    )
+
+
+def test_the_sheet_of_variant_zero_names_no_variant(blank: str) -> None:
+    assert blank.startswith("---\nquiz: sums\n---\n")
+
+
+# -- reading what was written ---------------------------------------------------------------------------------
+
+
+def test_a_blank_sheet_has_no_answer_and_no_problem(read: Callable[[str], Sheet], blank: str) -> None:
+    assert read(blank) == Sheet()
+
+
+def test_a_filled_sheet_has_its_answers(read: Callable[[str], Sheet], filled: str) -> None:
+    assert read(filled) == Sheet(0, ANSWERS)
+
+
+def some_answer(question: Question, generator: random.Random) -> str:
+    match question.kind:
+        case "number":
+            return generator.choice(["3", "-0.5", "1e-3", "1/8", "`2`", "$-4.25$", "\N{MINUS SIGN}7"])
+        case "shape":
+            return generator.choice(["()", "(2, 3)", "[4]", "2 x 3", "torch.Size([5, 6])"])
+        case "order":
+            return " ".join(generator.sample(question.letters, len(question.letters)))
+        case "several_choices":
+            count = generator.randint(1, len(question.letters))
+            return " ".join(sorted(generator.sample(question.letters, count)))
+        case _:
+            return generator.choice(question.letters)
+
+
+def test_what_was_written_is_read_for_any_answers_and_any_variant(quiz: Quiz) -> None:
+    generator = random.Random(1)
+    for _ in range(200):
+        variant = generator.randrange(10**9)
+        answers = {
+            name: some_answer(question, generator)
+            for name, question in quiz.questions.items.items()
+            if generator.random() < 0.8
+        }
+        text = write_sheet(quiz.questions, variant, answers)
+        assert read_sheet(text, quiz.questions) == Sheet(variant, answers)
+
+
+# -- what does no harm ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("[x]", "[X]"),
+        lambda text: text.replace("[x]", "[ x ]").replace("[ ]", "[]"),
+        lambda text: text.replace("[x]", "[✓]"),
+        lambda text: text.replace("- [", "* ["),
+        lambda text: text.replace("- [", "+ ["),
+        lambda text: text.replace("- [", "-\t["),
+        lambda text: text.replace("- [", "   - ["),
+        lambda text: text.replace("- [", "1. ["),
+        lambda text: text.replace("- [", "["),
+        lambda text: text.replace("- [", "- - ["),
+        lambda text: text.replace("- [", "- \\["),
+        lambda text: text.replace("\n- [", "\n\n- ["),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text.replace("\n", "   \n"),
+        lambda text: text.replace("\n\nAnswer", "\nAnswer"),
+        lambda text: text.replace("Answer:", "**Answer:**"),
+        lambda text: text.replace("Answer:", "- answer :"),
+        lambda text: text.replace("Answer: ", "Answer:\n"),
+        lambda text: text.replace("1.625", "1.625______"),
+        lambda text: text.replace("## 1. Order of", "## Order of"),
+        lambda text: text.replace("## 1. Order of terms", "##  3)  ORDER  of terms ##"),
+        lambda text: text.replace("Answer: 6", "6 = 2 · 3\n\nAnswer: 6\n\n---\n\nI am sure."),
+        lambda text: text.replace("Answer: 6", "```\n- [x] a)\nAnswer: 7\n```\n\nAnswer: 6"),
+        lambda text: text.replace("Answer: 6\n", "Answer: 6\n\n```\nan open fence"),
+        lambda text: text.replace("Answer: 6\n", "Answer: 6\n---\n"),
+        lambda text: text.replace("## 2.", "- a\n  - b\n    - c\n\n## 2."),
+        lambda text: text.replace("## 2.", "# My notes\n\n> quoted\n\n<!-- hidden\n\n<details>\n\n## 2."),
+        lambda text: text[text.index("# Quiz") :],
+    ],
+)
+def test_what_editors_and_students_do_to_a_sheet_does_no_harm(
+    read: Callable[[str], Sheet], filled: str, change: Callable[[str], str]
+) -> None:
+    changed = change(filled)
+    assert changed != filled
+    assert read(changed) == Sheet(0, ANSWERS)
+
+
+@pytest.mark.parametrize("answers", [ANSWERS, {}])
+def test_a_formatter_that_escapes_and_knows_no_front_matter_does_no_harm(quiz: Quiz, answers: dict[str, str]) -> None:
+    formatted = (
+        write_sheet(quiz.questions, 7, answers)
+        .replace("---\nquiz: sums\nvariant: 7\n---\n", f"{'_' * 70}\n\n## quiz: sums variant: 7\n")
+        .replace("______\n\n## ", r"\_\_\_\_\_\_" + "\n\n## ")
+        .replace("Answer: (3,)", r"Answer: \(3,\)")
+        .replace("[ ]", r"\[ \]")
+        .replace("*", "_")
+    )
+    assert read_sheet(formatted, quiz.questions) == Sheet(7, answers)
+    assert read_sheet(fill_in(formatted, quiz.questions, "mean_of_two", "-1"), quiz.questions) == Sheet(
+        7, {**answers, "mean_of_two": "-1"}
+    )
+
+
+def test_a_question_with_emphasis_is_known_again_however_that_is_written(quiz: Quiz) -> None:
+    question = quiz.questions.items["is_larger"].model_copy(update={"question": "A sum is *larger* than\n__all__."})
+    questions = quiz.questions.model_copy(update={"items": {"is_larger": question}})
+    formatted = write_sheet(questions, None, {}).replace("*larger* than\n__all__", "_larger_\nthan **all**")
+    assert read_sheet(fill_in(formatted, questions, "is_larger", "a"), questions) == Sheet(0, {"is_larger": "a"})
+
+
+def test_items_may_stand_in_any_order(read: Callable[[str], Sheet], filled: str) -> None:
+    head, *items = filled.split("\n## ")
+    assert read("\n## ".join([head, *reversed(items)]) + "\n").answers == ANSWERS
+
+
+def test_the_text_of_questions_and_choices_is_not_looked_at(read: Callable[[str], Sheet], filled: str) -> None:
+    assert read(filled.replace("Nothing.", "Rien.").replace("What changes", "Was ändert sich")) == Sheet(0, ANSWERS)
+
+
+# -- what costs the item, and no other ------------------------------------------------------------------------
+
+
+def test_two_boxes_ticked_where_one_is_asked(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("- [ ] c) The sign", "- [x] c) The sign")
+    assert only_problem(read(text), "order_of_terms") == (
+        f"sums_quiz.md:{line_of(text, '- [x] c) The sign')}: only one letter can be the answer, not b and c: "
+        "choose one of them."
+    )
+
+
+def test_something_else_than_x_in_a_box(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("[x] b) Nothing", "[?] b) Nothing")
+    assert only_problem(read(text), "order_of_terms") == (
+        f"sums_quiz.md:{line_of(text, '- [?]')}: a box holds something else than x: write `[x]` to tick it, or `[ ]`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "there"),
+    [
+        ("- [ ] a) The sum.\n", "", "b and c"),
+        ("- [ ] a) The sum.\n", "- [ ] b) The sum.\n", "b, b and c"),
+        ("- [ ] a) The sum.\n", "- [ ] z) The sum.\n", "z, b and c"),
+        ("- [ ] a) The sum.\n", "- [ ] a) The sum.\n- [ ] d) More.\n", "a, d, b and c"),
+        ("- [ ] a) The sum.\n- [x] b) Nothing.\n- [ ] c) The sign of the sum.\n", "", "none"),
+        ("- [ ] a) The sum.\n", "```\n- [ ] a) The sum.\n", "none"),
+    ],
+)
+def test_boxes_that_are_not_those_of_the_question(
+    read: Callable[[str], Sheet], filled: str, old: str, new: str, there: str
+) -> None:
+    assert filled.count(old) == 1
+    text = filled.replace(old, new)
+    assert only_problem(read(text), "order_of_terms") == (
+        f"sums_quiz.md:{line_of(text, '## 1.')}: the boxes below should be a, b and c, each once; "
+        f"there are {there}: put the lines back as they were."
+    )
+
+
+@pytest.mark.parametrize("raw", ["nan", "1e9999", "१२", "🙂", "[x]", "x" * 190])
+def test_what_is_no_number(read: Callable[[str], Sheet], filled: str, raw: str) -> None:
+    text = filled.replace("1.625", raw)
+    assert only_problem(read(text), "mean_of_two") == (
+        f"sums_quiz.md:{line_of(filled, 'Answer: 1.625')}: {raw!r} is no number: "
+        "write it like 50257, 3.125, 1e-3 or 1/8."
+    )
+
+
+def test_letters_missing(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("b c a d", "b c")
+    assert only_problem(read(text), "long_addition") == (
+        f"sums_quiz.md:{line_of(text, 'Answer: b c')}: a and d are missing: write each letter once."
+    )
+
+
+def test_an_answer_given_twice(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("Answer: 6\n", "Answer: 6\n\nAnswer: 7\n")
+    line = line_of(text, "Answer: 6")
+    assert only_problem(read(text), "how_many_terms") == (
+        f"sums_quiz.md:{line + 2}: there is an answer on line {line} already: keep one of the two."
+    )
+
+
+def test_an_answer_without_its_line(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("Answer: 6\n", "6\n")
+    assert only_problem(read(text), "how_many_terms") == (
+        f"sums_quiz.md:{line_of(text, '## 5.')}: the line `Answer:` below this heading is missing: put it back."
+    )
+
+
+def test_an_answer_below_its_line(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled.replace("Answer: 6\n", "Answer: ______\n\n6\n")
+    assert only_problem(read(text), "how_many_terms") == (
+        f"sums_quiz.md:{line_of(text, '## 5.') + 6}: this answer is blank, and text follows below: "
+        "write the answer on this line."
+    )
+
+
+def test_a_heading_that_is_there_twice(read: Callable[[str], Sheet], filled: str) -> None:
+    text = filled + "\n## 9. No sum\n"
+    first, second = line_of(text, "## 8."), line_of(text, "## 9.")
+    assert only_problem(read(text), "no_sum") == (
+        f"sums_quiz.md:{second}: this heading is there more than once (lines {first} and {second}): keep one."
+    )
+
+
+@pytest.mark.parametrize("new", ["", "## 1. Order of te", "### 1. Order of terms", "Order of terms"])
+def test_a_heading_that_is_not_there(read: Callable[[str], Sheet], filled: str, new: str) -> None:
+    assert only_problem(read(filled.replace("## 1. Order of terms", new)), "order_of_terms") == (
+        "sums_quiz.md has no heading `## 1. Order of terms`: put back what was there, "
+        "or move the file away and begin anew with `grader quiz sums`."
+    )
+
+
+def test_an_answer_below_a_heading_of_no_item_is_none_of_the_item_above(
+    read: Callable[[str], Sheet], filled: str
+) -> None:
+    text = filled.replace("## 6.", "## My own notes\n\n- [x] a)\n\nAnswer: 7\n\n## 6.")
+    assert read(text) == Sheet(0, ANSWERS)
+
+
+# -- what befalls the sheet as a whole ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "\n" * 100, "hello", "# Quiz 1: sums", "\x00\x1b\ufffe", "---", "---\nquiz"])
+def test_a_file_that_is_no_sheet_makes_one_remark(read: Callable[[str], Sheet], text: str) -> None:
+    assert read(text) == Sheet(
+        remarks=(
+            "sums_quiz.md has none of the quiz's headings: put back what was there, "
+            "or move the file away and begin anew with `grader quiz sums`.",
+        )
+    )
+
+
+def test_the_sheet_of_another_quiz_is_not_read(read: Callable[[str], Sheet], filled: str) -> None:
+    assert read(filled.replace("quiz: sums", "quiz: products")) == Sheet(
+        remarks=("sums_quiz.md:2: this is the sheet of another quiz: write its answers into its own file.",)
+    )
+
+
+@pytest.mark.parametrize("variant", ["seven", "-1", "1.5", "", "१", "1" * 5000])
+def test_a_variant_that_is_no_number_is_taken_for_none_and_remarked_on(
+    read: Callable[[str], Sheet], filled: str, variant: str
+) -> None:
+    sheet = read(filled.replace("quiz: sums\n", f"quiz: sums\nvariant: {variant}\n"))
+    assert (sheet.variant, sheet.answers) == (0, ANSWERS)
+    assert sheet.remarks[0].startswith("sums_quiz.md:3: the variant is no whole number")
+
+
+@pytest.mark.parametrize("line", ["", "variant: 8\n"])
+def test_questions_of_another_variant_than_the_file_says_are_remarked_on(quiz: Quiz, line: str) -> None:
+    """A lost or a wrong line would otherwise cost every number without a word."""
+    text = write_sheet(quiz.questions, 7, ANSWERS).replace("variant: 7\n", line)
+    sheet = read_sheet(text, quiz.questions)
+    assert sheet == Sheet(
+        8 if line else 0,
+        ANSWERS,
+        remarks=(
+            f"sums_quiz.md asks the questions of variant 2, and is read as variant {8 if line else 0}: "
+            "begin it with the lines `---`, `quiz: sums`, `variant: 2` and `---`.",
+        ),
+    )
+    mended = read_sheet("---\nquiz: sums\nvariant: 2\n---\n" + text, quiz.questions)
+    assert mended == Sheet(2, ANSWERS)
+
+
+@pytest.mark.parametrize("text", ["x" * (SHEET_LIMIT + 1), "\n" * LINE_LIMIT])
+def test_what_is_far_longer_than_a_sheet_is_not_read(read: Callable[[str], Sheet], filled: str, text: str) -> None:
+    assert read(filled + text) == Sheet(remarks=("sums_quiz.md is far longer than a sheet: hand in the sheet alone.",))
+
+
+# -- damage of every sort -------------------------------------------------------------------------------------
+
+ODD = [
+    "\r", "\t", "\x00", "\ufeff", "\u2028", "🙂", "१२", "[", "]", "[x]", "[X] a)", "- [x] a)", "* [ ] b)", "+ [x] c)",
+    "    - [x] a)", "- - - [x] b)", "1) [x] a)", "`", "```", "~~~", ">", "> - [x] a)", "<!--", "-->", "<div>", "---",
+    "===", "***", "#", "##", "## 1. Order of terms", "## 99. Even sums", "## nothing", "Answer:", "Answer: ______",
+    "Answer: nan", "Answer: 1e999", "Answer: 3,125", "Answer: 1/8", "Answer: 1/0", "Answer: \N{MINUS SIGN}4",
+    "Answer: ()", "Answer: (1, -2)", "Answer: d c b a", "Answer: a a", "[a]: b", "\\", "variant: x", "quiz: y",
+]  # fmt: skip
+
+
+def damaged(text: str, generator: random.Random) -> str:
+    """The text with a few lines deleted, doubled, moved, cut or made odd."""
+    lines = text.split("\n")
+    for _ in range(generator.randint(1, 6)):
+        here, there = generator.randrange(len(lines)), generator.randrange(len(lines))
+        match generator.randrange(7):
+            case 0:
+                del lines[here]
+            case 1:
+                lines.insert(there, lines[here])
+            case 2:
+                lines[here], lines[there] = lines[there], lines[here]
+            case 3:
+                lines[here] = lines[here][: generator.randrange(len(lines[here]) + 1)]
+            case 4:
+                lines.insert(here, generator.choice(ODD))
+            case 5:
+                place = generator.randrange(len(lines[here]) + 1)
+                lines[here] = lines[here][:place] + generator.choice(ODD) + lines[here][place:]
+            case _:
+                lines[here : here + 3] = ["".join(lines[here : here + 3])]
+        lines = lines or [""]
+    return generator.choice(["\n", "\n", "\r\n"]).join(lines)
+
+
+@pytest.mark.proof(part="quizzes")
+def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
+    generator = random.Random(2)
+    told: set[str] = set()
+    for _ in range(3000):
+        text = damaged(write_sheet(quiz.questions, generator.randrange(100), ANSWERS), generator)
+        sheet = read_sheet(text, quiz.questions)
+        assert sheet.answers.keys().isdisjoint(sheet.problems)
+        for sentence in (*sheet.problems.values(), *sheet.remarks):
+            assert sentence.startswith("sums_quiz.md")
+            assert sentence.endswith(".")
+            assert "\n" not in sentence
+        told |= {sentence.split(": ", maxsplit=1)[-1] for sentence in sheet.problems.values()}
+    assert len(told) > 30  # the damage was of many sorts
+
+
+@pytest.mark.proof(part="quizzes")
+def test_most_damage_to_one_item_leaves_the_others_as_they_were(quiz: Quiz, filled: str) -> None:
+    generator = random.Random(3)
+    head, *items = filled.split("\n## ")
+    headings = tuple(f"{item.split(chr(10))[0]}" for item in items)
+    for _ in range(1000):
+        number = generator.randrange(len(items))
+        first, *rest = items[number].split("\n")
+        body = damaged("\n".join(rest), generator).replace("\r", "")
+        if "## " in body:  # another item's heading does cost that item
+            continue
+        sheet = read_sheet(
+            "\n## ".join([head, *items[:number], f"{first}\n{body}", *items[number + 1 :]]), quiz.questions
+        )
+        name = list(ANSWERS)[number]
+        others = {item: answer for item, answer in sheet.answers.items() if item != name}
+        assert others == {item: answer for item, answer in ANSWERS.items() if item != name}, headings[number]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ">", "> ", "[", "]", "(", "`", "``\n", "```\n", "- ", "* ", "1. ", "- a\n", "- - - - -\n", "*", "_", "#",
+        "##\n", "## 1. Order of terms\n", " ", "\t", "\\", "\\[", "[x] a)\n", "- [x] a) ", "Answer:", "Answer:\n", "$",
+        "9", "<", "<!--", "</", "&amp;", "|", "|\n", "---\n", "[a]: b\n", "🙂", "\x00", "\u2028", "a\n\n", "> - ",
+        "1/", "2, ",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_a_quarter_of_a_megabyte_of_anything_is_read_to_its_end(quiz: Quiz, filled: str, unit: str) -> None:
+    for start in ("Answer: 6", "- [x] b) Nothing.", "- a) Write the last digit of the sum down."):
+        room = SHEET_LIMIT - len(filled) - 10
+        flood = (unit * (room // len(unit) + 1))[:room]
+        flood = "\n".join(flood.split("\n")[: LINE_LIMIT - filled.count("\n") - 10])
+        sheet = read_sheet(filled.replace(start, f"{start}{flood}"), quiz.questions)
+        assert sheet.answers["no_sum"] == "d"
+
+
+def test_lists_in_lists_without_end_are_read_to_their_end(quiz: Quiz, filled: str) -> None:
+    for deeper in ("  ", " ", "   ", "\t"):
+        nested = "\n".join(f"{deeper * depth}- a" for depth in range(400))
+        sheet = read_sheet(filled.replace("Answer: 6", f"{nested}\n\nAnswer: 6"), quiz.questions)
+        assert {**sheet.answers, "how_many_terms": "6"} == ANSWERS
+
+
+def test_every_kind_of_item_has_boxes_or_a_line_to_write_on(quiz: Quiz) -> None:
+    kinds = {question.kind for question in quiz.questions.items.values() if has_boxes(question)}
+    assert kinds == {"one_choice", "several_choices", "true_false", "bug"}
+
+
+# -- filling in -----------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_filled_in_item_by_item_is_the_filled_sheet(quiz: Quiz, blank: str, filled: str) -> None:
+    text = blank
+    for name, answer in ANSWERS.items():
+        text = fill_in(text, quiz.questions, name, answer)
+    assert text == filled
+    for name in ANSWERS:
+        text = fill_in(text, quiz.questions, name, "")
+    assert text == blank
+
+
+def test_what_went_on_below_an_answer_stays_beside_the_new_one(quiz: Quiz, filled: str) -> None:
+    text = fill_in(filled.replace("Answer: 6", "Answer: 5\r\nor is it 6?"), quiz.questions, "how_many_terms", "7")
+    assert text == filled.replace("Answer: 6", "Answer: 7\r\n\r\nor is it 6?")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "What is the mean of 1 and 2.25?",
+            "What is the mean of 3 and -4?",
+            "this is not the question of quizzes.json",
+        ),
+        ("Answer: 1.625", "", "the line `Answer:` below this heading is missing"),
+        ("## 5.", "Answer: 2\n\n## 5.", "there is an answer on line"),
+        ("## 5.", "## Mean of two\n\n## 5.", "this heading is there more than once"),
+        ("## 4. Mean of two", "", "has no heading `## 4. Mean of two`"),
+        ("quiz: sums", "quiz: products", "this is the sheet of another quiz"),
+    ],
+)
+def test_nothing_is_filled_in_where_no_one_place_asks_the_question(
+    quiz: Quiz, filled: str, old: str, new: str, sentence: str
+) -> None:
+    with pytest.raises(SheetError, match=re.escape(sentence)):
+        fill_in(filled.replace(old, new), quiz.questions, "mean_of_two", "2")
+
+
+@pytest.mark.proof(part="quizzes")
+def test_whatever_became_of_a_sheet_an_answer_changes_nothing_but_its_own_item(quiz: Quiz) -> None:
+    generator = random.Random(4)
+    done = 0
+    for _ in range(2000):
+        text = damaged(write_sheet(quiz.questions, generator.randrange(100), ANSWERS), generator)
+        name, question = generator.choice(list(quiz.questions.items.items()))
+        answer = generator.choice([some_answer(question, generator), ""])
+        try:
+            after = fill_in(text, quiz.questions, name, answer)
+        except SheetError:
+            continue
+        done += 1
+        before, sheet = read_sheet(text, quiz.questions), read_sheet(after, quiz.questions)
+        assert sheet.answers.get(name, "") == answer
+        assert without(sheet, name) == without(before, name)
+        changed = set(text.splitlines()) - set(after.splitlines())
+        assert len(changed) <= len(question.letters or "1")
+    assert done > 1000
+
+
+def without(sheet: Sheet, name: str) -> tuple[int, dict[str, str], set[str]]:
+    """What was read, but for one item."""
+    answers = {item: answer for item, answer in sheet.answers.items() if item != name}
+    return sheet.variant, answers, sheet.problems.keys() - {name}

@@ -1,0 +1,524 @@
+"""`grader quiz`: questions asked one by one, and each answer written into the sheet at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import courses
+import pytest
+from typer.testing import CliRunner, Result
+
+from grader.cli.student import app
+from grader.course.model import ROOT, load_course
+from grader.quizzes.marking import mark
+from grader.quizzes.questions import Questions, to_json
+from grader.quizzes.sheet import Sheet, read_sheet, write_sheet
+from grader.quizzes.source import Quiz, load_quiz
+
+Take = Callable[..., Result]
+
+COMMAND = courses.grader_command("quiz", "sums")
+TYPED = ("b", "c a", "false", "-1", "6", "2,3", "b c a d", "d")
+WRITTEN = {
+    "order_of_terms": "b",
+    "even_sums": "a c",
+    "is_larger": "b",
+    "mean_of_two": "-1",
+    "how_many_terms": "6",
+    "sum_over_rows": "(2, 3)",
+    "long_addition": "b c a d",
+    "no_sum": "d",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, quiz: Quiz) -> Path:
+    """A student's: what everyone received, and nothing else."""
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
+    (tmp_path / "exercises" / "sums_quiz.md").write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def path(repository: Path) -> Path:
+    return repository / "exercises" / "sums_quiz.md"
+
+
+@pytest.fixture
+def put(path: Path, quiz: Quiz) -> Callable[..., str]:
+    """Puts a sheet there, of variant 7 and with some answers."""
+
+    def put(variant: int = 7, **answers: str) -> str:
+        path.write_text(write_sheet(quiz.questions, variant, answers), encoding="utf-8")
+        return path.read_text(encoding="utf-8")
+
+    return put
+
+
+@pytest.fixture
+def take(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Take:
+    """Takes the quiz, and types these lines."""
+
+    def take(*lines: str, folder: Path = repository, unit: str = "sums") -> Result:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "160")
+        typed = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+        return CliRunner().invoke(app, ["quiz", unit], input=typed)
+
+    return take
+
+
+@pytest.fixture
+def sheet(path: Path, quiz: Quiz) -> Callable[[], Sheet]:
+    return lambda: read_sheet(path.read_text(encoding="utf-8"), quiz.questions)
+
+
+def words(text: str) -> str:
+    """Without the ends of lines, which depend on the terminal's width."""
+    return " ".join(text.split())
+
+
+def asked(done: Result) -> list[int]:
+    """The numbers of the questions, in the order in which they were asked."""
+    return [int(number) for number in re.findall(r"^(\d+) of 8 ·", done.stdout, re.MULTILINE)]
+
+
+# -- the sheet that is taken ----------------------------------------------------------------------------------
+
+
+def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(
+    take: Take, path: Path, sheet: Callable[[], Sheet], quiz: Quiz
+) -> None:
+    variants = set()
+    for _ in range(5):
+        path.write_text(write_sheet(quiz.questions, None, {}).replace("\n", "\r\n"), encoding="utf-8", newline="")
+        assert take().exit_code == 0
+        variants.add(sheet().variant)
+        assert path.read_text(encoding="utf-8") == write_sheet(quiz.questions, sheet().variant, {})
+    assert variants <= set(range(100))
+    assert len(variants) > 1  # one in a hundred million draws the same five times
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n\n"])
+def test_a_sheet_that_is_missing_or_empty_is_written(
+    take: Take, path: Path, sheet: Callable[[], Sheet], content: bytes | None
+) -> None:
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    assert take("b").exit_code == 0
+    assert sheet().answers == {"order_of_terms": "b"}
+
+
+def test_a_sheet_with_a_variant_keeps_it(take: Take, put: Callable[..., str], path: Path) -> None:
+    before = put(variant=7)
+    assert "What is the mean of 3 and -4?" in take("", "", "", "stop").stdout
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_a_sheet_with_answers_and_no_variant_stays_without(
+    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
+) -> None:
+    put(variant=0, order_of_terms="b")
+    take("a")
+    assert (sheet().variant, sheet().answers) == (0, {"order_of_terms": "b", "even_sums": "a"})
+
+
+def test_the_quiz_is_found_in_the_current_folder_as_well(take: Take, path: Path, sheet: Callable[[], Sheet]) -> None:
+    assert take("b", folder=path.parent).exit_code == 0
+    assert sheet().answers == {"order_of_terms": "b"}
+
+
+def test_a_sheet_beside_exercises_is_taken_where_it_lies(
+    take: Take, put: Callable[..., str], repository: Path, path: Path, quiz: Quiz
+) -> None:
+    put()
+    path.rename(repository / path.name)
+    assert take("b").exit_code == 0
+    assert not path.exists()
+    text = (repository / path.name).read_text(encoding="utf-8")
+    assert read_sheet(text, quiz.questions).answers == {"order_of_terms": "b"}
+
+
+# -- asking and answering -------------------------------------------------------------------------------------
+
+
+def test_an_answer_of_every_kind_is_written_into_the_sheet(take: Take, put: Callable[..., str], path: Path) -> None:
+    put()
+    done = take(*TYPED)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert path.read_text(encoding="utf-8") == put(**WRITTEN)
+    assert done.stdout.endswith("8 of 8 answered. To change an answer: grader quiz sums\n")
+
+
+def test_a_question_is_shown_with_its_kind_and_what_to_type(take: Take, put: Callable[..., str]) -> None:
+    put()
+    out = take("", "").stdout
+    assert """
+2 of 8 · Even sums · several choices, 3 points
+
+Which of these sums are even?
+
+a) 1 + 3
+b) 1 + 2
+c) 2 + 4
+d) 2 + 5
+
+One letter or more · Enter to skip · back · stop
+> """ in re.sub(" +$", "", out, flags=re.MULTILINE).replace("\n>\n", "\n> \n")
+
+
+def test_the_quiz_goes_on_with_the_first_question_that_has_no_answer(take: Take, put: Callable[..., str]) -> None:
+    put(order_of_terms="b", even_sums="a", mean_of_two="1")
+    done = take("", "stop")
+    assert asked(done) == [3, 4]
+    assert "3 of 8 answered.\n" in done.stdout
+    assert done.stdout.endswith("3 of 8 answered. To go on: grader quiz sums\n")
+
+
+def test_a_quiz_with_all_answers_begins_at_the_first(take: Take, put: Callable[..., str]) -> None:
+    put(**WRITTEN)
+    assert asked(take("stop")) == [1]
+
+
+def test_enter_keeps_the_answer_that_is_there(take: Take, put: Callable[..., str], path: Path) -> None:
+    before = put(**WRITTEN)
+    done = take(*[""] * 8)
+    assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert "Your answer: (2, 3)\nA shape, written like (2, 4, 5) · Enter to keep it · - to take it back" in done.stdout
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_one_can_go_back_but_not_beyond_the_first(
+    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
+) -> None:
+    put()
+    assert asked(take("back", "b", "Back", "c", " BACK ", "STOP")) == [1, 1, 2, 1, 2, 1]
+    assert sheet().answers == {"order_of_terms": "c"}
+
+
+def test_an_answer_can_be_taken_back(take: Take, put: Callable[..., str], path: Path) -> None:
+    blank = put()
+    put(**WRITTEN)
+    done = take(*["-", ""] * 8)
+    assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert path.read_text(encoding="utf-8") == blank
+
+
+@pytest.mark.parametrize(
+    ("place", "typed", "sentence"),
+    [
+        (0, "ab", "only one letter can be the answer, not a and b: choose one of them."),
+        (1, "a e", "'a e' should be letters from a to d: write no other."),
+        (2, "maybe", "'maybe' should be letters from a to b: write no other."),
+        (3, "1,5", "'1,5' has a comma: write 50257 without one, and 3.125 with a point."),
+        (3, "\x1b[31m[bold]\udcff", "is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
+        (5, "2-3", "'2-3' is no shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."),
+        (6, "a b c", "d is missing: write each letter once."),
+    ],
+)
+def test_an_answer_that_cannot_be_read_gets_its_sentence_and_the_question_again(
+    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet], place: int, typed: str, sentence: str
+) -> None:
+    put()
+    done = take(*[""] * place, typed, TYPED[place], "stop")
+    assert done.exit_code == 0
+    assert sentence in words(done.stdout)
+    assert "\x1b" not in done.stdout
+    assert asked(done)[place:] == [place + 1, place + 2]
+    assert list(sheet().answers.values()) == [list(WRITTEN.values())[place]]
+
+
+def test_stopping_and_the_end_of_the_input_keep_what_was_answered(
+    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
+) -> None:
+    for lines in (("b", "a", "stop", "b"), ("b", "a")):
+        put()
+        done = take(*lines)
+        assert done.exit_code == 0
+        assert done.stdout.endswith("2 of 8 answered. To go on: grader quiz sums\n")
+        assert sheet().answers == {"order_of_terms": "b", "even_sums": "a"}
+
+
+def test_nothing_shown_depends_on_whether_answers_are_right(take: Take, put: Callable[..., str], quiz: Quiz) -> None:
+    shown = []
+    for part, lines in {
+        1: ["b", "a c", "b", "-0.5", "20", "(5,)", "b c a d", "d"],
+        0: ["a", "b d", "a", "-1.0", "72", "(3,)", "d a c b", "a"],
+    }.items():
+        for line, item in zip(lines, quiz.items.values(), strict=True):
+            assert mark(item, line, variant=7, weight=1).points == part * item.points
+        put(variant=7)
+        shown.append(take(*lines).stdout)
+    assert shown[0] == shown[1]
+
+
+# -- a sheet that was worked on by hand -----------------------------------------------------------------------
+
+BY_HAND = """\
+\ufeff---
+quiz: sums
+variant: 7
+---
+My notes. Ask about parity!
+
+## 4. mean of two
+What is the mean of 3 and -4?
+
+**Answer:** (3 - 4) / 2
+  I took half of the sum.
+
+## Order of terms
+
+What changes where the terms of a sum trade places?
+
+* [ ] a) The sum.
+* [X] b) Nothing.     <- sure
+* [ ] c) The sign of the sum.
+My own words below.
+"""
+
+
+@pytest.mark.proof(part="quizzes")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_answer_changes_its_own_lines_and_no_other(
+    take: Take, repository: Path, path: Path, quiz: Quiz, end: str
+) -> None:
+    items = {name: quiz.questions.items[name] for name in ("order_of_terms", "mean_of_two")}
+    two = Questions(unit="sums", title="Two sums", items=items)
+    (repository / "exercises" / "quizzes.json").write_text(to_json([two]), encoding="utf-8")
+    path.write_bytes(BY_HAND.replace("\n", end).encode())
+    done = take("back", "c", "-0.5")
+    expected = (
+        BY_HAND.replace("**Answer:** (3 - 4) / 2\n", "**Answer:** -0.5\n\n")
+        .replace("* [X] b)", "* [ ] b)")
+        .replace("* [ ] c)", "* [x] c)")
+    )
+    assert done.exit_code == 0
+    assert "sums_quiz.md:10: '(3 - 4) / 2 I took half of the sum.' is no number" in words(done.stdout)
+    assert path.read_bytes().decode() == expected.replace("\n", end)
+
+
+def test_what_an_editor_saves_meanwhile_is_kept(
+    put: Callable[..., str], repository: Path, path: Path, sheet: Callable[[], Sheet]
+) -> None:
+    text = put()
+    with subprocess.Popen(
+        COMMAND, cwd=repository, env=courses.environment(ROOT), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        while process.stdout.read(1) != b">":
+            pass
+        path.write_text(text.replace("- [ ] d) 2 + 5", "- [x] d) 2 + 5"), encoding="utf-8")
+        process.communicate(b"b\n")
+    assert sheet().answers == {"order_of_terms": "b", "even_sums": "d"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("- [ ] c) 2 + 4\n", "", "the boxes below should be a, b, c and d, each once; there are a, b and d"),
+        ("## 2. Even sums", "## 2. Odd sums", "has no heading `## 2. Even sums`"),
+        ("- [ ] c) 2 + 4", "- [ ] c) 2 + 8", "this is not the question of quizzes.json"),
+        ("Which of these sums are even?", "Which sums are even?", "this is not the question of quizzes.json"),
+    ],
+)
+def test_what_is_damaged_or_of_another_release_is_told_and_left_alone(
+    take: Take, put: Callable[..., str], path: Path, sheet: Callable[[], Sheet], old: str, new: str, sentence: str
+) -> None:
+    text = put(even_sums="a", is_larger="a")
+    damaged = text.replace(old, new)
+    path.write_text(damaged, encoding="utf-8")
+    done = take("b", "a", "", "", "7", "stop")
+    assert done.exit_code == 0
+    assert asked(done) == [1, 2, 2, 3, 4, 5]
+    assert words(done.stdout).count(sentence) >= 3
+    assert "sums_quiz.md" in done.stdout
+    assert sheet().answers.keys() - {"even_sums"} == {"order_of_terms", "is_larger", "mean_of_two"}
+    changed = damaged.replace("- [ ] b) Nothing.", "- [x] b) Nothing.").replace("Answer: ______", "Answer: 7", 1)
+    assert path.read_text(encoding="utf-8") == changed
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("---\nquiz: products\n---\n", "sums_quiz.md:2: this is the sheet of another quiz"),
+        ("---\nquiz: sums\nvariant: seven\n---\n## 1. Order of terms\n", "sums_quiz.md:3: the variant is no whole"),
+        ("I will do this tomorrow.\n", "sums_quiz.md has none of the quiz's headings"),
+        ("\udcff", "exercises/sums_quiz.md is not UTF-8: save it as UTF-8."),
+    ],
+)
+def test_a_file_that_is_no_sheet_is_told_and_left_alone(take: Take, path: Path, content: str, sentence: str) -> None:
+    written = content.encode("utf-8", "surrogateescape")
+    path.write_bytes(written)
+    done = take("b")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(sentence)
+    assert path.read_bytes() == written
+
+
+def test_a_sheet_that_cannot_be_read_is_told(take: Take, path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    done = take("b")
+    assert done.exit_code == 2
+    assert done.stderr == "exercises/sums_quiz.md cannot be read (Is a directory): put a readable file there.\n"
+
+
+# Makes the program that follows unable to write more than some bytes to a file.
+LIMITED = """\
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_where_the_room_ends_the_sheet_stays_as_it_was(put: Callable[..., str], repository: Path, path: Path) -> None:
+    before = put(even_sums="a")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *COMMAND],
+        cwd=repository, env=courses.environment(ROOT), input="b\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr == "exercises/sums_quiz.md could not be written (File too large). It is as it was before.\n"
+    assert path.read_text(encoding="utf-8") == before
+    assert {file.name for file in path.parent.iterdir()} == {"quizzes.json", "sums_quiz.md"}
+
+
+# -- what it needs --------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_unit_is_told_with_the_nearest(take: Take, path: Path) -> None:
+    before = path.read_bytes()
+    done = take("b", unit="sum")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "There is no quiz 'sum'; exercises/quizzes.json has sums. Did you mean 'sums'?\n"
+    assert path.read_bytes() == before
+
+
+def test_without_the_questions_it_says_where_to_go(take: Take, path: Path) -> None:
+    (path.parent / "quizzes.json").unlink()
+    done = take("b")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"There is no quizzes.json in {path.parent.parent} or its exercises/: go to")
+
+
+def test_damaged_questions_are_told(take: Take, path: Path) -> None:
+    (path.parent / "quizzes.json").write_text("{", encoding="utf-8")
+    done = take("b")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "exercises/quizzes.json is damaged: take it anew from the course's repository.\n"
+
+
+@pytest.mark.proof(part="quizzes")
+def test_a_terminal_that_does_not_know_every_letter_will_do(
+    put: Callable[..., str], repository: Path, sheet: Callable[[], Sheet]
+) -> None:
+    put()
+    environment = {**courses.environment(ROOT), "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(
+        COMMAND, cwd=repository, env=environment, input=b"\xe9\nb\n", capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"1 of 8 ? Order of terms ? one choice, 1 point" in done.stdout
+    assert sheet().answers == {"order_of_terms": "b"}
+
+
+def test_torch_is_not_imported(put: Callable[..., str], repository: Path) -> None:
+    put()
+    command = [sys.executable, "-X", "importtime", *COMMAND[1:]]
+    done = subprocess.run(
+        command, cwd=repository, env=courses.environment(ROOT), input="b\n", capture_output=True, text=True, check=True
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "grader.quizzes.terminal" in imported
+    assert not {"torch", "numpy", "grader.quizzes.source"} & imported
+
+
+@pytest.mark.proof(part="quizzes")
+@pytest.mark.parametrize("unit", [name for name, unit in load_course().units.items() if unit.quiz])
+def test_every_question_of_the_course_is_shown_in_full(take: Take, tmp_path: Path, unit: str) -> None:
+    questions = load_quiz(ROOT / "solutions" / f"{unit}_quiz.yml").questions
+    (tmp_path / "quizzes.json").write_text(to_json([questions]), encoding="utf-8")
+    (tmp_path / questions.filename).write_text(write_sheet(questions, 3, {}), encoding="utf-8")
+    shown = take(*[""] * len(questions.items), folder=tmp_path, unit=unit).stdout
+    items = shown.split(f" of {len(questions.items)} · ")[1:]
+    assert len(items) == len(questions.items)
+    for question, item in zip(questions.items.values(), items, strict=True):
+        options = [f"{letter}) {text}" for letter, text in question.options(3).items()]
+        text = re.sub("^ *```.*", "", question.text(3), flags=re.MULTILINE)
+        for part in (text, *question.code.splitlines(), *options):
+            assert letters_of(part) in letters_of(item)
+
+
+def letters_of(text: str) -> str:
+    """Letters, digits and signs, without Markdown's own."""
+    return re.sub(r"[\s`*_.]", "", text)
+
+
+# -- a real terminal ------------------------------------------------------------------------------------------
+
+
+def heed_ctrl_c() -> None:
+    """Also where the tests themselves do not, because they run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], str]]]:
+    """The quiz in a terminal of its own, and a function that types something and gives what is shown after it."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    environment = {**courses.environment(ROOT), "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
+    # The new session takes the first terminal that it opens for its own, so that Ctrl-C reaches it.
+    command = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(theirs), *COMMAND]
+    process = subprocess.Popen(
+        command, cwd=repository, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        preexec_fn=heed_ctrl_c,
+    )  # fmt: skip
+    os.close(theirs)
+
+    def type_(keys: bytes) -> str:
+        os.write(ours, keys)
+        shown = b""
+        while not re.search(rb"\n(\x1b\[\?2004h)?> $", shown):
+            # Python misses a Ctrl-C that comes just before it begins to wait for a key; people press it again.
+            if keys == b"\x03" and not select.select([ours], [], [], 1)[0]:
+                os.write(ours, keys)
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:  # it has ended
+                break
+        return shown.decode()
+
+    yield process, type_
+    process.kill()
+    process.wait()
+    os.close(ours)
+
+
+@pytest.mark.parametrize("end", [b"stop\n", b"\x03", b"\x04"])
+def test_in_a_terminal_the_quiz_is_asked_and_can_be_left_at_any_time(
+    terminal: tuple[subprocess.Popen[bytes], Callable[[bytes], str]],
+    sheet: Callable[[], Sheet],
+    end: bytes,
+) -> None:
+    process, type_ = terminal
+    first = type_(b"")
+    assert "\x1b[1m1 of 8 · Order of terms\x1b[0m · one choice, 1 point" in first
+    assert "2 of 8 · Even sums" in type_(b"b\n")
+    assert "3 of 8 · Is larger" in type_(b"a c\n")
+    last = type_(end)
+    assert process.wait() == 0
+    assert "2 of 8 answered. To go on: grader quiz sums" in last
+    assert sheet().answers == {"order_of_terms": "b", "even_sums": "a c"}

@@ -1,0 +1,179 @@
+"""One report in which every text is an attack, through each emitter and a real parser of what it gives."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import io
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from made_reports import commands_in, exercise, quiz, raised, report, strings_replaced, unit
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from grader.cli import check, instructor
+from grader.reports.exporters.annotations import annotations as annotations_of
+from grader.reports.exporters.classroom import environment
+from grader.reports.exporters.classroom50 import release_body
+from grader.reports.exporters.gradescope import results
+from grader.reports.exporters.summary import summary
+from grader.reports.model import Message, Report
+
+# What the grader itself writes, and no student can.
+OURS = frozenset(
+    {"schema", "outcome", "kind", "suites", "feedback", "digest", "unit", "exercise", "student", "started", "commit"}
+)
+ATTACKS = [
+    "::set-output name=points::100",
+    "word\n::error::forged\r\n::add-mask::a\n  ::stop-commands::x\n##[add-mask]b\nword",
+    "<script>alert(1)</script><img src=x onerror=alert(1)><a href='https://a.example'>a</a><!-- ",
+    "</details></summary></code></table></blockquote><h1>100 of 100</h1>",
+    "[a](https://a.example) ![b](https://b.example/c.png) <https://c.example> [d]: https://d.example",
+    "@ada @class/team ada@b.example #1 GH-1 https://a.example www.a.example",
+    "```\n| a | b |\n|---|---|\n| c | d |\n\n# heading\n- item\n1. item\n> quote\n~~~",
+    "` `` ``` a|b \\| \\` `",
+    "$`\\href{https://a.example}{a}`$ $$x$$",
+    "\x1b[31mred\x1b[0m \u202eevil\u2066 \x00 \u2028::error::a \x85::error::b",
+    "name<<END\nforged=1\nEND\nrunners=forged",
+    "a_www.a.example _GH-1 (www.a.example",
+    "[bold]a[/] [/] \\[red]b [link=https://a.example]c[/link]",
+]
+_DRAW = random.Random(19)
+ATTACKS += ["".join(_DRAW.choices([*" ".join(ATTACKS).split(" "), " ", "\n"], k=12)) for _ in range(20)]
+WHOLE = report(
+    {
+        "sums": unit(
+            {
+                "total": exercise(1, 2, mistake="word", remarks=["word"]),
+                "mean": exercise(0, 1, reason="word"),
+                "mode": exercise(0, 1, waiting_for="word"),
+            },
+            remarks=["word"],
+            quiz=quiz(2, 4, problem="word", remarks=["word"], sentences=["word"]),
+        ),
+        "lost": unit({"gone": exercise(0, 1)}, path=None, remarks=["word"]),
+    },
+    [
+        raised("total", "word", 3),
+        raised(None, "word", 4),
+        *(
+            Message(unit="sums", exercise=None, kind=kind, text="word", file="word", line=5)
+            for kind in ("printed", "attempted")
+        ),
+    ],
+)
+
+
+def with_text(text: str) -> Report:
+    replaced = strings_replaced(WHOLE.model_dump(by_alias=True), text, kept=OURS)
+    for message in replaced["messages"]:
+        message["text"] = f"{text} {text}"  # as of an error: the reason that its test gives, and its own words
+    return Report.model_validate(replaced)
+
+
+def rendered(markdown: str) -> BeautifulSoup:
+    page = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(markdown)
+    return BeautifulSoup(page, "html.parser")
+
+
+def built_of(page: BeautifulSoup) -> list[tuple[str, dict[str, Any]]]:
+    """Every element with its attributes, but for code, in which nothing can be but text."""
+    return [(tag.name, tag.attrs) for tag in page.find_all(True) if isinstance(tag, Tag) and tag.name != "code"]
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(one)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_workflow_obeys_our_annotations_alone(attack: str) -> None:
+    made = annotations_of(with_text(attack))
+    found, harmless = commands_in("\n".join(made)), commands_in("\n".join(annotations_of(with_text("word"))))
+    assert len(made) == len(found)
+    assert [(one.name, one.properties.keys()) for one in found] == [
+        (one.name, one.properties.keys()) for one in harmless
+    ]
+    for one in found:
+        assert all(commands_in(text) == [] for text in [one.data, *one.properties.values()])
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("emitter", [summary, release_body])
+def test_a_page_is_built_as_with_a_harmless_word(emitter: Any, attack: str) -> None:
+    made = emitter(with_text(attack))
+    assert built_of(rendered(made)) == built_of(rendered(emitter(with_text("word"))))
+    assert commands_in(made) == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("emitter", [summary, release_body])
+def test_a_page_has_nothing_that_github_would_make_a_link_of(emitter: Any, attack: str) -> None:
+    page = rendered(emitter(with_text(attack)))
+    for element in page.find_all("code"):
+        element.decompose()
+    assert not re.search(r"@\w|://|#\d|(?<![^\W_])(?:www\.|GH-\d)", page.get_text())
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_reporters_log_holds_no_command(attack: str) -> None:
+    made = environment(with_text(attack))
+    assert all(re.fullmatch(r"[A-Za-z0-9_]+=[A-Za-z0-9_,+/=]*", f"{name}={value}") for name, value in made.items())
+    for name in made["RUNNERS"].split(","):
+        for text in strings_in(json.loads(base64.b64decode(made[f"{name.upper()}_RESULTS"]))):
+            assert commands_in(text) == []
+            assert text == "" or text.isprintable()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
+    made = results(with_text(attack))
+    harmless = results(with_text("word"))
+    for test, plain in zip(made["tests"], harmless["tests"], strict=True):
+        assert test["output_format"] == "text"
+        assert all(line.isprintable() for line in test["output"].split("\n"))
+        assert len(test["output"].split("\n")) == len(plain["output"].split("\n"))
+        assert test | {"output": ""} == plain | {"output": ""}
+    assert made["score"] == harmless["score"]
+    assert len(made["output"].split("\n")) == len(harmless["output"].split("\n"))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("emitter", [summary, release_body, lambda report: "\n".join(annotations_of(report))])
+def test_no_character_steers_or_hides(emitter: Any, attack: str) -> None:
+    assert all(line.isprintable() for line in emitter(with_text(attack)).split("\n"))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_terminal_and_a_log_show_a_class_in_lines_of_ours(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
+    units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
+
+    def shown(text: str) -> str:
+        monkeypatch.setattr(instructor, "out", Console(file=io.StringIO(), width=70))
+        instructor._print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
+        return "\n".join(map(str.rstrip, instructor.out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
+
+    made = shown(attack)
+    assert commands_in(made) == []
+    assert all(line.isprintable() for line in made.split("\n"))
+    assert made.split("\n")[-6:] == shown("word").split("\n")[-6:]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_check_in_a_workflow_prints_no_command(attack: str) -> None:
+    console = Console(file=io.StringIO(), width=70, highlight=False)
+    check.show(with_text(attack), None, console)
+    made = console.file.getvalue()  # type: ignore[attr-defined]
+    assert commands_in(made) == []
+    assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))

@@ -1,0 +1,219 @@
+"""The job's summary, rendered as GitHub does."""
+
+from __future__ import annotations
+
+from bs4 import BeautifulSoup
+from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
+from markdown_it import MarkdownIt
+
+from grader.reports.exporters.summary import summary
+from grader.reports.model import Message, Report
+from grader.submissions.submission import missing_sheet, missing_unit
+
+
+def shown(report: Report) -> BeautifulSoup:
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(summary(report))
+    return BeautifulSoup(html, "html.parser")
+
+
+def text_of(report: Report) -> str:
+    return shown(report).get_text(" ", strip=True)
+
+
+def rows(report: Report, table: int = 0) -> list[list[str]]:
+    return [
+        [cell.get_text() for cell in row.find_all(["th", "td"])] for row in shown(report).find_all("table")[table]("tr")
+    ]
+
+
+def next_up(report: Report) -> str:
+    """What stands between the headings of what to do next and of the units."""
+    heading = shown(report).find("h3")
+    assert heading
+    parts = []
+    for part in heading.find_next_siblings():
+        if part.name == "h3":
+            break
+        parts.append(part.get_text(" ", strip=True))
+    return " / ".join([heading.get_text(), *parts])
+
+
+def test_the_points_come_first_with_what_they_mean() -> None:
+    lost = {"sums": unit({"total": exercise(2, 1)})}
+    assert text_of(report(lost)).startswith(
+        "2 of 3 points By the visible tests. The grade is made with others, on your instructor's side."
+    )
+    assert text_of(report(lost, suites="hidden")).startswith("2 of 3 points By the hidden tests of the course.")
+
+
+def test_that_nothing_is_handed_in_yet_stands_in_the_place_of_what_points_mean() -> None:
+    made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
+    assert text_of(made).startswith("0 of 3 points Nothing is handed in yet: all is as you received it.")
+
+
+def test_full_marks_are_said_plainly() -> None:
+    full = of_exercises(total=exercise(3))
+    assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to mend.")
+    assert "Look at this next" not in text_of(full)
+
+
+def test_code_that_was_not_locked_in_is_told() -> None:
+    assert "Your code was not locked in" in text_of(report({"sums": unit({"total": exercise(1)})}, locked_in=False))
+
+
+def test_the_first_exercise_in_progress_is_next_with_its_mistake_and_its_line() -> None:
+    made = of_exercises(
+        first=exercise(2),
+        total=unwritten(),
+        mean=exercise(1, 1, mistake="The mean is taken over the `rows`.", line=30),
+        last=exercise(0, 1),
+    )
+    assert next_up(made) == (
+        "Look at this next / mean in exercises/sums.py , line 30: 1 of 2 points / The mean is taken over the rows ."
+        " What gave it away: The values are wrong. They should be right."
+    )
+
+
+def test_a_known_mistake_goes_before_others_of_its_unit_and_behind_those_of_earlier_units() -> None:
+    other = {"mode": exercise(0, 1, mistake="It is the smallest one.")}
+    known = {"total": exercise(0, 1), "mean": exercise(0, 1, mistake="It is the median.")}
+    assert next_up(report({"sums": unit(known), "modes": unit(other)})).startswith("Look at this next / mean in")
+    plain = {"total": exercise(0, 1), "mean": exercise(0, 1)}
+    assert next_up(report({"sums": unit(plain), "modes": unit(other)})).startswith("Look at this next / total in")
+
+
+def test_where_no_mistake_is_known_the_reason_is_next() -> None:
+    lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a ValueError.")})}
+    made = report(lost, [raised("total", "It raised a ValueError. no numbers", 9)])
+    assert next_up(made) == (
+        "Look at this next / total in exercises/sums.py , line 9: 0 of 1 point / "
+        "It raised a ValueError: no numbers. They should be right."
+    )
+
+
+def test_where_nothing_was_begun_the_first_to_write_is_next() -> None:
+    made = of_exercises(first=exercise(2), total=unwritten(), mean=unwritten())
+    assert next_up(made) == "Go on here / total in exercises/sums.py , line 12: 0 of 3 points"
+
+
+def test_a_file_that_is_missing_is_next_where_there_is_nothing_else() -> None:
+    lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
+    assert next_up(report({"sums": lost})) == f"Go on here / {missing_unit('sums')}"
+
+
+def test_a_file_that_could_not_be_read_is_next_before_what_is_not_written_yet() -> None:
+    lost = unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py is empty: write there."])
+    made = report({"sums": unit({"total": unwritten()}), "means": lost})
+    assert next_up(made) == "Look at this next / means.py is empty: write there."
+
+
+def test_after_its_due_date_a_quiz_tells_what_there_is_to_say_of_each_answer() -> None:
+    made = report({"sums": unit({"total": exercise(1)}, quiz=quiz(2, 4, sentences=["That is the `median`."]))})
+    assert "an_item : That is the median ." in text_of(made)
+
+
+def test_a_table_tells_each_unit_in_words_and_marks() -> None:
+    made = report(
+        {
+            "sums": unit({"total": exercise(3)}, quiz=quiz(None, 4)),
+            "means": unit({"mean": exercise(1, 1), "median": exercise(2)}, quiz=quiz(3, 4)),
+            "modes": unit({"mode": unwritten()}),
+            "lost": unit({"gone": exercise(0, 2)}, path=None, remarks=["lost.py is empty: write there."]),
+            "later": unit({"next": exercise(0, 2)}, path=None, remarks=[missing_unit("later")]),
+        }
+    )
+    assert rows(made) == [
+        ["State", "Unit", "Points", "Exercises", "Quiz"],
+        ["✔ done", "sums", "3 of 3", "1 of 1", "1 of 1 answered"],
+        ["◐ in progress", "means", "6 of 8", "1 of 2", "1 of 1 answered, 3 of 4 points"],
+        ["○ not written yet", "modes", "0 of 3", "0 of 1", "–"],
+        ["✘ not graded", "lost", "0 of 2", "0 of 1", "–"],
+        ["– not handed in", "later", "0 of 2", "0 of 1", "–"],
+    ]
+
+
+def test_the_details_of_a_unit_have_the_points_of_each_exercise() -> None:
+    made = of_exercises(total=exercise(3), mean=exercise(1, 1, line=None), mode=unwritten())
+    assert rows(made, 1) == [
+        ["State", "Exercise", "Points", "Where"],
+        ["✔ done", "total", "3 of 3", "line 12"],
+        ["◐ in progress", "mean", "1 of 2", "–"],
+        ["○ not written yet", "mode", "0 of 3", "line 12"],
+    ]
+
+
+def test_a_notebook_has_no_column_of_lines_and_tells_the_cell_of_an_error() -> None:
+    lost = unit({"total": exercise(0, 1, line=None, reason="It raised a ValueError.")}, path="sums.ipynb")
+    made = report({"sums": lost}, [raised("total", "It raised a ValueError. no", 3, file="sums.ipynb, cell 5")])
+    assert rows(made, 1) == [["State", "Exercise", "Points"], ["◐ in progress", "total", "0 of 1"]]
+    items = [item.get_text(" ", strip=True) for item in shown(made).find_all("li")]
+    assert items[0].startswith("It raised a ValueError: no. ( sums.ipynb, cell 5, line 3 )")
+
+
+def test_an_error_is_told_once() -> None:
+    lost = unit({"total": exercise(0, 1, reason="It raised a SystemExit.", mistake="It stops.")})
+    text = text_of(report({"sums": lost}, [raised("total", "It raised a SystemExit. 0", 9)]))
+    assert text.partition("Exercise by exercise")[2].count("SystemExit") == 1
+
+
+def test_units_that_are_not_handed_in_are_one_line_but_for_those_with_a_quiz() -> None:
+    lost = {
+        name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)], quiz=sheet)
+        for name, sheet in {
+            "sums": None,
+            "means": quiz(None, 4, answered=False, remarks=[missing_sheet("means")]),
+            "modes": quiz(None, 4),
+            "ranks": quiz(None, 4, answered=False, remarks=["ranks_quiz.md is too large."]),
+        }.items()
+    }
+    made = report(lost)
+    titles = [details.summary.get_text() for details in shown(made).find_all("details") if details.summary]
+    assert titles == ["– modes: 0 of 1 point", "– ranks: 0 of 1 point"]
+    assert text_of(made).endswith("Not handed in yet: sums , means .")
+
+
+def test_details_are_folded_and_say_what_was_missed_once_for_each_reason() -> None:
+    made = report(
+        {
+            "sums": unit(
+                {"total": exercise(1, 2, remarks=["It makes use of sum."])},
+                remarks=["sums.py was worked on too."],
+                quiz=quiz(None, 4, problem="sums_quiz.md:3: choose one letter."),
+            )
+        },
+        [raised(None, "It is not valid Python.", 34)],
+    )
+    (details,) = shown(made).find_all("details")
+    assert details.summary
+    assert details.summary.get_text() == "◐ sums: 1 of 3 points"
+    items = [item.get_text(" ", strip=True) for item in details.find_all("li")]
+    assert items == [
+        "sums.py was worked on too.",
+        "A line could not be run, exercises/sums.py, line 34 : It is not valid Python.",
+        "The values are wrong. They should be right. They should be right.",
+        "They should be right.",
+        "They should be right.",
+        "It makes use of sum.",
+        "sums_quiz.md:3: choose one letter.",
+    ]
+
+
+def test_an_exercise_that_is_not_written_yet_has_no_list_of_failures() -> None:
+    assert shown(of_exercises(total=unwritten(9))).find_all("li") == []
+
+
+def test_what_was_tried_is_told_once() -> None:
+    tried = Message(
+        unit="sums", exercise=None, kind="attempted", text="It tried to open a file: a.txt", file=None, line=None
+    )
+    made = report({"sums": unit({"total": exercise(1)})}, [tried, tried])
+    assert [item.get_text() for item in shown(made).find_all("li")] == ["It tried to open a file: a.txt"]
+
+
+def test_a_summary_that_is_too_long_leaves_out_the_last_details_and_says_so() -> None:
+    long = {f"e{number}": exercise(0, 20, sentence="\N{SNAKE}" * 400) for number in range(10)}
+    made = summary(report({f"unit_{number}": unit(long) for number in range(8)}))
+    assert len(made.encode()) < 2**18
+    assert made.endswith("\n\nThe rest was left out here, for it is too long. It is all in the report.\n")
+    assert made.count("<details>") == made.count("</details>")
+    assert "| `unit_7` |" in made

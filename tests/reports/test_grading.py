@@ -1,0 +1,552 @@
+"""Outcomes become a report: points by weight, as much feedback as the level allows, and text that is safe to show."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from courses import SMALL_COURSE
+
+from grader.reports import grading
+from grader.engine.client import Engine
+from grader.course.model import ROOT, Course, load_course
+from grader.quizzes.sheet import write_sheet
+from grader.quizzes.source import Quiz, load_quiz
+from grader.reports.model import Exercise, Report
+from grader.reports.model import Quiz as QuizReport
+from grader.sandbox.lockdown import LAYERS
+from grader.submissions.submission import CellsSource, SheetSource, Submission, UnitSource, read_submission
+
+DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
+BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
+SUBMISSION = Submission("ada", Path(), "0" * 40, {"sums": UnitSource("sums.py", ("a = 1\n",), ("A remark.",))}, {})
+CRITERIA = [
+    {"unit": "sums", "exercise": "add", "name": "first", "sentence": "First."},
+    {"unit": "sums", "exercise": "add", "name": "second", "sentence": "Second."},
+    {"unit": "sums", "exercise": "Scale", "name": "third", "sentence": "Third."},
+]
+LAYERS_HELD = dict.fromkeys(LAYERS, True)
+
+
+def course(
+    before: str = "misconception",
+    after: str = "misconception",
+    quiz: int | None = None,
+    quiz_answers: bool = True,
+) -> Course:
+    exercises = {"add": 3, "Scale": 1}
+    return Course.model_validate(
+        {
+            "course": "Small",
+            "version": "1",
+            "limits": {
+                "call_seconds": 1.0, "unit_seconds": 4.0, "cpu_seconds": 9, "memory_mb": 2048, "output_kb": 4,
+            },
+            "feedback": {"before_due": before, "after_due": after, "quiz_answers": quiz_answers},
+            "units": {"sums": {"title": "Sums", "due": DUE, "exercises": exercises, "quiz": quiz}},
+        }
+    )  # fmt: skip
+
+
+def outcome(exercise: str, name: str, passed: bool, **more: Any) -> dict[str, Any]:
+    """What the engine tells of one criterion."""
+    reason = "" if passed else f"{name} is wrong."
+    given = {"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason}
+    return {**given, "waiting": False, "stand_ins": [], "remarks": [], **more}
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    return {
+        "outcomes": [outcome("add", "first", True), outcome("add", "second", False), outcome("Scale", "third", True)],
+        "misconceptions": [{"unit": "sums", "exercise": "add", "name": "subtracts", "sentence": "Not so."}],
+        "messages": [],
+        "layers": LAYERS_HELD,
+        "seconds": 0.5,
+        "pytest": {},
+        **changes,
+    }
+
+
+def report(
+    submission: Submission = SUBMISSION,
+    result: dict[str, Any] = result(),  # noqa: B008 - never changed
+    course: Course = course(),  # noqa: B008
+    missing: dict[str, str] | None = None,
+    now: datetime.datetime = BEFORE,
+) -> Report:
+    return grading.make_report(submission, result, grading.Rubric(CRITERIA), course, missing or {}, {"torch": "2"}, now)
+
+
+def add(report: Report) -> Exercise:
+    return report.units["sums"].exercises["add"]
+
+
+# -- points ---------------------------------------------------------------------------------------------------
+
+
+def test_the_possible_points_are_the_criteria_times_the_weight() -> None:
+    assert grading.Rubric(CRITERIA).possible(course()) == {"sums": {"add": 6, "Scale": 1}}
+
+
+def test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up() -> None:
+    made = report()
+    assert [(test.outcome, test.points, test.possible) for test in add(made).tests] == [
+        ("passed", 3, 3),
+        ("failed", 0, 3),
+    ]
+    assert (add(made).points, add(made).possible) == (3, 6)
+    assert (made.units["sums"].points, made.units["sums"].possible) == (4, 7)
+    assert (made.points, made.possible) == (4, 7)
+
+
+def test_a_criterion_that_did_not_come_back_is_missed() -> None:
+    made = report(result=result(outcomes=[]))
+    assert (made.points, made.possible) == (0, 7)
+    assert add(made).tests[0].reason == "It could not be tested."
+
+
+def test_an_outcome_that_no_criterion_knows_earns_nothing() -> None:
+    assert report(result=result(outcomes=[outcome("add", "invented", True)])).points == 0
+
+
+def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
+    problem = "sums.py is empty: write your answers there and save it."
+    made = report(
+        Submission("ada", Path(), None, {}, {"sums": problem}), result(outcomes=[], misconceptions=[], layers={})
+    )
+    assert (made.points, made.possible) == (0, 7)
+    assert made.units["sums"].remarks == [problem]
+    assert {test.reason for test in add(made).tests} == {problem}
+
+
+def test_remarks_on_what_was_read_are_passed_on() -> None:
+    assert report().units["sums"].remarks == ["A remark."]
+
+
+# -- exercises that build on others ---------------------------------------------------------------------------
+
+
+def test_what_an_exercise_waits_for_is_said_once() -> None:
+    waiting = {"waiting": True, "stand_ins": ["halve"], "reason": ""}
+    outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == 0
+    assert exercise.waiting_for == "It builds on halve: mend that first."
+    assert {test.reason for test in exercise.tests} == {None}
+
+
+def test_several_of_them_are_named_together() -> None:
+    outcomes = [
+        outcome("add", "first", False, waiting=True, stand_ins=["halve", "double"]),
+        outcome("add", "second", False, waiting=True, stand_ins=["double", "square"]),
+    ]
+    waiting_for = add(report(result=result(outcomes=outcomes))).waiting_for
+    assert waiting_for == "It builds on halve, double and square: mend that first."
+
+
+def test_a_stand_in_that_served_is_remarked_on() -> None:
+    outcomes = [outcome("add", "first", True, stand_ins=["halve"]), outcome("add", "second", True)]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == exercise.possible
+    assert exercise.waiting_for is None
+    [remark] = exercise.remarks
+    assert "a stand-in for your halve" in remark
+
+
+def test_a_remark_costs_nothing_and_is_made_once() -> None:
+    outcomes = [outcome("add", name, True, remarks=["Done by torch."]) for name in ("first", "second")]
+    exercise = add(report(result=result(outcomes=outcomes)))
+    assert exercise.points == exercise.possible
+    assert exercise.remarks == ["Done by torch."]
+
+
+# -- feedback -------------------------------------------------------------------------------------------------
+
+
+def test_at_the_level_points_only_points_are_told() -> None:
+    exercise = add(report(course=course("points")))
+    assert [(test.sentence, test.reason) for test in exercise.tests] == [(None, None), (None, None)]
+    assert exercise.misconceptions == []
+    assert exercise.points == 3
+
+
+def test_at_the_level_sentence_what_was_expected_is_told_too() -> None:
+    exercise = add(report(course=course("sentence")))
+    assert [(test.sentence, test.reason) for test in exercise.tests] == [
+        ("First.", None), ("Second.", "second is wrong."),
+    ]  # fmt: skip
+    assert exercise.misconceptions == []
+
+
+def test_at_the_level_misconception_the_mistake_is_named_too() -> None:
+    exercise = add(report(course=course("misconception")))
+    assert exercise.tests[1].reason == "second is wrong."
+    assert [(one.name, one.sentence) for one in exercise.misconceptions] == [("subtracts", "Not so.")]
+
+
+def test_up_to_the_due_time_the_one_level_holds_and_then_the_other() -> None:
+    two = course("points", "misconception")
+    assert [report(course=two, now=now).units["sums"].feedback for now in (BEFORE, AFTER)] == [
+        "points",
+        "misconception",
+    ]
+    assert add(report(course=two, now=AFTER)).misconceptions
+
+
+def test_the_level_changes_no_point() -> None:
+    assert len({report(course=course(level)).points for level in ("points", "sentence", "misconception")}) == 1
+
+
+# -- quizzes --------------------------------------------------------------------------------------------------
+
+RIGHT = {
+    "order_of_terms": "b",
+    "even_sums": "a c",
+    "is_larger": "b",
+    "mean_of_two": "2.75",
+    "how_many_terms": "12",
+    "sum_over_rows": "(4,)",
+    "long_addition": "b c a d",
+    "no_sum": "d",
+}
+# As many, as long, and each of them wrong.
+WRONG = {
+    "order_of_terms": "a",
+    "even_sums": "b d",
+    "is_larger": "a",
+    "mean_of_two": "5.50",
+    "how_many_terms": "13",
+    "sum_over_rows": "(1,)",
+    "long_addition": "d a c b",
+    "no_sum": "a",
+}
+QUIZ_POINTS = 13
+
+
+def handed_in(quiz: Quiz, answers: dict[str, str], variant: int = 1) -> Submission:
+    sheet = SheetSource(write_sheet(quiz.questions, variant, answers))
+    return dataclasses.replace(SUBMISSION, sheets={"sums": sheet})
+
+
+def quiz_report(
+    quiz: Quiz,
+    submission: Submission,
+    now: datetime.datetime,
+    course: Course = course(quiz=1),  # noqa: B008
+) -> Report:
+    rubric = grading.Rubric(CRITERIA, {"sums": quiz})
+    return grading.make_report(submission, result(), rubric, course, {}, {"torch": "2"}, now)
+
+
+def of_quiz(report: Report) -> QuizReport:
+    found = report.units["sums"].quiz
+    assert found
+    return found
+
+
+def test_a_unit_without_a_quiz_has_none_in_its_report() -> None:
+    assert report().units["sums"].quiz is None
+
+
+def test_up_to_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) -> None:
+    made = quiz_report(quiz, handed_in(quiz, RIGHT), BEFORE)
+    assert (made.points, made.possible) == (4, 7)
+    assert (of_quiz(made).points, of_quiz(made).possible) == (None, QUIZ_POINTS)
+    assert (of_quiz(made).summary, of_quiz(made).variant) == ("8 of 8 answered", 1)
+    assert {item.points for item in of_quiz(made).items.values()} == {None}
+
+
+def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz) -> None:
+    made = quiz_report(quiz, handed_in(quiz, RIGHT), AFTER)
+    assert (of_quiz(made).points, of_quiz(made).possible) == (QUIZ_POINTS, QUIZ_POINTS)
+    assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
+    assert (made.points, made.possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
+    assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
+
+
+def test_the_answers_in_a_notebook_are_marked_as_those_in_a_sheet(quiz: Quiz) -> None:
+    cells = tuple((f"quiz_{name}", f"answer_{number} = {RIGHT[name]!r}") for number, name in enumerate(quiz.items, 1))
+    sources = (CellsSource("sums.ipynb", cells), CellsSource("sums.ipynb", cells[:1]))
+    right, one = (dataclasses.replace(SUBMISSION, sheets={"sums": source}) for source in sources)
+    of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT, variant=0), AFTER))
+    assert of_quiz(quiz_report(quiz, right, AFTER)) == of_sheet
+    assert quiz_report(quiz, right, AFTER).digest != quiz_report(quiz, one, AFTER).digest
+
+
+def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> None:
+    made = of_quiz(quiz_report(quiz, handed_in(quiz, {"even_sums": "a"}), AFTER, course(quiz=3)))
+    assert (made.points, made.possible) == (4, 3 * QUIZ_POINTS)  # half of nine points, rounded down once
+    assert made.items["even_sums"].possible == 9
+
+
+def test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte(quiz: Quiz) -> None:
+    right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
+    assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
+    digests = re.compile('(?<="digest": ")[0-9a-f]+')
+    assert digests.sub("", right.to_json()) == digests.sub("", wrong.to_json())
+    assert of_quiz(right).items["mean_of_two"].model_dump() == {
+        "answered": True, "points": None, "possible": 2, "problem": None, "sentences": [],
+        "answer": None, "explanation": None,
+    }  # fmt: skip
+
+
+def test_up_to_the_due_date_no_byte_of_a_report_depends_on_the_answers_in_the_source(
+    quiz: Quiz, tmp_path: Path
+) -> None:
+    text = SMALL_COURSE["solutions/sums_quiz.yml"]
+    for old, new in [
+        ("answer: b c a d", "answer: d c b a"),
+        ("answer: 2.75", "answer: 9.75"),
+        ("{text: The sum.,", "{right: true, text: The sum.,"),
+        ('commutative.", right: true', 'commutative."'),
+        ("known as explanation dingo", "known as explanation echidna"),
+    ]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "sums_quiz.yml").write_text(text, encoding="utf-8")
+    other = load_quiz(tmp_path / "sums_quiz.yml")
+    for answers in (RIGHT, WRONG, {}):
+        first, second = (quiz_report(source, handed_in(quiz, answers), BEFORE) for source in (quiz, other))
+        assert first.to_json() == second.to_json()
+    assert quiz_report(quiz, handed_in(quiz, {}), AFTER).digest != quiz_report(other, handed_in(quiz, {}), AFTER).digest
+
+
+def test_from_the_due_date_on_each_answer_meets_its_sentence_and_is_explained(quiz: Quiz) -> None:
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER)).items
+    assert items["even_sums"].sentences == ["Three is odd.", "Seven is odd."]
+    assert items["mean_of_two"].sentences == ["5.5 is their sum: the mean is half of it."]
+    assert items["mean_of_two"].answer == "2.75"
+    assert items["mean_of_two"].explanation == "(2 + 3.5) / 2 is 2.75."
+
+
+def test_where_the_course_does_not_tell_the_answers_only_the_sentences_are_there(quiz: Quiz) -> None:
+    silent = course(quiz=1, quiz_answers=False)
+    items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER, silent)).items
+    assert items["is_larger"].sentences == ["So it is where all the terms are positive."]
+    assert {(item.answer, item.explanation) for item in items.values()} == {(None, None)}
+
+
+def test_what_was_left_blank_earns_nothing_and_is_explained_all_the_same(quiz: Quiz) -> None:
+    made = of_quiz(quiz_report(quiz, handed_in(quiz, {"no_sum": "d"}), AFTER))
+    assert (made.points, made.summary) == (1, "1 of 8 answered")
+    blank = made.items["is_larger"]
+    assert (blank.answered, blank.points, blank.sentences) == (False, 0, [])
+    assert blank.explanation == "A negative term makes the sum smaller than the other one."
+
+
+@pytest.mark.parametrize("now", [BEFORE, AFTER])
+def test_an_answer_that_cannot_be_read_is_told_at_once_and_costs_no_other(quiz: Quiz, now: datetime.datetime) -> None:
+    submission = handed_in(quiz, {**RIGHT, "mean_of_two": "2,75\x1b[31m"})
+    made = of_quiz(quiz_report(quiz, submission, now))
+    item = made.items["mean_of_two"]
+    assert not item.answered
+    assert item.points in (None, 0)
+    assert item.problem
+    assert item.problem.startswith("sums_quiz.md:")
+    assert "\x1b" not in item.problem
+    assert made.summary == "7 of 8 answered"
+    assert made.points in (None, QUIZ_POINTS - 2)
+
+
+@pytest.mark.parametrize("now", [BEFORE, AFTER])
+def test_a_sheet_that_is_not_there_is_a_quiz_of_no_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
+    problem = "sums_quiz.md is missing: hand it in, in the folder itself or in exercises/."
+    submission = dataclasses.replace(SUBMISSION, sheet_problems={"sums": problem})
+    made = quiz_report(quiz, submission, now)
+    assert of_quiz(made).remarks == [problem]
+    assert (of_quiz(made).summary, of_quiz(made).points or 0) == ("0 of 8 answered", 0)
+    assert made.units["sums"].exercises == report(now=now).units["sums"].exercises
+
+
+def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
+    source = SheetSource("no sheet", ("A remark on the file.",))
+    made = of_quiz(quiz_report(quiz, dataclasses.replace(SUBMISSION, sheets={"sums": source}), BEFORE))
+    assert made.remarks[0] == "A remark on the file."
+    assert made.remarks[1].startswith("sums_quiz.md has none of the quiz's headings")
+
+
+# -- isolation ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("layer", "enough"), [("seccomp", False), ("limits", False), ("landlock", True), ("user", True)]
+)
+def test_it_was_locked_in_only_where_every_needed_layer_held(layer: str, enough: bool) -> None:
+    made = report(result=result(layers={**LAYERS_HELD, layer: False}))
+    assert made.isolation.enough == enough
+    assert made.isolation.layers[layer] is False
+
+
+def test_where_no_process_was_needed_the_systems_own_layers_are_told() -> None:
+    made = report(result=result(layers={}), missing={"seccomp": "is missing"})
+    assert not made.isolation.enough
+    assert made.isolation.layers["limits"]
+
+
+# -- text of a student's making -------------------------------------------------------------------------------
+
+
+def test_messages_and_reasons_are_made_safe() -> None:
+    message = {"unit": "sums", "exercise": "add", "kind": "raised", "text": "\x1b[31m\ud800", "file": "\x1b", "line": 1}
+    made = report(result=result(messages=[message], outcomes=[outcome("add", "first", False, reason="\ud800\x1b")]))
+    text = made.to_json()
+    assert "\x1b" not in text
+    assert "u001b" not in text
+    assert made.messages[0].text == "\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}"
+    assert add(made).tests[0].reason == "\N{REPLACEMENT CHARACTER}" * 2
+
+
+# -- the digest -----------------------------------------------------------------------------------------------
+
+
+def test_the_same_submission_gives_the_same_report_but_for_the_time() -> None:
+    later = BEFORE - datetime.timedelta(days=1)
+    first, second = report(), report(now=later)
+    assert first.timing != second.timing
+    assert first.model_copy(update={"timing": second.timing}) == second
+
+
+def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> None:
+    same = Submission("bob", Path("elsewhere"), None, SUBMISSION.units, SUBMISSION.problems)
+    assert report(same, now=AFTER).digest == report().digest
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"units": {"sums": UnitSource("sums.py", ("a = 2\n",), ("A remark.",))}},
+        {"units": {"sums": UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",))}},
+        {"units": {"sums": UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",))}},
+        {"units": {}, "problems": {"sums": "It is empty."}},
+        {"siblings": {"products": UnitSource("products.py", ("a = 1\n",))}},
+    ],
+    ids=["source", "name of the file", "cells", "problem", "sibling"],
+)
+def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> None:
+    assert report(dataclasses.replace(SUBMISSION, **changes)).digest != report().digest
+
+
+@pytest.mark.parametrize(
+    "changed", ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/grading.py"]
+)
+def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
+    small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    def digest(root: Path) -> str:
+        monkeypatch.setattr(grading, "ROOT", root)
+        monkeypatch.setattr(grading, "PACKAGE", root / "grader")
+        grading._grader_digest.cache_clear()
+        return report().digest
+
+    copy = tmp_path / "copy"
+    shutil.copytree(small_course, copy)
+    before = digest(copy)
+    assert before == digest(small_course)
+    with open(copy / changed, "a") as file:
+        file.write("\n")
+    assert digest(copy) != before
+    grading._grader_digest.cache_clear()
+
+
+# -- a report from before -------------------------------------------------------------------------------------
+
+
+def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
+    assert grading.still_holds(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
+
+
+def test_a_report_does_not_hold_for_another_sheet_or_another_quiz(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, BEFORE)
+    with_quiz = course(quiz=1)
+    assert grading.still_holds(made, submission, with_quiz, {"sums": quiz}, BEFORE)
+    assert not grading.still_holds(made, handed_in(quiz, WRONG), with_quiz, {"sums": quiz}, BEFORE)
+    asks_less = dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})
+    assert not grading.still_holds(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
+
+
+def test_a_report_with_a_quiz_does_not_hold_once_the_due_date_has_passed(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, BEFORE)
+    assert not grading.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+
+
+def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(quiz: Quiz) -> None:
+    submission = handed_in(quiz, RIGHT)
+    made = quiz_report(quiz, submission, AFTER)
+    order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
+    corrected = dataclasses.replace(quiz, items={**quiz.items, "long_addition": order})
+    assert grading.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+    assert not grading.still_holds(made, submission, course(quiz=1), {"sums": corrected}, AFTER)
+
+
+@pytest.mark.parametrize(
+    "now_handed_in",
+    [
+        dataclasses.replace(SUBMISSION, student="Ada"),
+        dataclasses.replace(SUBMISSION, commit="1" * 40),
+        dataclasses.replace(SUBMISSION, units={"sums": UnitSource("sums.py", ("a = 2\n",))}),
+        dataclasses.replace(SUBMISSION, units={}, problems={"sums": "It is empty."}),
+        dataclasses.replace(SUBMISSION, problems={"products": "It is missing."}),
+    ],
+    ids=["name", "commit", "source", "problem", "one more unit"],
+)
+def test_a_report_does_not_hold_for_another_submission(now_handed_in: Submission) -> None:
+    assert not grading.still_holds(report(), now_handed_in, course(), {}, BEFORE)
+
+
+def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None:
+    two = course("misconception", "points")
+    assert grading.still_holds(report(course=two), SUBMISSION, two, {}, BEFORE)
+    assert not grading.still_holds(report(course=two), SUBMISSION, two, {}, AFTER)
+    assert grading.still_holds(report(), SUBMISSION, course(), {}, AFTER)
+
+
+# -- one unit after the other ---------------------------------------------------------------------------------
+
+
+def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
+    engine: Engine, greeting: dict[str, Any], tmp_path: Path
+) -> None:
+    """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
+    course, first, second = load_course(), "causal_attention", "multi_head_attention"
+    for unit in (first, second):
+        text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        text = text.replace("CausalAttention(d_in, d_out, context_length,", "CausalAttention(d_in, d_out, 3,")
+        (tmp_path / f"{unit}.py").write_text(text, encoding="utf-8")
+
+    def graded(submission: Submission) -> Report:
+        [(_, found)] = engine.grade([submission], 1)
+        rubric = grading.Rubric(greeting["criteria"])
+        return grading.make_report(submission, found, rubric, course, {}, greeting["versions"], BEFORE)
+
+    def read(*units: str) -> Submission:
+        return read_submission("ada", tmp_path, units, ROOT / "exercises", course.units)
+
+    both = read(first, second)
+    kept = grading.kept_part(graded(read(first)), [first], both, course, {}, BEFORE)
+    merged, whole = graded(dataclasses.replace(both, kept=kept)), graded(both)
+    assert merged.model_copy(update={"timing": whole.timing}) == whole
+    assert merged.units[first].points == merged.units[first].possible
+    assert merged.units[second].points < merged.units[second].possible
+
+
+@pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
+def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None:
+    submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
+    made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
+    assert grading.kept_part(made, ["sums"], submission, with_quiz, quizzes, now)
+    if change == "file":
+        submission = dataclasses.replace(submission, units={"sums": UnitSource("sums.py", ("a = 2\n",))})
+    elif change == "sheet":
+        submission = handed_in(quiz, WRONG)
+    elif change == "quiz":
+        quizzes = {"sums": dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})}
+    else:
+        now = AFTER
+    assert grading.kept_part(made, ["sums"], submission, with_quiz, quizzes, now) is None

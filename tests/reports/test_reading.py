@@ -1,0 +1,59 @@
+"""Where an exercise stands is read from its tests, also where nothing at all is worth points."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from made_reports import exercise, quiz, report, unit
+
+from grader.reports.exporters import annotations as annotating
+from grader.reports.exporters.classroom import environment
+from grader.reports.exporters.classroom50 import outputs
+from grader.reports.exporters.gradescope import results
+from grader.reports.reading import State, entries
+from grader.reports.exporters.summary import summary
+
+WITHOUT_POINTS = report(
+    {
+        "sums": unit(
+            {"add": exercise(1, 1, weight=0), "scale": exercise(2, weight=0)},
+            quiz=quiz(0, 0, sentences=["Addition is commutative."]),
+        )
+    },
+    suites="hidden",
+)
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+@pytest.mark.parametrize(("failed", "state"), [(0, "done"), (1, "in progress")])
+def test_an_exercise_is_done_where_every_test_passed(weight: int, failed: int, state: State) -> None:
+    [entry] = entries(report({"sums": unit({"add": exercise(1, failed, weight=weight)})}))
+    assert entry.state == state
+
+
+def test_without_a_sentence_what_fails_without_points_is_not_said_to_lack_any() -> None:
+    told = exercise(1, 1, weight=0, reason=None, sentence=None)
+    [entry] = entries(report({"sums": unit({"add": told})}))
+    assert entry.expected == "Something is not right yet. It is worth no points, and more is not told here."
+
+
+def test_every_reader_takes_a_report_without_any_points() -> None:
+    assert annotating.annotations(WITHOUT_POINTS)[0].endswith("::0 of 0 points. By the hidden tests of the course.")
+    assert summary(WITHOUT_POINTS).startswith("## 0 of 0 points\n\nBy the hidden tests")
+    assert outputs(WITHOUT_POINTS)["status"] == "success"
+    found = environment(WITHOUT_POINTS)
+    runners = [json.loads(base64.b64decode(found[f"{name.upper()}_RESULTS"])) for name in found["RUNNERS"].split(",")]
+    assert [(one["max_score"], one["status"], len(one["tests"])) for one in runners] == [(0, "pass", 2)] * 2
+    shown = results(WITHOUT_POINTS)
+    assert [(one["score"], one["max_score"], one["status"]) for one in shown["tests"]] == [
+        (0, 0, "failed"),
+        (0, 0, "passed"),
+    ]
+    assert "sums, quiz: an_item: Addition is commutative." in shown["output"]
+
+
+def test_what_costs_points_is_pointed_to_before_what_does_not() -> None:
+    made = report({"sums": unit({"add": exercise(1, 1, weight=0), "scale": exercise(1, 1)})})
+    assert "### Look at this next\n\n**`scale`**" in summary(made)

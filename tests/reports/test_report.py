@@ -1,0 +1,176 @@
+"""The report has one published form, and is written whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pydantic
+import pytest
+
+from grader.reports import model
+from grader.course.model import ROOT
+
+SCHEMA = ROOT / "docs" / "report.schema.json"
+WRITE_ANEW = (
+    "python -c 'from pathlib import Path; from grader.reports.model import json_schema; "
+    'Path("docs/model.schema.json").write_text(json_schema(), encoding="utf-8")\''
+)
+
+REPORT: dict[str, Any] = {
+    "schema": "attention-from-scratch/report/v1",
+    "student": "ada",
+    "commit": None,
+    "suites": "hidden",
+    "handed_in": True,
+    "points": 1,
+    "possible": 2,
+    "units": {
+        "sums": {
+            "points": 1,
+            "possible": 2,
+            "feedback": "sentence",
+            "path": "exercises/sums.py",
+            "remarks": [],
+            "exercises": {
+                "add": {
+                    "points": 1,
+                    "possible": 2,
+                    "tests": [
+                        {"name": "a", "outcome": "passed", "points": 1, "possible": 1, "sentence": "A", "reason": None},
+                        {"name": "b", "outcome": "failed", "points": 0, "possible": 1, "sentence": "B", "reason": "É"},
+                    ],
+                    "misconceptions": [{"name": "subtracts", "sentence": "Not so."}],
+                    "waiting_for": None,
+                    "line": 12,
+                    "remarks": [],
+                }
+            },
+            "quiz": {
+                "points": None,
+                "possible": 3,
+                "summary": "1 of 1 answered",
+                "variant": 7,
+                "remarks": [],
+                "items": {
+                    "half": {
+                        "answered": True, "points": None, "possible": 3, "problem": None, "sentences": [],
+                        "answer": None, "explanation": None,
+                    },
+                },
+            },
+            "digest": "1" * 64,
+        }
+    },
+    "messages": [
+        {"unit": "sums", "exercise": None, "kind": "printed", "text": "hello", "file": None, "line": None},
+    ],
+    "timing": {"started": "2027-01-01T00:00:00+00:00", "seconds": 0.5},
+    "isolation": {"enough": True, "layers": {"seccomp": True}},
+    "versions": {"grader": "0"},
+    "digest": "0" * 64,
+}  # fmt: skip
+
+
+def test_the_published_schema_is_in_step_with_the_model() -> None:
+    is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == model.json_schema()
+    assert is_in_step, f"docs/model.schema.json is out of step with grader/model.py; write it anew:\n{WRITE_ANEW}"
+
+
+def test_every_field_is_described() -> None:
+    schema = json.loads(model.json_schema())
+    assert schema["$id"] == "urn:attention-from-scratch:report:v1"
+    for part in (schema, *schema["$defs"].values()):
+        assert part["description"]
+        assert [name for name, field in part["properties"].items() if not field.get("description")] == []
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(model.json_schema()))
+
+
+def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
+    text = model.Report.model_validate(REPORT).to_json()
+    assert json.loads(text) == REPORT
+    assert text.endswith("}\n")
+    jsonschema.validate(json.loads(text), json.loads(model.json_schema()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "attention-from-scratch/report/v2"},
+        {"points": -1},
+        {"points": 0.5},
+        {"digest": "abc"},
+        {"grade": 1},
+        {"messages": [{}]},
+    ],
+    ids=str,
+)
+def test_what_is_not_of_that_form_fits_neither_the_model_nor_the_schema(change: dict[str, Any]) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        model.Report.model_validate({**REPORT, **change})
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**REPORT, **change}, json.loads(model.json_schema()))
+
+
+def test_the_students_file_and_the_instructors_are_kept_apart(tmp_path: Path) -> None:
+    path = model.write_report(model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
+    assert path == tmp_path / "ada.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == REPORT
+    assert json.loads((tmp_path / "instructor" / "ada.pytest.json").read_text()) == {"tests": []}
+
+
+def test_without_a_report_of_pytests_the_instructor_gets_none(tmp_path: Path) -> None:
+    model.write_report(model.Report.model_validate(REPORT), None, tmp_path)
+    assert list((tmp_path / "instructor").iterdir()) == []
+
+
+def test_where_the_instructors_file_cannot_be_written_the_students_is_not_either(tmp_path: Path) -> None:
+    (tmp_path / "instructor").write_text("a file where the folder belongs")
+    with pytest.raises(OSError, match="exists"):
+        model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+    assert not (tmp_path / "ada.json").exists()
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = model.Report.model_validate(REPORT)
+    model.write_report(made, None, tmp_path)
+    assert model.read_report("ada", tmp_path) == made
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b"null",
+        json.dumps({**REPORT, "schema": "attention-from-scratch/report/v2"}).encode(),
+        json.dumps(REPORT).encode()[:-1],
+    ],
+    ids=["empty", "begun", "no text", "deep", "nothing", "another form", "cut"],
+)
+def test_a_report_that_is_damaged_or_of_another_form_counts_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "ada.json").write_bytes(content)
+    assert model.read_report("ada", tmp_path) is None
+
+
+def test_where_no_report_can_be_read_there_is_none(tmp_path: Path) -> None:
+    assert model.read_report("ada", tmp_path) is None
+    (tmp_path / "ada.json").mkdir()
+    assert model.read_report("ada", tmp_path) is None
+
+
+def test_the_folder_of_reports_is_rid_of_what_was_half_written_and_keeps_the_rest(tmp_path: Path) -> None:
+    model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
+    for half_written in (".ada.json.x1.partial", "instructor/.ada.pytest.json.x2.partial"):
+        (tmp_path / half_written).write_text("{")
+    with model.reports_folder(tmp_path):
+        pass
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {"ada.json", "instructor/ada.pytest.json"}

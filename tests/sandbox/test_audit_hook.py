@@ -1,0 +1,77 @@
+"""What student code tries that no answer needs: who is told of what, and how often."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+
+from grader.sandbox import audit_hook
+from grader.sandbox.client import Door, Failure
+
+Opens = Callable[..., Door]
+
+
+def told(open_door: Opens, source: str) -> list[str]:
+    """What is known after the source was run, and f called where it defines one."""
+    door = open_door(f"{source}\n")
+    with contextlib.suppress(Failure):
+        door.load("answers")
+        door.ask("call", target=("answers", "f"), arguments=(), options={})
+    return door.take_attempts()
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("open('/etc/passwd')", "It tried to open a file: /etc/passwd"),
+        ("import os; os.listdir('/')", "It tried to list a folder: /"),
+        ("import pathlib; pathlib.Path('/tmp/a').mkdir()", "It tried to make a file or a folder: /tmp/a"),
+        ("import os; os.remove('a')", "It tried to delete a file or a folder: a"),
+        ("import socket; socket.socket()", "It tried to open a socket."),
+        ("import os; os.fork()", "It tried to start a process."),
+        ("import os; os.system('id')", "It tried to start a process: id"),
+        ("import os; os.kill(1, 9)", "It tried to send a signal."),
+        ("import ctypes; ctypes.CDLL(None).ptrace", "It tried to call a function of the system: ptrace"),
+        ("import sys; sys._getframe()", "It tried to look at the frames of other code."),
+        ("import gc; gc.get_objects()", "It tried to look through all objects."),
+        ("import torch; torch.allclose = print", "It tried to replace a function: torch.allclose"),
+        (
+            "import _thread\n    try: _thread.start_new_thread(print, ())\n    except RuntimeError: pass",
+            "It tried to start a thread.",
+        ),
+    ],
+)
+def test_an_attempt_is_told_of(open_door: Opens, source: str, sentence: str) -> None:
+    assert sentence in told(open_door, f"try:\n    {source}\nexcept OSError:\n    pass")
+
+
+def test_what_libraries_do_by_themselves_is_none(open_door: Opens) -> None:
+    assert (
+        told(open_door, "import torch, random, dataclasses, typing\ntorch.manual_seed(1)\nprint(torch.rand(3))") == []
+    )
+
+
+def test_a_process_that_ends_takes_no_record_along(open_door: Opens) -> None:
+    assert told(open_door, "import os\ndef f():\n    os.system('id')\n    os._exit(0)") == [
+        "It tried to start a process: id"
+    ]
+
+
+def test_the_same_is_told_once_and_of_each_kind_a_few(open_door: Opens) -> None:
+    removing = "try: os.remove(str(number))\n    except OSError: pass"
+    sentences = told(open_door, f"import os\nfor number in [*range(100), *range(100)]:\n    {removing}")
+    assert len(sentences) == len(set(sentences)) == audit_hook.MAX_OF_A_KIND
+
+
+def test_what_was_told_is_not_told_again(open_door: Opens) -> None:
+    door = open_door("def f():\n    try: open('a')\n    except OSError: pass\n")
+    for expected in (["It tried to open a file: a"], []):
+        door.ask("call", target=("answers", "f"), arguments=(), options={})
+        assert door.take_attempts() == expected
+
+
+def test_a_long_argument_is_cut_and_stays_in_one_line() -> None:
+    assert audit_hook.sentence("open a file", "a\nb") == "It tried to open a file: a b"
+    assert len(audit_hook.sentence("open a file", "x" * 10**6)) < audit_hook.MAX_ARGUMENT + 50

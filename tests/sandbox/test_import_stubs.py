@@ -1,0 +1,75 @@
+"""Libraries that draw or report progress are stood in for; whatever else is not there is said so in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from grader.sandbox.client import Door, Raised
+from grader.testing.student import Student
+
+
+def failures(door: Door) -> list[str]:
+    door.load("answers")
+    return [f"line {lost.line}: {lost.detail}" for lost in door.failures["answers"]]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import matplotlib.pyplot as plt\nfig, axes = plt.subplots(figsize=(4, 3))\naxes.plot([1], [2])\nplt.show()",
+        "import matplotlib\nmatplotlib.use('Agg')\nfrom mpl_toolkits.mplot3d import Axes3D",
+        "from matplotlib import pyplot\nwith pyplot.style.context('x') as style:\n    pyplot.title('a' + style)",
+        "import pandas as pd\nframe = pd.DataFrame({'a': [1]})\nframe['b'] = frame['a'] * 2 - 1\nprint(len(frame))",
+        "from IPython.display import display, HTML\ndisplay(HTML('x'))",
+        "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)",
+    ],
+)
+def test_what_draws_and_shows_does_nothing_and_breaks_nothing(open_door: Callable[..., Door], source: str) -> None:
+    assert failures(open_door(source)) == []
+
+
+def test_a_progress_bar_passes_on_what_it_goes_over(open_door: Callable[..., Door]) -> None:
+    source = (
+        "from tqdm import tqdm, trange\nfrom tqdm.auto import tqdm as automatic\n"
+        "with tqdm([1, 2]) as bar:\n    bar.set_description('x')\n"
+        "a = list(tqdm([1, 2])) + list(trange(2)) + list(automatic([3])) + [len(tqdm([1]))]\n"
+        "def f(): return a"
+    )
+    assert Student(open_door(source), "answers").f() == [1, 2, 0, 1, 3, 1]
+
+
+def test_the_standard_library_torch_and_numpy_are_all_there(open_door: Callable[..., Door]) -> None:
+    source = (
+        "import torch, numpy as np, math, random, json, csv, re, itertools, functools, collections, typing\n"
+        "import dataclasses, statistics, unittest.mock, logging, pathlib, decimal, fractions, asyncio, sqlite3\n"
+        "import torch.nn.functional as F, torch.optim, torch.utils.data, xml.etree.ElementTree, concurrent.futures\n"
+        "import importlib.metadata\nassert importlib.metadata.version('torch') == torch.__version__\n"
+    )
+    assert failures(open_door(source)) == []
+
+
+@pytest.mark.parametrize("name", ["tiktoken", "grader.course.model", "grader.suites", "pytest", "solutions"])
+def test_any_other_library_is_missing_and_the_sentence_says_what_there_is(
+    open_door: Callable[..., Door], name: str
+) -> None:
+    door = open_door(f"import {name}")
+    [failure] = failures(door)
+    assert "while grading, only the standard library, torch and numpy" in failure
+
+
+def test_a_unit_may_import_its_siblings_by_name(open_door: Callable[..., Door]) -> None:
+    door = open_door({"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"})
+    door.load("second")
+    assert Student(door, "second").two() == 2
+
+
+def test_a_sibling_that_is_broken_costs_only_what_needs_it(open_door: Callable[..., Door]) -> None:
+    door = open_door(
+        {"first": "one = 1 / 0", "second": "from first import one\ndef two(): return 2\ndef f(): return one"}
+    )
+    assert Student(door, "second").two() == 2
+    with pytest.raises(Raised) as caught:
+        Student(door, "second").f()
+    assert caught.value.types[0] == "NameError"

@@ -1,0 +1,352 @@
+"""A source is run statement by statement, and what fails costs only the names that it would have defined."""
+
+from __future__ import annotations
+
+import traceback
+import types
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from grader.sandbox import loader
+
+
+@dataclass
+class Run:
+    """A source that was run: its names, and of each failure the cell, the line, the names and the error."""
+
+    names: dict[str, Any]
+    failures: list[tuple[int, int, tuple[str, ...], BaseException]] = field(default_factory=list)
+
+
+def run(*cells: str, is_notebook: bool = False, without: tuple[int, ...] = ()) -> Run:
+    """without: the lines at which a piece is not allowed to run."""
+    module = types.ModuleType("answers")
+    done = Run(module.__dict__)
+    loader.run(
+        list(cells) if is_notebook else [dedent(cell) for cell in cells],
+        [f"cell {number}" for number in range(len(cells))],
+        module,
+        is_notebook,
+        lambda _, piece: piece.line not in without,
+        lambda cell, piece, error: done.failures.append((cell, piece.line, piece.names, error)),
+    )
+    return done
+
+
+def places(done: Run) -> list[tuple[int, tuple[str, ...], str]]:
+    return [(line, names, type(error).__name__) for _, line, names, error in done.failures]
+
+
+def test_every_statement_is_a_piece_with_its_line_and_the_names_it_binds() -> None:
+    source = dedent("""\
+        import torch.nn as nn, os.path
+        from math import pi as circle
+
+
+        @decorated
+        @twice
+        def function(): ...
+        class Class: inner = 1
+        a, (b, *c) = 1, (2, 3)
+        for d in []:
+            e = 1
+        if True:
+            f: int = 1
+        """)
+    assert [(piece.line, piece.names) for piece in loader.split(source)] == [
+        (1, ("nn", "os")),
+        (2, ("circle",)),
+        (5, ("function",)),
+        (8, ("Class",)),
+        (9, ("a", "b", "c")),
+        (10, ("d", "e")),
+        (12, ("f",)),
+    ]
+
+
+def test_a_statement_that_raises_costs_only_what_it_defines() -> None:
+    done = run("""\
+        a = 1
+        b = 1 / 0
+        c = a + 1
+        d = b + 1
+        def e(): return c
+        """)
+    assert places(done) == [(2, ("b",), "ZeroDivisionError"), (4, ("d",), "NameError")]
+    assert done.names["e"]() == 2
+
+
+def test_a_syntax_error_costs_only_the_statement_it_stands_in() -> None:
+    done = run('''\
+        def first():
+            """A text of
+        several lines, one of which is at the margin
+        def looks_like_a_statement(): no
+            """
+            return 1
+
+        def broken(x:
+            return x
+
+        @staticmethod
+        def decorated():
+
+            return 3
+
+        value = [
+            1,
+        ]
+        if value:
+            last = 4
+        else:
+            last = 5
+        try:
+            tried = 1 / 0
+        except ZeroDivisionError:
+            tried = 6
+        finally:
+            final = 7
+        ''')
+    assert places(done) == [(8, ("broken",), "SyntaxError")]
+    assert done.names["first"]() == 1
+    assert done.names["decorated"]() == 3
+    assert (done.names["value"], done.names["last"], done.names["tried"], done.names["final"]) == ([1], 4, 6, 7)
+
+
+def test_each_of_several_syntax_errors_is_told_with_its_own_line() -> None:
+    done = run("""\
+        a = 1
+        b = = 2
+        c = 3
+        class D(:
+            pass
+        e = 5
+        """)
+    assert places(done) == [(2, ("b",), "SyntaxError"), (4, ("D",), "SyntaxError")]
+    assert done.failures[0][3].lineno == 2  # type: ignore[attr-defined]
+    assert (done.names["a"], done.names["c"], done.names["e"]) == (1, 3, 5)
+
+
+def test_a_wrong_indentation_costs_only_its_function() -> None:
+    done = run("""\
+        def broken():
+            a = 1
+          return a
+        def whole():
+            return 2
+        """)
+    assert [(line, names) for line, names, _ in places(done)] == [(1, ("broken",))]
+    assert done.names["whole"]() == 2
+
+
+@pytest.mark.parametrize("stray", ["    x = 1", "else:", ")", '"""never closed', "    return 1"])
+def test_what_comes_first_and_begins_no_statement_is_told_with_its_line(stray: str) -> None:
+    done = run(f"# Unit 1\n\n{stray}\na = 1\n")
+    assert places(done)[0][:2] == (3, ())
+    assert done.names["a"] == 1
+
+
+def test_a_text_that_comes_first_is_one_piece_though_its_lines_look_like_statements() -> None:
+    done = run('"""Unit 1.\n\nFill in the stubs.\n"""\na = 1\nb = = 2\n')
+    assert places(done) == [(6, ("b",), "SyntaxError")]
+    assert done.names["a"] == 1
+
+
+def test_a_text_that_is_never_closed_does_not_take_what_stands_above() -> None:
+    done = run('''\
+        a = 1
+        b = """never closed
+        c = 3
+        ''')
+    assert done.names["a"] == 1
+    assert places(done)[0][:2] == (2, ("b",))
+
+
+def test_the_lines_in_a_traceback_are_those_of_the_file_even_after_a_syntax_error() -> None:
+    done = run("""\
+        broken = = 1
+
+
+        def raises():
+            x = 1
+            raise ValueError(x)
+        """)
+    try:
+        done.names["raises"]()
+    except ValueError as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+    assert (last.filename, last.lineno, last.line) == ("cell 0", 6, "raise ValueError(x)")
+
+
+def test_a_future_import_reaches_every_later_piece_and_cell() -> None:
+    done = run("from __future__ import annotations\ndef f(x: not_defined): ...", "def g(x: not_defined): ...")
+    assert done.failures == []
+    assert done.names["g"].__annotations__ == {"x": "not_defined"}
+
+
+def test_without_that_import_annotations_are_evaluated_as_ever() -> None:
+    assert places(run("def f(x: not_defined): ...")) == [(1, ("f",), "NameError")]
+
+
+def test_a_piece_that_may_not_run_is_left_out_and_the_rest_runs() -> None:
+    done = run("a = 1\nb = 2\nc = 3\n", without=(2,))
+    assert ("a" in done.names, "b" in done.names, "c" in done.names) == (True, False, True)
+
+
+def test_a_piece_that_exits_or_interrupts_is_a_failure_like_any_other() -> None:
+    done = run("import sys\nsys.exit(0)\nraise KeyboardInterrupt\na = 1\n")
+    assert [kind for _, _, kind in places(done)] == ["SystemExit", "KeyboardInterrupt"]
+    assert done.names["a"] == 1
+
+
+def test_cells_share_their_names_and_are_counted_apart() -> None:
+    done = run("a = 1\n", "\nb = a / 0\n", "c = a\n")
+    assert [(cell, line) for cell, line, _, _ in done.failures] == [(1, 2)]
+    assert done.names["c"] == 1
+
+
+def test_magics_and_shell_lines_of_a_notebook_are_passed_over() -> None:
+    done = run(
+        """\
+        %matplotlib inline
+        !pip install torch
+        torch.nn?
+        if True:
+            %time x = 1
+            y = 7 % 4
+        """,
+        "%%time\nz = 1\n",
+        "%%bash\nrm -rf /\n",
+        is_notebook=True,
+    )
+    assert done.failures == []
+    assert (done.names["y"], done.names["z"]) == (3, 1)
+
+
+def test_a_magic_keeps_the_lines_below_it_in_their_places() -> None:
+    done = run("%%capture\n%load_ext x\n\na = 1 / 0\n", is_notebook=True)
+    assert places(done) == [(4, ("a",), "ZeroDivisionError")]
+
+
+@pytest.mark.parametrize("magic", ["%matplotlib inline", "!pip install einops", "files = !ls", "?len", "f?", "f.g??"])
+def test_a_magic_costs_nothing_but_itself(magic: str) -> None:
+    done = run(f"def f(x):\n    return x  # right?\n\n{magic}\n\ndef g(x):\n    return -x\n", is_notebook=True)
+    assert done.failures == []
+    assert (done.names["f"](1), done.names["g"](1)) == (1, -1)
+
+
+@pytest.mark.parametrize("magic", ["", "!ls\n", "\n%%time\n"])
+def test_a_line_that_only_looks_like_a_magic_stays_python(magic: str) -> None:
+    done = run(f'{magic}a = """\n%no magic\n"""\nb = (7\n%4)\n', is_notebook=True)
+    assert done.failures == []
+    assert (done.names["a"], done.names["b"]) == ("\n%no magic\n", 3)
+
+
+def test_an_await_outside_a_function_costs_nothing_but_itself() -> None:
+    done = run("import asyncio\nx = await asyncio.sleep(0, 1)\ny = 2\n", is_notebook=True)
+    assert places(done) == [(2, ("x",), "SyntaxError")]
+    assert done.names["y"] == 2
+
+
+def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
+    done = run("%time\na = 1\n")
+    assert places(done) == [(1, (), "SyntaxError")]
+    assert done.names["a"] == 1
+
+
+@pytest.mark.parametrize("is_notebook", [False, True])
+@pytest.mark.parametrize("deep", ["-" * 50_000 + "1", "a" + ".real" * 100_000])
+def test_what_is_nested_too_deeply_costs_nothing_but_itself(deep: str, is_notebook: bool) -> None:
+    done = run(f"a = 1\nb = {deep}\nc = a + 1", "d = c + 1", is_notebook=is_notebook)
+    assert places(done) == [(2, ("b",), "SyntaxError")]
+    assert done.names["d"] == 3
+
+
+def test_nothing_hangs_on_a_source_of_odd_characters() -> None:
+    for source in ("", "\n\n", "\0", "a = 1\0\nb = 2", "\\", "é = 1", ")" * 1000, "(" * 1000, "#" * 10):
+        run(source)
+
+
+# Cells that were moved or split
+
+
+def test_a_definition_may_stand_above_the_import_that_it_needs() -> None:
+    cells = ["class B(A): ...", "class A:\n    def f(self, x: Decimal): ...", "from decimal import Decimal"]
+    done = run(*cells, is_notebook=True)
+    assert done.failures == []
+    assert issubclass(done.names["B"], done.names["A"])
+
+
+def test_in_a_script_the_order_matters_as_ever() -> None:
+    assert places(run("def f(x: Decimal): ...\nfrom decimal import Decimal")) == [(1, ("f",), "NameError")]
+
+
+def test_what_was_defined_meanwhile_stays() -> None:
+    done = run("def f(x: Late): ...", "def f(x):\n    return x\nLate = int", is_notebook=True)
+    assert places(done) == [(1, ("f",), "NameError")]
+    assert done.names["f"](1) == 1
+
+
+def test_a_name_that_nothing_defines_is_told_once() -> None:
+    assert places(run("def f(x: Missing): ...\na = 1", is_notebook=True)) == [(1, ("f",), "NameError")]
+
+
+def test_an_indented_cell_is_run_as_jupyter_does() -> None:
+    indented = "\n    # mine\n    def f(x):\n        return x\n\n    %time y = 2\n    z = 3"
+    done = run("def g():\n    return 1", indented, is_notebook=True)
+    assert done.failures == []
+    assert (done.names["f"](1), done.names["g"](), done.names["z"]) == (1, 1, 3)
+
+
+METHODS = '''\
+class Pair:
+    """Two."""
+
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+    def sum(self):
+        total = self.a
+        total += self.b
+        return total
+'''
+
+FUNCTION = '''\
+def fill(numbers):
+    """Fill
+    with numbers.
+    """
+    size = 2
+    for number in range(size):
+        square = number * number
+        numbers.append(square)
+
+    numbers.append(size)
+'''
+
+
+@pytest.mark.parametrize("place", range(1, 11))
+def test_a_class_that_was_split_is_one_again(place: int) -> None:
+    lines = METHODS.split("\n")
+    done = run("\n".join(lines[:place]), "", "\n".join(lines[place:]), is_notebook=True)
+    assert done.failures == []
+    assert done.names["Pair"](1, 2).sum() == 3
+
+
+@pytest.mark.parametrize("place", range(1, 10))
+def test_a_function_that_was_split_is_one_again(place: int) -> None:
+    lines = FUNCTION.split("\n")
+    done = run("\n".join(lines[:place]), "\n".join(lines[place:]), is_notebook=True)
+    numbers: list[int] = []
+    done.names["fill"](numbers)
+    assert (done.failures, numbers) == ([], [0, 1, 2])
+
+
+def test_a_function_that_was_split_in_three_is_one_again() -> None:
+    done = run("def f(x):\n    y = x", "    y = y + 1", "    return y", "z = f(1) / 0", is_notebook=True)
+    assert done.names["f"](1) == 2
+    assert [(cell, line) for cell, line, _, _ in done.failures] == [(3, 1)]

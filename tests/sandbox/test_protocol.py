@@ -1,0 +1,373 @@
+"""What crosses the door arrives as it was, and what is not what it claims to be does not cross."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import safetensors.torch
+import torch
+
+from grader.sandbox import protocol
+
+
+def sent(value: Any) -> Any:
+    """`value` as it arrives on the other side."""
+    tensors: list[torch.Tensor] = []
+    frame = protocol.pack_reply({"value": protocol.encode(value, tensors)}, tensors)
+    assert len(frame) == protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
+    message, received = protocol.unpack_reply(*protocol.halves(frame))
+    return protocol.decode_reply(message["value"], received)
+
+
+def refusal(action: Callable[[], Any]) -> str:
+    with pytest.raises(protocol.WireError) as caught:
+        action()
+    return str(caught.value)
+
+
+# -- what crosses ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", protocol.DTYPES, ids=str)
+def test_a_tensor_of_every_dtype_arrives_bit_for_bit(dtype: torch.dtype) -> None:
+    tensor = torch.arange(-3, 3).reshape(2, 3).to(dtype)
+    arrived = sent(tensor)
+    assert arrived.dtype == dtype
+    assert torch.equal(arrived, tensor)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (1, 1, 1, 1)], ids=str)
+def test_a_tensor_of_every_shape_keeps_it(shape: tuple[int, ...]) -> None:
+    assert sent(torch.ones(shape)).shape == shape
+
+
+def test_the_library_of_safetensors_reads_what_is_written_here() -> None:
+    tensors = [torch.arange(number + 1).to(dtype).unsqueeze(0) for number, dtype in enumerate(protocol.DTYPES)]
+    frame = protocol.pack({}, tensors)
+    length, _ = protocol.HEADER.unpack_from(frame)
+    found = safetensors.torch.load(frame[protocol.HEADER.size + length :])
+    for number, tensor in enumerate(tensors):
+        torch.testing.assert_close(found[str(number)], tensor, rtol=0, atol=0)
+
+
+def test_not_a_number_and_infinity_cross_in_tensors_and_alone() -> None:
+    assert torch.equal(sent(torch.tensor([math.inf, -math.inf])), torch.tensor([math.inf, -math.inf]))
+    assert sent(torch.tensor(math.nan)).isnan()
+    assert math.isnan(sent(math.nan))
+    assert sent([math.inf, -math.inf]) == [math.inf, -math.inf]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, False, 0, -(2**63) + 1, 2**63 - 1, 0.1, "", "naïve \0 \ud800 🙂", [], (), {}, torch.float64,
+        [1, (2.5, [None, "x"]), {"a": (True,), 3: {}}],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_plain_values_and_nested_containers_arrive_equal_and_of_the_same_type(value: Any) -> None:
+    arrived = sent(value)
+    assert arrived == value
+    assert type(arrived) is type(value)
+
+
+def test_tensors_within_containers_find_their_places() -> None:
+    arrived = sent({"first": torch.tensor(1), "rest": (torch.tensor([2.0]), [torch.tensor(3)])})
+    assert (arrived["first"].item(), arrived["rest"][0].item(), arrived["rest"][1][0].item()) == (1, 2.0, 3)
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (1, 2, 0)], ids=str)
+def test_a_permuted_view_arrives_with_its_memory_layout(order: tuple[int, ...]) -> None:
+    view = torch.randn(2, 3, 4).permute(order)
+    arrived = sent(view)
+    assert arrived.stride() == view.stride()
+    assert torch.equal(arrived, view)
+
+
+def test_views_that_are_no_permutation_arrive_with_the_same_values() -> None:
+    base = torch.randn(4, 6)
+    for view in (base[:, ::2], base[0].expand(5, 6), base.to(torch.complex64).conj().imag, base[1:3].T):
+        assert torch.equal(sent(view), view)
+
+
+def test_a_tensor_that_requires_gradients_crosses_as_plain_values() -> None:
+    arrived = sent(torch.nn.Parameter(torch.ones(2)))
+    assert type(arrived) is torch.Tensor
+    assert not arrived.requires_grad
+
+
+def test_numpy_arrays_and_numbers_cross_as_tensors() -> None:
+    assert torch.equal(sent(numpy.array([1, 2])), torch.tensor([1, 2]))
+    assert sent(numpy.float32(0.5)).item() == 0.5
+
+
+def test_what_cannot_cross_is_held_back_and_named_by_a_handle() -> None:
+    class Secret: ...
+
+    held: list[Any] = []
+
+    def hold(value: Any) -> protocol.Handle:
+        held.append(value)
+        return protocol.Handle(len(held) - 1, ("module.Secret",))
+
+    secret = Secret()
+    encoded = protocol.encode([secret], [], hold)
+    assert held == [secret]
+    arrived = protocol.decode(json.loads(json.dumps(encoded)), [])
+    assert (arrived[0].number, arrived[0].kinds) == (0, ("module.Secret",))
+    assert protocol.decode(encoded, [], lambda handle: held[handle.number]) == [secret]
+
+
+# -- what lies about itself -----------------------------------------------------------------------------------
+
+
+def test_a_tensor_subclass_that_lies_crosses_as_what_torch_itself_sees() -> None:
+    class Liar(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return True
+
+        @property
+        def shape(self) -> Any:  # type: ignore[override]
+            return torch.Size([7, 7])
+
+        @property
+        def dtype(self) -> Any:  # type: ignore[override]
+            return torch.int8
+
+        def __eq__(self, _: object) -> bool:  # type: ignore[override]
+            return True
+
+        __hash__ = torch.Tensor.__hash__
+
+    arrived = sent(torch.tensor([1.0, 2.0]).as_subclass(Liar))
+    assert type(arrived) is torch.Tensor
+    assert torch.equal(arrived, torch.tensor([1.0, 2.0]))
+
+
+def test_subclasses_of_plain_types_that_lie_cross_as_what_they_hold() -> None:
+    class LyingInt(int):
+        def __int__(self) -> int:
+            return 42
+
+        __abs__ = __index__ = __int__
+
+        def __eq__(self, _: object) -> bool:
+            return True
+
+        __hash__ = int.__hash__
+
+    class LyingFloat(float):
+        def __float__(self) -> float:
+            return 42.0
+
+        def __repr__(self) -> str:
+            return "42.0"
+
+    class LyingText(str):
+        def __str__(self) -> str:
+            return "42"
+
+    class LyingList(list):
+        def __iter__(self) -> Any:
+            return iter([42])
+
+        def __len__(self) -> int:
+            return 1
+
+    class LyingDict(dict):
+        def items(self) -> Any:
+            return [("42", 42)]
+
+        __iter__ = keys = items
+
+    class LyingTuple(tuple):
+        def __iter__(self) -> Any:
+            return iter([42])
+
+    value = [LyingInt(1), LyingFloat(0.5), LyingText("a"), LyingList([1, 2]), LyingDict(a=1), LyingTuple((1, 2))]
+    arrived = sent(value)
+    assert [type(one) for one in arrived] == [int, float, str, list, dict, tuple]
+    assert arrived == [1, 0.5, "a", [1, 2], {"a": 1}, (1, 2)]
+
+
+# -- what must not cross --------------------------------------------------------------------------------------
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: torch.eye(2).to_sparse(), "a tensor that is sparse, quantised, nested or without data"),
+        (lambda: torch.ones(2, device="meta"), "a tensor that is sparse, quantised, nested or without data"),
+        (
+            lambda: torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8),
+            "a tensor that is sparse, quantised, nested or without data",
+        ),
+        (lambda: torch.ones(2, dtype=torch.complex64), "a tensor of dtype torch.complex64"),
+        (lambda: torch.ones([1] * 17), "a tensor of 17 dimensions"),
+        (lambda: torch.ones(1).expand(2**30), "a tensor of more than 64 MB"),
+        (lambda: torch.empty(2**24 + 1), "a tensor of more than 64 MB"),
+        (lambda: nested(30), "a value nested deeper than 20 levels"),
+        (lambda: 2**63, "an int of more than 64 bits"),
+        (lambda: -(10**400), "an int of more than 64 bits"),
+        (lambda: object(), "a object, which cannot cross the door"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # torch deprecates quantised tensors
+def test_what_cannot_cross_is_refused_with_a_reason(make: Callable[[], Any], sentence: str) -> None:
+    assert refusal(lambda: sent(make())) == sentence
+
+
+def test_a_list_inside_itself_is_refused() -> None:
+    ring: list[Any] = []
+    ring.append(ring)
+    assert "nested deeper" in refusal(lambda: sent(ring))
+
+
+def test_many_tensors_that_are_too_large_together_are_refused() -> None:
+    assert "more than 64 MB" in refusal(lambda: sent([torch.empty(2**23) for _ in range(3)]))
+
+
+def test_a_message_that_is_too_long_is_refused() -> None:
+    assert refusal(lambda: sent("x" * 2**22)) == "a message of more than 4 MB"
+
+
+@pytest.mark.parametrize(
+    ("value", "bound"),
+    [
+        ([1] * 10_000, "more than 10,000 values"),
+        ({number: number for number in range(5000)}, "more than 10,000 values"),
+        ([torch.ones(1)] * 1001, "more than 1,000 tensors"),
+        (torch.ones(10_001, 0), "a tensor of more than 10,000 empty rows"),
+        (torch.ones(200, 0, 200), "a tensor of more than 10,000 empty rows"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_would_take_the_other_side_long_to_build_is_refused(value: Any, bound: str) -> None:
+    assert refusal(lambda: sent(value)) == bound
+
+
+def test_a_request_may_hold_more_than_a_reply() -> None:
+    message = {"sources": ["x" * 2**20] * 8, "numbers": [*range(10**5)]}
+    assert protocol.unpack(*protocol.halves(protocol.pack(message, []))) == (message, [])
+
+
+def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
+    references = {"list": [{"tensor": 0}] * 1001}
+    assert refusal(lambda: protocol.decode_reply(references, [torch.ones(1)])) == "more than 1,000 tensors"
+
+
+# -- frames that are not what they claim ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2**22 + 1, 0), (2**32 - 1, 2**32 - 1), (2, 2**32 - 1), (2, 68 * 2**20 + 1)], ids=str
+)
+def test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read(sizes: tuple[int, int]) -> None:
+    assert "more than" in refusal(lambda: protocol.check_sizes(*sizes))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"{", b"\xff\xfe", b"[]", b"1", b'"text"', b"null", b'{"a": NaN}', b'{"a": -Infinity}', b"[" * 10**6,
+        b'{"a":' * 10**5, b'{"a": 9223372036854775808}', b'{"a": ' + b"9" * 5000 + b"}",
+    ],
+    ids=lambda text: repr(text[:20]),
+)  # fmt: skip
+def test_a_message_that_is_no_json_object_of_plain_values_is_refused(text: bytes) -> None:
+    assert refusal(lambda: protocol.unpack(text, b"")).startswith("a message that is not")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1], {}, {"unknown": 1}, {"tensor": 0}, {"tensor": -1}, {"tensor": True}, {"tensor": "0"}, {"list": 1},
+        {"dict": [[1]]}, {"dict": [1]}, {"dict": [[{"list": []}, 1]]}, {"float": "1e5"}, {"dtype": "complex64"},
+        {"handle": "0", "kinds": []}, {"handle": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_value_of_no_known_form_is_refused(value: Any) -> None:
+    refusal(lambda: protocol.decode_reply(value, []))
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [0, "1"], [False, True], [0.0, 1.0], "01", {"a": 1}], ids=str)
+def test_a_permutation_that_is_none_is_refused(order: Any) -> None:
+    assert "permutation" in refusal(lambda: protocol.decode_reply({"tensor": 0, "permute": order}, [torch.ones(2, 3)]))
+
+
+def test_values_nested_too_deep_are_refused_on_arrival_too() -> None:
+    value: Any = None
+    for _ in range(100):
+        value = {"list": [value]}
+    assert "nested" in refusal(lambda: protocol.decode_reply(value, []))
+
+
+def blob(header: Any, data: bytes = b"\0" * 8) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **changes}
+
+
+def test_the_frame_that_the_next_test_spoils_is_good_as_it_is() -> None:
+    _, [tensor] = protocol.unpack(b"{}", blob({"0": entry()}))
+    assert torch.equal(tensor, torch.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"\0",
+        b"\0" * 8,
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 3) + b"{}",
+        blob(b"not json"),
+        blob(b"[" * 10**5),
+        blob([]),
+        blob({}),
+        blob({"0": 1}),
+        blob({"1": entry()}),
+        blob({"0": entry(), "00": entry()}),
+        blob({"0": {"shape": [2], "data_offsets": [0, 8]}}),
+        blob({"0": entry(dtype="F8_E4M3", shape=[8])}),
+        blob({"0": entry(dtype="C64", shape=[1])}),
+        blob({"0": entry(dtype=["F32"])}),
+        blob({"0": entry(shape=[3])}),
+        blob({"0": entry(shape=[-2], data_offsets=[8, 0])}),
+        blob({"0": entry(shape=[True, 2])}),
+        blob({"0": entry(shape=[2.0])}),
+        blob({"0": entry(shape="2")}),
+        blob({"0": entry(shape=[2**40] * 3)}),
+        blob({"0": entry(shape=[1] * 17 + [2])}),
+        blob({"0": entry(shape=[0, 2**40, 2**40], data_offsets=[0, 0])}, b""),
+        blob({"0": entry(data_offsets=[8, 16])}),
+        blob({"0": entry(data_offsets=[-8, 0])}),
+        blob({"0": entry(data_offsets=[0.0, 8.0])}),
+        blob({"0": entry(data_offsets=[0])}),
+        blob({"0": entry(), "1": entry()}),
+        blob({"0": entry(), "1": entry()}, b"\0" * 16),
+        blob({"0": entry()}, b"\0" * 9),
+        blob({"0": entry()}, b"\0" * 4),
+        blob(b'{"0": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], "shape": [4]}}'),
+        blob(b'{"0": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}' + b" " * 2**22 + b"}"),
+    ],
+)
+def test_tensors_that_are_not_what_their_header_claims_are_refused(damaged: bytes) -> None:
+    refusal(lambda: protocol.unpack(b"{}", damaged))

@@ -1,0 +1,223 @@
+"""The code and the answers of a notebook are read, whatever else its author, or an accident, has put there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from notebooks import code, write_notebook
+
+from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, healed, read_notebook
+from grader.submissions.plain_files import UnreadableError
+
+ANSWER = "def f(x):\n    return x\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def read(folder: Path) -> Notebook:
+    notebook = read_notebook(folder, "unit.ipynb")
+    assert notebook
+    return notebook
+
+
+def problem(folder: Path) -> str:
+    """Why a notebook is not read."""
+    with pytest.raises(UnreadableError) as caught:
+        read(folder)
+    return str(caught.value)
+
+
+def test_a_notebook_that_is_not_there_is_none(folder: Path) -> None:
+    assert read_notebook(folder, "unit.ipynb") is None
+
+
+# Code
+
+
+def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path) -> None:
+    picture = {"output_type": "display_data", "data": {"image/png": "A" * 2_000_000}, "metadata": {}}
+    write_notebook(folder / "unit.ipynb", {**code(ANSWER), "outputs": [picture]})
+    assert read(folder).cells == (ANSWER,)
+    os.truncate(folder / "unit.ipynb", 65 * 2**20)
+    assert problem(folder) == "unit.ipynb is 65.0 MB; at most 64 MB are read: clear its outputs and save it."
+
+
+def test_of_a_notebook_the_code_cells_are_read_in_order(folder: Path) -> None:
+    prose = {"cell_type": "markdown", "source": "# Title", "metadata": {}}
+    write_notebook(folder / "unit.ipynb", code("a = 1"), prose, code(["b = 2\r\n", "c = 3"]))
+    assert read(folder) == Notebook("unit.ipynb", ("a = 1", "b = 2\nc = 3"), ())
+
+
+def test_the_tests_of_nbgrader_are_not_the_students_code(folder: Path) -> None:
+    answer = code(ANSWER, nbgrader={"grade": False, "solution": True})
+    test = code("assert f(1) == 1", nbgrader={"grade": True, "solution": False})
+    manual = code("g = 1", nbgrader={"grade": True, "solution": True})
+    write_notebook(folder / "unit.ipynb", answer, test, manual)
+    assert read(folder).cells == (ANSWER, "g = 1")
+
+
+def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
+    cells = [{"cell_type": "code", "input": ["a = 1\n", "b = 2"], "language": "python", "outputs": []}]
+    (folder / "unit.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}))
+    assert read(folder).cells == ("a = 1\nb = 2",)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [None, 7, {}, {"cell_type": "code"}, {"cell_type": ["code"]}, code(["a", 1]), code("\0"), code("\ud800")],
+)
+def test_a_damaged_cell_spoils_only_itself(folder: Path, damaged: Any) -> None:
+    write_notebook(folder / "unit.ipynb", damaged, code(ANSWER))
+    assert read(folder).cells == (ANSWER,)
+    assert read(folder).remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
+
+
+def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code(ANSWER), None, None, None)
+    assert read(folder).remarks == ("unit.ipynb is damaged: cell 2 and 2 more cannot be read; the rest is graded.",)
+
+
+@pytest.mark.parametrize("text", ["def f(x):", '{"cells": [', "[" * 100_000, "1" * 5000, "\ufeff"])
+def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> None:
+    (folder / "unit.ipynb").write_text(text)
+    assert problem(folder) == ("unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again.")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])
+def test_json_without_cells_is_no_notebook(folder: Path, text: str) -> None:
+    (folder / "unit.ipynb").write_text(text)
+    assert problem(folder) == ("unit.ipynb is not a notebook (it has no cells): open it in Jupyter and save it again.")
+
+
+def test_json_that_would_fill_the_memory_is_refused_unparsed(folder: Path) -> None:
+    (folder / "unit.ipynb").write_text('{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}")
+    assert problem(folder) == "unit.ipynb holds too many values to be read: clear its outputs and save it."
+
+
+def test_more_code_than_a_script_may_hold_is_refused_in_a_notebook_too(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("#" * 700_000), code("#" * 700_000))
+    assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
+
+
+@pytest.mark.parametrize("kind", ["markdown", "raw", "heading"])
+def test_an_answer_that_was_made_text_in_jupyter_is_read(folder: Path, kind: str) -> None:
+    answer = {"grade": False, "solution": True, "cell_type": "code"}
+    cells = [
+        code(ANSWER, nbgrader=answer),
+        code('answer_1 = "b"', nbgrader={**answer, "grade_id": "quiz_sums"}),
+        code("a = 1", nbgrader={"grade": False, "solution": True}),
+        code("Of prose", nbgrader={**answer, "cell_type": "markdown"}),
+        code("assert f", nbgrader={"grade": True, "solution": False, "cell_type": "code"}),
+        code("My notes"),
+    ]
+    write_notebook(folder / "unit.ipynb", *({**cell, "cell_type": kind} for cell in cells))
+    quiz = (("quiz_sums", 'answer_1 = "b"'),)
+    assert read(folder) == Notebook("unit.ipynb", (ANSWER, "a = 1"), quiz)
+
+
+def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
+    test = code(f"# tests\n{ANSWER}", nbgrader={"grade": True, "solution": False})
+    write_notebook(folder / "unit.ipynb", test)
+    assert read(folder).cells == (f"# tests\n{ANSWER}",)
+
+
+# Answers to the quiz
+
+
+def marked(item: str, text: str) -> dict[str, Any]:
+    return code(text, nbgrader={"grade_id": f"quiz_{item}", "grade": False, "solution": True})
+
+
+def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: Path) -> None:
+    cells = [code(ANSWER), marked("sums", 'answer_1 = "b"'), code('# mine\nanswer_2 = [\n    "a",\n]')]
+    write_notebook(folder / "unit.ipynb", *cells)
+    notebook = read(folder)
+    assert notebook.cells == (ANSWER,)
+    assert notebook.quiz_cells == (
+        ("quiz_sums", 'answer_1 = "b"'),
+        (None, '# mine\nanswer_2 = [\n    "a",\n]'),
+    )
+
+
+def test_a_cell_that_holds_code_and_an_answer_is_both(folder: Path) -> None:
+    both = f"{ANSWER}\nanswer_1 = 2"
+    write_notebook(folder / "unit.ipynb", marked("sums", both), marked("more", "a = 3\nanswer_2 = a"))
+    notebook = read(folder)
+    assert notebook.cells == (both,)
+    assert notebook.quiz_cells == (("quiz_sums", both), ("quiz_more", "a = 3\nanswer_2 = a"))
+
+
+# Notebooks whose cells were deleted or doubled
+
+IMPORTS = "# %%\nimport torch\nfrom torch import Tensor, nn\n\n# %% [markdown]\n# import text\n\n"
+OTHERS = '# %%\nfrom other import Other\n\n# %%\ndef f(x):\n    """F."""\n    raise NotImplementedError()\n'
+UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
+
+
+def damaged(folder: Path, *cells: str) -> Notebook:
+    """The notebook of these cells, healed by a stub that imports something."""
+    write_notebook(folder / "unit.ipynb", *map(code, cells))
+    return healed(read(folder), IMPORTS + OTHERS)
+
+
+def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
+    found = damaged(folder, "def f(x: Tensor):\n    return Other(torch.ones(1))")
+    assert found.cells[0] == "import torch\nfrom torch import Tensor, nn\nfrom other import Other"
+    assert found.remarks == (
+        "unit.ipynb does not import torch and Tensor and Other, as the notebook that you received does: that was done "
+        "first, and where cells are counted it is cell 1.",
+    )
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "import torch as t",
+        "import torch.nn as nn",
+        "from torch import nn",
+        "import torchvision, math as torch_math",
+        "def f():\n    import torch",
+    ],
+)
+def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> None:
+    found = damaged(folder, own, "x = torch.ones(1)")
+    assert found.cells == ("import torch\nfrom torch import Tensor, nn", own, "x = torch.ones(1)")
+    assert "does not import torch," in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "import torch\nfrom torch import nn",
+        "import math; import torch.utils.data; from torch import nn",
+        "import torch\nfrom torch import (\n    Tensor,  # types, mostly\n    nn,\n)",
+        "import math, torch\nfrom torch.nn import Module as nn",
+        "def f(x):\n    return x",
+        "import torch\nclass nn:\n    pass",
+        "import torch\nnn = torch.nn",
+    ],
+)
+def test_imports_in_other_words_are_left_alone(folder: Path, own: str) -> None:
+    cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
+    assert damaged(folder, *cells) == Notebook("unit.ipynb", cells, ())
+
+
+def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
+    found = damaged(folder, ANSWER, UNWRITTEN, UNWRITTEN)
+    assert found.cells == (ANSWER, "", "")
+    assert found.remarks == ("unit.ipynb has an unwritten f below the one that you wrote: yours is graded.",)
+
+
+def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:
+    assert damaged(folder, UNWRITTEN, ANSWER) == Notebook("unit.ipynb", ("", ANSWER), ())
+
+
+def test_without_an_answer_the_unwritten_cells_stay(folder: Path) -> None:
+    assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == Notebook("unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"), ())

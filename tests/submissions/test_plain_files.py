@@ -1,0 +1,140 @@
+"""The text of a plain file is read, and nothing else that can stand in its place."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
+
+TEXT = "a = 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ada").mkdir()
+    return tmp_path / "ada"
+
+
+def problem(folder: Path, relative: str = "unit.py") -> str:
+    """Why a file is not read."""
+    with pytest.raises(UnreadableError) as caught:
+        read_text(folder, relative, MEGABYTE)
+    return str(caught.value)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# Text
+
+
+def test_a_file_that_is_not_there_has_no_text(folder: Path) -> None:
+    assert read_text(folder, "unit.py", MEGABYTE) is None
+    assert read_text(folder / "gone", "exercises/unit.py", MEGABYTE) is None
+
+
+def test_a_byte_order_mark_and_other_line_ends_do_no_harm(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\rc = 3\n")
+    assert read_text(folder, "unit.py", MEGABYTE) == "a = 1\nb = 2\nc = 3\n"
+
+
+def test_a_file_that_is_not_utf8_is_told_with_the_byte(folder: Path) -> None:
+    (folder / "unit.py").write_bytes(b"name = 'Andr\xe9'\n")
+    assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
+
+
+def test_a_file_with_zero_bytes_is_no_text(folder: Path) -> None:
+    (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16-le"))
+    assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
+
+
+# What is no plain file
+
+
+def test_a_symbolic_link_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "secret.py", TEXT)
+    (folder / "unit.py").symlink_to("../secret.py")
+    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
+
+
+def test_a_symbolic_link_to_nowhere_is_told_as_such(folder: Path) -> None:
+    (folder / "unit.py").symlink_to("nowhere")
+    assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
+
+
+def test_a_linked_folder_on_the_way_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "elsewhere" / "unit.py", TEXT)
+    (folder / "exercises").symlink_to("../elsewhere")
+    assert problem(folder, "exercises/unit.py") == "exercises is a symbolic link: put the folder itself there."
+
+
+def test_a_file_in_the_place_of_a_folder_is_a_problem(folder: Path) -> None:
+    write(folder / "exercises", TEXT)
+    assert problem(folder, "exercises/unit.py") == "exercises is a file where a folder belongs: remove it."
+
+
+def test_a_hard_link_is_not_read(folder: Path) -> None:
+    write(folder.parent / "secret.py", TEXT)
+    (folder / "unit.py").hardlink_to(folder.parent / "secret.py")
+    assert problem(folder) == "unit.py is a hard link to another file: put a copy of its own there."
+
+
+def test_a_folder_named_like_the_file_is_a_problem(folder: Path) -> None:
+    (folder / "unit.py").mkdir()
+    assert problem(folder) == "unit.py is a folder where a file belongs: put the file there."
+
+
+def test_a_named_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "unit.py")
+    assert problem(folder) == "unit.py is a named pipe where a file belongs: put the file there."
+
+
+def test_a_socket_is_a_problem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)  # a socket's path must be short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("unit.py")
+        assert problem(folder) == "unit.py is a socket where a file belongs: put the file there."
+
+
+def test_a_device_is_a_problem(folder: Path) -> None:
+    try:
+        os.mknod(folder / "unit.py", 0o20600, os.makedev(1, 5))  # /dev/zero by another name
+    except PermissionError:
+        pytest.skip("only root can make a device")
+    assert problem(folder) == "unit.py is a device where a file belongs: put the file there."
+
+
+def test_a_file_that_may_not_be_read_is_a_problem() -> None:
+    # Root reads every file, so here root is somebody else for a moment, in a folder that others may enter.
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        folder = Path(name, "ada")
+        write(folder / "unit.py", TEXT)
+        (folder / "unit.py").chmod(0)
+        user = os.geteuid()
+        os.seteuid(user or 54321)
+        try:
+            found = problem(folder)
+        finally:
+            os.seteuid(user)
+    assert found == "unit.py cannot be read (Permission denied): make it a readable file."
+
+
+def test_a_file_may_be_as_large_as_the_limit_and_no_larger(folder: Path) -> None:
+    write(folder / "unit.py", "x" * MEGABYTE)
+    assert read_text(folder, "unit.py", MEGABYTE) == "x" * MEGABYTE
+    write(folder / "unit.py", "x" * (MEGABYTE + 1))
+    assert problem(folder) == "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it."
+
+
+def test_five_gigabytes_are_refused_unread(folder: Path) -> None:
+    with (folder / "unit.py").open("wb") as file:
+        file.truncate(5 * 2**30)
+    assert problem(folder) == ("unit.py is 5.0 GB; at most 1 MB are read: hand in your code alone and save it.")

@@ -1,0 +1,501 @@
+"""Which folders are submissions, and which file of each unit is graded, whatever its author has put there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from notebooks import code, write_notebook
+
+from grader.submissions.notebook import CODE_LIMIT
+from grader.submissions.submission import (
+    SHEET_LIMIT,
+    CellsSource,
+    SheetSource,
+    Submission,
+    UnitSource,
+    read_submission,
+)
+
+STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
+ANSWER = "def f(x):\n    return x\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the student 'ada', empty."""
+    (tmp_path / "ada").mkdir()
+    return tmp_path / "ada"
+
+
+def read(folder: Path) -> Submission:
+    """Read the unit 'unit' from a folder; the stub lies beside that folder."""
+    stubs = folder.parent / "stubs"
+    stubs.mkdir(exist_ok=True)
+    (stubs / "unit.py").write_text(STUB)
+    return read_submission("ada", folder, ["unit"], stubs)
+
+
+def source(folder: Path) -> UnitSource:
+    submission = read(folder)
+    assert submission.problems == {}
+    return submission.units["unit"]
+
+
+def problem(folder: Path) -> str:
+    submission = read(folder)
+    assert submission.units == {}
+    return submission.problems["unit"]
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# Scripts
+
+
+@pytest.mark.parametrize("place", ["", "exercises"])
+def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, place: str) -> None:
+    write(folder / place / "unit.py", ANSWER)
+    assert source(folder) == UnitSource((Path(place) / "unit.py").as_posix(), (ANSWER,), ())
+    assert source(folder).filename == "unit.py"
+    assert not source(folder).is_notebook
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import torch\n\ndef f(x):\n    return x\n", 3),
+        ("class f(Module):\n    ...\n", 1),
+        ("def f(x): ...\n\n\nasync  def f(x): ...\n", 4),
+        ("def find(x): ...\n", None),
+        ("    def f(x): ...\n", None),
+        ("f = abs\n", None),
+    ],
+)
+def test_of_a_script_the_line_is_known_where_an_answer_begins(folder: Path, text: str, line: int | None) -> None:
+    write(folder / "unit.py", text)
+    assert source(folder).line_of("f") == line
+
+
+def test_a_notebook_has_no_lines(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("def f(x): ..."))
+    assert source(folder).line_of("f") is None
+
+
+def test_a_submission_says_whose_it_is_and_where(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    submission = read(folder)
+    assert (submission.student, submission.folder) == ("ada", folder)
+
+
+def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) -> None:
+    deep = "(" * 100_000
+    write(folder / "unit.py", deep)
+    assert source(folder).cells == (deep,)
+
+
+def test_a_missing_file_is_told_with_where_it_belongs(folder: Path) -> None:
+    assert problem(folder) == (
+        "unit.py is missing: hand it in, or unit.ipynb, in the folder itself, in exercises/ or in unit/."
+    )
+
+
+def test_a_folder_that_has_gone_is_no_error(folder: Path) -> None:
+    folder.rmdir()
+    assert problem(folder).startswith("unit.py is missing")
+
+
+def test_one_unreadable_unit_leaves_the_others_alone(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    submission = read_submission("ada", folder, ["unit", "other"], folder.parent / "stubs")
+    assert list(submission.units) == ["unit"]
+    assert list(submission.problems) == ["other"]
+
+
+@pytest.mark.parametrize("text", ["", "\n \t\n"])
+def test_an_empty_script_is_a_problem(folder: Path, text: str) -> None:
+    write(folder / "unit.py", text)
+    assert problem(folder) == "unit.py is empty: write your answers there and save it."
+
+
+def test_a_script_of_more_than_a_megabyte_is_a_problem(folder: Path) -> None:
+    write(folder / "unit.py", "#" * (CODE_LIMIT + 1))
+    assert problem(folder) == "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it."
+
+
+# Notebooks
+
+
+def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
+    write_notebook(folder / "exercises" / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("exercises/unit.ipynb", (ANSWER,), ())
+    assert source(folder).is_notebook
+
+
+def test_what_was_deleted_from_a_notebook_is_put_back_from_the_stub(folder: Path) -> None:
+    own = "def f(x):\n    return torch.abs(x)"
+    write_notebook(folder / "unit.ipynb", None, code(own))
+    assert source(folder).cells == ("import torch", own)
+    assert [remark.partition(":")[0] for remark in source(folder).remarks] == [
+        "unit.ipynb is damaged",
+        "unit.ipynb does not import torch, as the notebook that you received does",
+    ]
+
+
+@pytest.mark.parametrize("cells", [[], [code("")], [{"cell_type": "markdown", "source": "prose"}]])
+def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) -> None:
+    write_notebook(folder / "unit.ipynb", *cells)
+    assert problem(folder) == "unit.ipynb has no code in it: write your answers there and save it."
+
+
+# Which file is graded where there are several
+
+
+def test_an_untouched_stub_alone_is_still_the_source_but_nothing_is_handed_in(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    assert source(folder) == UnitSource("unit.py", (STUB,), ())
+    assert not read(folder).handed_in
+
+
+def test_the_first_answer_is_handed_in(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    assert read(folder).handed_in
+
+
+def test_a_file_that_cannot_be_read_is_handed_in_and_an_empty_folder_is_for_somebody_to_look_at(folder: Path) -> None:
+    assert read(folder).handed_in
+    (folder / "unit.py").write_bytes(b"\0")
+    assert read(folder).handed_in
+
+
+def test_an_answer_to_the_quiz_alone_is_handed_in(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    write(folder.parent / "stubs" / "unit.py", STUB)
+    write(folder / "unit_quiz.md", SHEET)
+    assert not read_quiz(folder, with_unit=False).handed_in
+    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
+    assert read_quiz(folder, with_unit=False).handed_in
+
+
+def test_the_untouched_script_yields_to_the_notebook(folder: Path) -> None:
+    write(folder / "unit.py", "# my name\n" + STUB.replace("\n", "  \r\n"))
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
+
+
+def test_the_untouched_notebook_yields_to_the_script(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code("import torch"), code("def f(x):\n    raise NotImplementedError()"))
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+
+
+def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code("def f(x):\n    return 2 * x"))
+    assert source(folder) == UnitSource(
+        "unit.py",
+        (ANSWER,),
+        ("unit.ipynb was worked on too: unit.py is graded, so keep your answers there.",),
+    )
+
+
+def test_the_untouched_stub_in_the_folder_yields_to_the_exercises(folder: Path) -> None:
+    write(folder / "unit.py", STUB)
+    write(folder / "exercises" / "unit.py", ANSWER)
+    assert source(folder) == UnitSource("exercises/unit.py", (ANSWER,), ())
+
+
+def test_of_two_places_both_worked_on_the_folder_itself_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "exercises" / "unit.py", "f = abs\n")
+    assert source(folder) == UnitSource(
+        "unit.py",
+        (ANSWER,),
+        ("exercises/unit.py was worked on too: unit.py is graded, so keep your answers there.",),
+    )
+
+
+def test_the_same_work_in_two_forms_needs_no_remark(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
+
+
+def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "unit.ipynb", "no notebook")
+    assert source(folder).cells == (ANSWER,)
+    assert source(folder).remarks == (
+        "unit.ipynb is not a notebook (it is not JSON): open it in Jupyter and save it again. unit.py is graded.",
+    )
+
+
+def test_what_lies_beside_an_answer_is_remarked_on_unless_it_is_the_courses_own(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write(folder / "conftest.py", "own = True\n")
+    assert source(folder).remarks == ("Nothing reads or runs what lies beside unit.py: conftest.py.",)
+    write(folder.parent / "stubs" / "conftest.py", "own = True\n")
+    assert source(folder).remarks == ()
+
+
+def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    write_notebook(folder / "unit.ipynb", code(STUB))
+    submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
+    assert submission.units["unit"].filename == "unit.py"
+
+
+# The folders of nbgrader
+
+
+def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> None:
+    write(folder / "unit" / "unit.py", "f = abs\n")
+    write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
+    remark = "unit/unit.py was worked on too: unit/unit.ipynb is graded, so keep your answers there."
+    assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
+
+
+def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_quiz_is_read_from_it(
+    folder: Path,
+) -> None:
+    write_notebook(folder / "unit" / "Week 1.ipynb", code(ANSWER), code("answer_1 = 2"))
+    write(folder / "unit" / "timestamp.txt", "")
+    remark = "'unit/Week 1.ipynb' is graded as your unit.ipynb: give it that name next time."
+    assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
+    write(folder.parent / "stubs" / "unit_quiz.md", SHEET)
+    submission = read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"])
+    assert isinstance(submission.sheets["unit"], CellsSource)
+
+
+def test_a_name_that_would_deceive_is_shown_as_it_is(folder: Path) -> None:
+    write(folder / "unit" / "\u202e\n\x1b[2J.ipynb", "{}")
+    assert problem(folder).startswith(r"'unit/\u202e\n\x1b[2J.ipynb' is not a notebook")
+
+
+def test_a_file_named_after_the_unit_is_no_folder(folder: Path) -> None:
+    write(folder / "unit", ANSWER)
+    assert problem(folder).startswith("unit.py is missing")
+
+
+def test_a_link_in_the_place_of_a_units_folder_is_not_followed(folder: Path) -> None:
+    write_notebook(folder.parent / "eve" / "unit.ipynb", code(ANSWER))
+    (folder / "unit").symlink_to("../eve")
+    assert problem(folder) == "unit is a symbolic link: put the folder itself there."
+
+
+# The sheets of quizzes
+
+SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: ______\n"
+
+
+def sheet(folder: Path) -> SheetSource | CellsSource:
+    submission = read_quiz(folder)
+    assert submission.sheet_problems == {}
+    return submission.sheets["unit"]
+
+
+def sheet_problem(folder: Path) -> str:
+    submission = read_quiz(folder, with_unit=False)
+    assert submission.sheets == {}
+    return submission.sheet_problems["unit"]
+
+
+def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
+    """Read the unit 'unit' and its quiz from a folder; the stub lies beside that folder."""
+    if with_unit:
+        write(folder / "unit.py", ANSWER)
+    stubs = folder.parent / "stubs"
+    write(stubs / "unit_quiz.md", SHEET)
+    return read_submission("ada", folder, ["unit"], stubs, quiz_names=["unit"])
+
+
+@pytest.mark.parametrize("place", ["unit_quiz.md", "exercises/unit_quiz.md"])
+def test_a_sheet_is_read_from_the_folder_and_from_the_exercises(folder: Path, place: str) -> None:
+    (folder / "exercises").mkdir()
+    (folder / place).write_bytes(b"\xef\xbb\xbf" + SHEET.replace("______", "3").replace("\n", "\r\n").encode())
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+
+
+def test_a_sheet_is_not_asked_for_where_the_unit_has_no_quiz(folder: Path) -> None:
+    write(folder / "unit.py", ANSWER)
+    assert (read(folder).sheets, read(folder).sheet_problems) == ({}, {})
+
+
+def test_a_sheet_that_is_missing_is_named_and_costs_the_quiz_alone(folder: Path) -> None:
+    submission = read_quiz(folder)
+    assert submission.sheet_problems == {
+        "unit": "unit_quiz.md is missing: hand it in, in the folder itself or in exercises/."
+    }
+    assert submission.problems == {}
+    assert submission.units["unit"].cells == (ANSWER,)
+
+
+def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> None:
+    write(folder / "unit_quiz.md", SHEET.replace("\n\n", "  \r\n\r\n\r\n"))
+    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "3"))
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+
+
+def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
+    write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
+    write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
+    remark = "exercises/unit_quiz.md was worked on too: unit_quiz.md is graded, so keep your answers there."
+    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"), (remark,))
+
+
+def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+    write(folder / "exercises" / "unit_quiz.md", SHEET)
+    (folder / "unit_quiz.md").write_bytes(b"\xff")
+    remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
+    assert sheet(folder) == SheetSource(SHEET, (remark,))
+
+
+# Quizzes that are answered in a notebook
+
+
+def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code("answer_1 = 2"))
+    submission = read_quiz(folder, with_unit=False)
+    assert submission.problems == {"unit": "unit.ipynb has no code in it: write your answers there and save it."}
+    assert submission.sheets["unit"] == CellsSource("unit.ipynb", ((None, "answer_1 = 2"),))
+
+
+@pytest.mark.parametrize("blank", ["answer_1 = ...", "answer_1 = None  # later", "answer_1 = ''", "answer_1: str ="])
+def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(folder: Path, blank: str) -> None:
+    filled = SHEET.replace("______", "3")
+    write_notebook(folder / "unit.ipynb", code(blank))
+    write(folder / "unit_quiz.md", SHEET)
+    write(folder / "unit" / "unit_quiz.md", filled)
+    assert sheet(folder) == SheetSource(filled)
+    write_notebook(folder / "unit.ipynb", code("answer_1 = 4"))
+    remark = "unit/unit_quiz.md was worked on too: unit.ipynb is graded, so keep your answers there."
+    assert sheet(folder) == CellsSource("unit.ipynb", ((None, "answer_1 = 4"),), (remark,))
+
+
+def test_in_the_folder_of_a_unit_the_notebook_is_read_before_a_sheet_and_elsewhere_after_it(folder: Path) -> None:
+    filled = SHEET.replace("______", "3")
+    write(folder / "unit" / "unit_quiz.md", filled)
+    write_notebook(folder / "unit" / "unit.ipynb", code("answer_1 = 4"))
+    assert isinstance(sheet(folder), CellsSource)
+    write(folder / "unit_quiz.md", filled)
+    assert isinstance(sheet(folder), SheetSource)
+
+
+def test_a_notebook_without_cells_for_the_quiz_is_told(folder: Path) -> None:
+    write_notebook(folder / "unit.ipynb", code(ANSWER))
+    assert sheet_problem(folder) == (
+        "unit.ipynb has no cells like `answer_1 = ...`, and unit_quiz.md is missing: answer the quiz in one of the two."
+    )
+
+
+def test_of_a_notebook_that_cannot_be_read_the_quiz_says_so_too(folder: Path) -> None:
+    write(folder / "unit.ipynb", "no notebook")
+    assert sheet_problem(folder).startswith("unit.ipynb is not a notebook (it is not JSON)")
+
+
+def test_a_link_in_the_place_of_a_sheet_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "other.md", SHEET)
+    (folder / "unit_quiz.md").symlink_to(folder.parent / "other.md")
+    assert sheet_problem(folder) == "unit_quiz.md is a symbolic link: put the file itself there."
+
+
+def test_a_sheet_of_more_than_a_quarter_of_a_megabyte_is_not_read(folder: Path) -> None:
+    (folder / "unit_quiz.md").write_text("x" * (SHEET_LIMIT + 2048))
+    assert sheet_problem(folder) == "unit_quiz.md is 258 KB; at most 256 KB are read: hand in the sheet alone."
+
+
+# The commit
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(folder: Path) -> Path:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    git(folder, "init", "--quiet", "--initial-branch=topic/attention")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=first")
+    return folder
+
+
+def test_the_commit_of_a_branch_is_read(checkout: Path) -> None:
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_the_commit_of_packed_references_is_read(checkout: Path) -> None:
+    git(checkout, "pack-refs", "--all")
+    assert not (checkout / ".git/refs/heads/topic/attention").exists()
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_reference_that_moved_after_packing_counts(checkout: Path) -> None:
+    git(checkout, "pack-refs", "--all")
+    git(checkout, "commit", "--quiet", "--allow-empty", "--message=second")
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_detached_head_is_the_commit(checkout: Path) -> None:
+    git(checkout, "checkout", "--quiet", "--detach")
+    assert read(checkout).commit == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_longer_hash_is_a_commit_too(folder: Path) -> None:
+    write(folder / ".git" / "HEAD", "ab" * 32 + "\n")
+    assert read(folder).commit == "ab" * 32
+
+
+def test_a_repository_without_a_commit_has_none(folder: Path) -> None:
+    write(folder / ".git" / "HEAD", "ref: refs/heads/main\n")
+    assert read(folder).commit is None
+
+
+def test_without_git_there_is_no_commit(folder: Path) -> None:
+    assert read(folder).commit is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "abc",
+        "a" * 41,
+        "A" * 40,
+        "a" * 40 + "\nx",
+        "ref: ../../../outside",
+        "ref: refs/../../../outside",
+        "ref: refs//outside",
+        "ref: refs/heads/ma in",
+    ],
+)
+def test_a_head_that_says_anything_odd_is_no_commit(folder: Path, head: str) -> None:
+    write(folder.parent / "outside", "a" * 40)
+    write(folder / ".git" / "refs" / "heads" / "ma in", "a" * 40)
+    write(folder / ".git" / "refs" / "outside", "a" * 40)
+    write(folder / ".git" / "HEAD", head)
+    assert read(folder).commit is None
+
+
+def test_a_reference_that_is_a_link_is_not_followed(folder: Path) -> None:
+    write(folder.parent / "outside", "a" * 40)
+    write(folder / ".git" / "HEAD", "ref: refs/main")
+    (folder / ".git" / "refs").mkdir()
+    (folder / ".git" / "refs" / "main").symlink_to("../../../outside")
+    assert read(folder).commit is None
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
+    code = f"import sys, grader.submissions.submission; print({heavy} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"

@@ -1,0 +1,78 @@
+"""Text from others, made safe for reports, logs and terminals."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import unicodedata
+
+import pytest
+
+from grader.course.model import ROOT
+from grader.text import MOST_OF_A_TEXT, log_line, log_lines, plain, sanitize
+
+# What a runner obeys: the first where it begins a line, spaces aside, the second wherever it stands.
+COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
+PIECES = [
+    "::",
+    ":",
+    "##",
+    "##[",
+    "[",
+    "\n",
+    "\r",
+    " ",
+    "\x1b[31m",
+    "\x00",
+    "\u202e",
+    "\ud800",
+    "::error::a",
+    "ä",
+    "🙂",
+    "\t",
+]
+
+
+def test_all_that_steers_or_hides_is_replaced_whatever_version_of_unicode_knows_it() -> None:
+    seen = {
+        unicodedata.category(letter) for letter in map(chr, range(sys.maxunicode + 1)) if sanitize(letter) == letter
+    }
+    assert seen.isdisjoint({"Cf", "Cs", "Zl", "Zp"})
+    assert [letter for letter in map(chr, range(256)) if unicodedata.category(letter) == "Cc" == sanitize(letter)] == []
+    assert sanitize("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
+
+
+def test_plain_text_stays_as_it_is() -> None:
+    text = "Zeile 1\n\tnaïve 🙂 日本語 [bold]"
+    assert sanitize(text) == text
+
+
+def test_paths_of_this_machine_are_left_out() -> None:
+    assert sanitize(f"{ROOT}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
+
+
+def test_long_text_is_cut_says_so_and_is_cut_once() -> None:
+    cut = sanitize("x" * 5000)
+    assert cut == "x" * 3960 + "… (1040 more characters)"
+    assert len(cut) <= MOST_OF_A_TEXT
+    assert sanitize(cut) == cut
+
+
+def test_lines_become_one() -> None:
+    assert plain("one\r\n\n two\tthree\n") == "one two three"
+
+
+def test_a_long_line_is_cut() -> None:
+    assert plain("a" * 10_000, 5) == "aaaa…"
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_no_log_holds_a_command_and_no_text_a_character_that_steers(seed: int) -> None:
+    draw = random.Random(seed)
+    text = "".join(draw.choices(PIECES, k=draw.randrange(1, 30)))
+    for made in (log_lines(text), log_line(text), *log_lines(text).split()):
+        assert not COMMAND.search(made)
+        assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))
+    assert not re.search(r"##\[", plain(text))
+    assert sanitize(sanitize(text)) == sanitize(text)

@@ -1,0 +1,71 @@
+"""What the suites ask of linear layers by their names, and how they set them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from grader.testing.checks import Wrong
+from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
+from grader.testing.student import Beside, Object, Student
+
+MATRIX = torch.arange(6.0).view(2, 3)
+
+
+class Module(nn.Module):
+    def __init__(self, bias: bool) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 3, bias=bias)
+
+
+def module(bias: bool) -> Object:
+    made = Student(Beside("answers", {"Module": Module}), "answers").Module(bias)
+    assert isinstance(made, Object)
+    return made
+
+
+def test_a_layer_is_found_by_its_name_and_widths() -> None:
+    expect_layer(module(True).parameters(), "layer", 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "d_in", "d_out", "reason"),
+    [
+        ("other", 2, 3, "There is no parameter other.weight, which nn.Linear would have under this name."),
+        ("layer", 3, 2, "A layer's parameter has the wrong shape: (3, 2)."),
+    ],
+)
+def test_a_layer_that_is_not_as_asked_for_is_told(name: str, d_in: int, d_out: int, reason: str) -> None:
+    with pytest.raises(Wrong) as caught:
+        expect_layer(module(True).parameters(), name, d_in, d_out)
+    assert caught.value.reason == reason
+
+
+def test_layers_without_a_bias_are_told_from_those_with_one() -> None:
+    expect_no_bias(module(False).parameters(), ["layer"])
+    with pytest.raises(Wrong, match="layer has a bias"):
+        expect_no_bias(module(True).parameters(), ["layer"])
+
+
+def test_whoever_has_no_layer_has_not_left_out_its_bias() -> None:
+    with pytest.raises(Wrong, match="There is no parameter other"):
+        expect_no_bias(module(False).parameters(), ["other"])
+
+
+def test_a_layer_gives_the_product_with_the_matrix_that_it_was_given() -> None:
+    made = module(False)
+    set_layers(made, as_layers({"layer": MATRIX}))
+    assert torch.equal(made.parameters()["layer.weight"], MATRIX.mT)
+
+
+def test_a_bias_that_nobody_asked_for_is_set_to_zero() -> None:
+    made = module(True)
+    set_layers(made, as_layers({"layer": MATRIX}))
+    assert torch.equal(made.parameters()["layer.bias"], torch.zeros(3))
+
+
+def test_a_bias_that_is_given_is_kept() -> None:
+    made, bias = module(True), torch.tensor([1.0, 2.0, 3.0])
+    set_layers(made, {**as_layers({"layer": MATRIX}), "layer.bias": bias})
+    assert torch.equal(made.parameters()["layer.bias"], bias)

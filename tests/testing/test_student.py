@@ -1,0 +1,276 @@
+"""What a suite can ask of a submission: the same over the door as of an implementation beside it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from grader.sandbox import protocol
+from grader.sandbox.client import Door, NotDefined, Raised, Refused
+from grader.testing.student import Beside, Student
+
+SOURCE = """\
+import random
+import numpy
+import torch
+from torch import nn
+
+
+def add(a, b=1.0):
+    return a + b
+
+
+def several():
+    return [torch.ones(2), (1, "two"), {"three": torch.zeros(1)}]
+
+
+def spoil(x, numbers):
+    x.zero_()
+    numbers.append(1)
+    return x
+
+
+def raises():
+    raise ValueError("no")
+
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width, 2))
+        self.frozen = nn.Parameter(torch.ones(1), requires_grad=False)
+        self.inner = nn.Linear(2, 2)
+        self.register_buffer("mask", torch.ones(2))
+        self.name = "layer"
+
+    def forward(self, x):
+        return x @ self.weight if self.training else -(x @ self.weight)
+
+    def twice(self, x):
+        return 2 * x
+
+
+def draw(generator=None):
+    return torch.rand(3, generator=generator)
+
+
+def draws():
+    return torch.rand(2), random.random(), numpy.random.rand()
+
+
+def apply(module, x):
+    return module(x)
+
+
+def count(factory):
+    return [factory() for _ in range(3)] and factory.calls
+
+
+def detached(x):
+    return x.detach() * 2
+
+
+def partly(x, y):
+    return x * 3, torch.ones(2)
+
+
+def softmax_stable(x):
+    return x
+
+
+def attend(x):
+    return softmax_stable(x)
+"""
+
+
+@pytest.fixture(params=["over the door", "beside"])
+def student(request: pytest.FixtureRequest, open_door: Callable[..., Door]) -> Student:
+    if request.param == "over the door":
+        return Student(open_door(SOURCE), "answers")
+    module = types.ModuleType("answers")
+    exec(compile(SOURCE, "answers.py", "exec"), module.__dict__)
+    return Student(Beside("answers", module.__dict__), "answers")
+
+
+def test_a_function_is_called_with_arguments_and_options(student: Student) -> None:
+    assert torch.equal(student.add(torch.ones(2), b=2.0), torch.full((2,), 3.0))
+    assert student.add(1) == 2.0
+
+
+def test_containers_of_tensors_come_back_as_they_are(student: Student) -> None:
+    tensor, pair, by_name = student.several()
+    assert torch.equal(tensor, torch.ones(2))
+    assert pair == (1, "two")
+    assert torch.equal(by_name["three"], torch.zeros(1))
+
+
+def test_the_arguments_are_told_as_the_call_left_them(student: Student) -> None:
+    ours = torch.ones(2)
+    result, (x, numbers) = student.spoil.with_arguments(ours, [])
+    assert torch.equal(result, torch.zeros(2))
+    assert torch.equal(x, torch.zeros(2))
+    assert numbers == [1]
+    assert torch.equal(ours, torch.ones(2))
+
+
+def test_an_object_can_be_made_called_and_asked(student: Student) -> None:
+    layer = student.Layer(3)
+    assert torch.equal(layer(torch.ones(1, 3)), torch.full((1, 2), 3.0))
+    assert layer.get("name") == "layer"
+    assert layer.method("twice")(4) == 8
+    assert layer.get("inner").get("in_features") == 2
+    assert "torch.nn.modules.module.Module" in layer.kinds
+
+
+def test_parameters_and_buffers_are_told_by_name(student: Student) -> None:
+    layer = student.Layer(3)
+    parameters = layer.parameters()
+    assert {name: (tuple(value.shape), value.requires_grad) for name, value in parameters.items()} == {
+        "weight": ((3, 2), True), "frozen": ((1,), False), "inner.weight": ((2, 2), True), "inner.bias": ((2,), True),
+    }  # fmt: skip
+    assert list(layer.buffers()) == ["mask"]
+
+
+def test_parameters_and_buffers_can_be_set(student: Student) -> None:
+    layer = student.Layer(1)
+    layer.set({"weight": torch.tensor([[5.0, 6.0]]), "mask": torch.zeros(2)})
+    assert layer(torch.ones(1)).tolist() == [5.0, 6.0]
+    assert layer.buffers()["mask"].tolist() == [0.0, 0.0]
+    assert layer.parameters()["weight"].requires_grad
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"missing": torch.ones(1)}, "There is no registered parameter missing."),
+        ({"weight": torch.ones(2, 1)}, "Weight has shape (1, 2), not (2, 1)."),
+    ],
+)
+def test_setting_what_does_not_fit_is_refused(student: Student, values: dict[str, torch.Tensor], sentence: str) -> None:
+    layer = student.Layer(1)
+    layer.set(values)
+    with pytest.raises(Refused, match=sentence.replace("(", r"\(").replace(")", r"\)")):
+        layer.parameters()
+
+
+def test_asking_a_function_for_parameters_is_refused(student: Student) -> None:
+    with pytest.raises(Refused, match=r"not an nn\.Module"):
+        student.make("CountingFactory").parameters()
+
+
+def test_train_and_eval_mode_are_set(student: Student) -> None:
+    layer = student.Layer(1)
+    layer.eval()
+    assert layer(torch.ones(1)).tolist() == [-1.0, -1.0]
+    layer.train()
+    assert layer(torch.ones(1)).tolist() == [1.0, 1.0]
+
+
+def test_a_module_is_moved_to_another_dtype(student: Student) -> None:
+    layer = student.Layer(1)
+    layer.to(torch.float64)
+    assert layer(torch.ones(1, dtype=torch.float64)).dtype == torch.float64
+
+
+def test_gradients_reach_arguments_and_parameters(student: Student) -> None:
+    x = torch.randn(4, 3)
+    result, gradients = student.Layer(3).gradients(x)
+    cotangent = protocol.cotangent(result.shape, result.dtype)
+    torch.testing.assert_close(gradients["weight"], x.T @ cotangent)  # (3, 4) @ (4, 2) -> (3, 2)
+    torch.testing.assert_close(gradients["0"], cotangent @ torch.ones(2, 3))  # (4, 2) @ (2, 3) -> (4, 3)
+    assert gradients["inner.weight"] is None
+    assert "frozen" not in gradients
+
+
+def test_a_tensor_without_part_in_the_result_has_no_gradient(student: Student) -> None:
+    _, gradients = student.partly.gradients(torch.ones(2), torch.ones(2))
+    assert gradients["0"] is not None
+    assert gradients["1"] is None
+
+
+def test_a_result_cut_off_from_its_arguments_is_refused(student: Student) -> None:
+    with pytest.raises(Refused, match="No gradient flows through it"):
+        student.detached.gradients(torch.ones(2))
+
+
+def test_a_generator_is_handed_in_and_its_state_is_told(student: Student) -> None:
+    generator = student.generator(7)
+    ours = torch.Generator().manual_seed(7)
+    assert torch.equal(generator.state(), ours.get_state())
+    assert torch.equal(student.draw(generator), torch.rand(3, generator=ours))
+    assert torch.equal(generator.state(), ours.get_state())
+
+
+def test_a_seed_sets_every_global_source_of_randomness(student: Student) -> None:
+    def draws(seed: int) -> tuple[list[float], float, float]:
+        student.seed(seed)
+        tensor, plain, numpy_number = student.draws()
+        return tensor.tolist(), plain, float(numpy_number)
+
+    assert draws(1) == draws(1)
+    assert all(one != other for one, other in zip(draws(1), draws(2), strict=True))
+
+
+def test_modules_of_torch_and_of_the_toolbox_are_handed_in(student: Student) -> None:
+    assert torch.equal(student.apply(student.make("ReLU"), torch.tensor([-1.0, 1.0])), torch.tensor([0.0, 1.0]))
+    assert student.apply(student.make("PositionWise"), torch.tensor([2.0])).item() == 5.0
+    assert student.count(student.make("CountingFactory")) == 3
+
+
+def test_inside_the_block_the_students_code_finds_stand_ins(student: Student) -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert torch.equal(student.attend(x), x)
+    with student.stand_in("softmax_stable", "dot_product"):
+        expected = student.part("softmax_stable", torch.sin)(x)
+        assert torch.equal(student.attend(x), expected)
+        assert not torch.equal(x, expected)
+    assert student.called == {"softmax_stable"}
+    assert student.expected == {"softmax_stable"}
+    assert torch.equal(student.attend(x), x)
+
+
+def test_what_no_stand_in_stands_for_is_expected_to_be_right(student: Student) -> None:
+    assert student.part("softmax_stable", torch.sin) is torch.sin
+    with student.stand_in("dot_product"):
+        assert student.part("softmax_stable", torch.sin) is torch.sin
+    assert student.expected == set()
+
+
+def test_torchs_own_functions_are_told_by_name(student: Student) -> None:
+    assert "mul" in student.detached.torch_functions(torch.ones(2))
+
+
+def test_what_has_no_answer_goes_with_the_next_question_and_fails_it(student: Student) -> None:
+    layer = student.Layer(3)
+    layer.set({"weight": torch.zeros(3, 2)})
+    assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
+    layer.set({"no such name": torch.zeros(1)})
+    with pytest.raises(Refused):
+        layer(torch.ones(1, 3))
+    assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
+
+
+def test_an_error_comes_back_with_its_type_text_and_line(student: Student) -> None:
+    with pytest.raises(Raised, match="It raised a ValueError") as caught:
+        student.raises()
+    assert caught.value.detail == "no"
+    assert "ValueError" in caught.value.types
+
+
+def test_over_the_door_the_error_names_the_students_line(open_door: Callable[..., Door]) -> None:
+    with pytest.raises(Raised) as caught:
+        Student(open_door(SOURCE), "answers").raises()
+    assert (caught.value.file, caught.value.line) == ("answers.py", SOURCE.splitlines().index("def raises():") + 2)
+
+
+def test_a_name_that_is_not_there_is_not_defined(student: Student) -> None:
+    with pytest.raises(NotDefined, match="absent is not defined"):
+        student.absent(1)
+
+
+def test_an_attribute_that_is_not_there_raises_over_there(student: Student) -> None:
+    with pytest.raises(Raised, match="AttributeError"):
+        student.Layer(1).get("absent")
