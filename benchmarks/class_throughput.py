@@ -118,9 +118,10 @@ def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str
 
 def run_peer(submission: Path, unit: str | None = None) -> tuple[Took, int]:
     """Runs the suites once, in a process of pytest's own; how many tests passed."""
+    settings = ROOT / "grader" / "engine" / "pytest.ini"
     command = [
-        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(ROOT / "grader" / "engine" / "pytest.ini"), "--noconftest",
-        "-q", "--tb=native", "-p", "in_process", "--submission", str(submission),
+        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(settings), "--noconftest", "-q",
+        "--tb=native", "-p", "in_process", "--submission", str(submission),
     ]  # fmt: skip
     paths = f"{ROOT}{os.pathsep}{Path(__file__).resolve().parent}"
     took, output = run(command, submission, (0, 1), PYTHONPATH=paths, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

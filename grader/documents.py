@@ -11,13 +11,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from grader.errors import GraderError
+
 Location = tuple[Any, ...]
 """The keys and indices that lead to a value, from the outermost on."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
-class CourseError(Exception):
+class CourseError(GraderError):
     """A file of the course is not what it should be: one line for each problem, in the order of the file."""
 
 

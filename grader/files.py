@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from grader.errors import GraderError
+
 PARTIAL = ".partial"
 
 
-class FolderInUse(Exception):
+class FolderInUse(GraderError):
     """Another program holds the folder; the text is its process id, or empty where it has only just begun."""
 
 

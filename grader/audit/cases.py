@@ -13,6 +13,7 @@ from typing import Literal
 
 from grader.audit.mutants import Mutant, mutants_of
 from grader.course.model import ROOT, Course, left_out
+from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
 
 SUITES = ROOT / "grader" / "suites"
@@ -30,7 +31,7 @@ EVERY = 20  # of the wrong answers, in a sample
 MARK = "misconception"
 
 
-class AuditError(Exception):
+class AuditError(GraderError):
     """Something that the audit needs is missing or cannot be read; the text says what, where and what to do."""
 
 

@@ -21,9 +21,10 @@ from grader.audit.equivalence import Search, Solution
 from grader.course.model import Course, load_course
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.engine.diagnosis import diagnose
+from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import Door, Source
-from grader.sandbox.processes import ForkServer, OurFault
+from grader.sandbox.processes import ForkServer
 from grader.testing.misconceptions import Misconception, misconceptions_of
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
@@ -44,7 +45,7 @@ class Result:
 
 
 def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
-    """The results, an exercise at a time, as they are done. Raises OurFault where the grader fails."""
+    """The results, an exercise at a time, as they are done. Raises InternalError where the grader fails."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.unit, case.exercise), []).append(case)
@@ -57,7 +58,7 @@ def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
             for done in as_completed(waiting):
                 yield done.result()
         except BrokenProcessPool:
-            raise OurFault("a process of the audit ended before it was done") from None
+            raise InternalError("a process of the audit ended before it was done") from None
         finally:
             pool.shutdown(cancel_futures=True)
 

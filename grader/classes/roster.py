@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from grader.errors import GraderError
 from grader.submissions.submission import STUDENT
 
 HEADER = ["student", "repository"]
@@ -19,7 +20,7 @@ _LONGEST_NAME = 100
 _NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
 
-class RosterError(Exception):
+class RosterError(GraderError):
     """The roster is not what it should be: one line for each problem."""
 
 

@@ -15,6 +15,7 @@ from grader.cli.console import safe
 from grader.course.model import ROOT, Course, load_course
 from grader.documents import nearest
 from grader.engine.client import Grading
+from grader.errors import GraderError
 from grader.quizzes.questions import FILENAME, Questions, read_questions
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Report, Unit
 from grader.reports.reading import NOTHING_YET, told
@@ -23,14 +24,14 @@ from grader.submissions.submission import missing_unit, read_submission, require
 WIDTH = 100
 
 
-class CheckError(Exception):
+class CheckError(GraderError):
     """There is nothing to check; the text says why, and what to do."""
 
 
 def check_answers(name: str | None, student: str | None) -> Report:
     """The report on the answers in this folder by the visible tests: on all units, or the one of that name.
 
-    name: an exercise or a unit. Raises CheckError, CourseError, SubmissionError or EngineFault.
+    name: an exercise or a unit. Raises CheckError, CourseError, SubmissionError or InternalError.
     """
     course = load_course()
     units = list(course.units) if name is None else [_unit_of(name, course)]

@@ -5,22 +5,32 @@ from __future__ import annotations
 import os
 import sys
 from io import TextIOWrapper
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
+from grader.errors import INTERNAL, GraderError
 from grader.text import log_lines, printable
-
-IMPERFECT, BAD_INPUT, OUR_FAULT = 1, 2, 3
-"""Done, but not as was asked; bad input; the grader's own fault."""
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
+class Program(TyperGroup):
+    """The command `grader`: the one place that prints an error and exits with its code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GraderError as error:
+            raise stop(error.exit_code, str(error)) from None
+
+
 def run(app: typer.Typer) -> None:
-    """The command line. Where it cannot print, because a disk is full, say, it ends as our fault."""
+    """Run the command line. Where it cannot print, because a disk is full, say, it exits with INTERNAL."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a letter that a terminal does not know is no reason to stop
             stream.reconfigure(errors="replace")
@@ -35,7 +45,7 @@ def run(app: typer.Typer) -> None:
         # Python would try to print the rest once more as it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         err.print(f"The output could not be written: {error.strerror}.")
-        sys.exit(OUR_FAULT)
+        sys.exit(INTERNAL)
 
 
 def stop(code: int, *sentences: str) -> typer.Exit:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.console import BAD_INPUT, OUR_FAULT, stop
+from grader.errors import GraderError, InternalError
 
 if TYPE_CHECKING:
     from grader.reports.model import Report
@@ -53,13 +53,10 @@ def emit_classroom(report: ReportFile) -> None:
 def emit_classroom50(report: ReportFile) -> None:
     """Write ./result.json and ./release-body.md for Classroom 50, and status and summary to $GITHUB_OUTPUT."""
     from grader.files import write_atomically
-    from grader.reports.exporters.classroom50 import EnvironmentFault, outputs, release_body, result
+    from grader.reports.exporters.classroom50 import outputs, release_body, result
 
     read = _read(report)
-    try:
-        made = result(read, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
-    except EnvironmentFault as error:
-        raise stop(BAD_INPUT, str(error)) from None
+    made = result(read, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
     try:
         write_atomically(Path("release-body.md"), release_body(read))
         write_atomically(Path("result.json"), _json(made))
@@ -67,7 +64,7 @@ def emit_classroom50(report: ReportFile) -> None:
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in _lines(outputs(read)))
     except OSError as error:
-        raise stop(OUR_FAULT, f"{error.filename} could not be written: {error.strerror or error}.") from None
+        raise InternalError(f"{error.filename} could not be written: {error.strerror or error}.") from None
 
 
 @emit.command("gradescope")
@@ -87,7 +84,7 @@ def _read(path: Path) -> Report:
         why = f"{str(path)!r} cannot be read ({error.strerror}): give the file that a grading wrote, <student>.json."
     except ValueError:
         why = f"{str(path)!r} is no report of this version: grade anew, and give the <student>.json of that."
-    raise stop(BAD_INPUT, why)
+    raise GraderError(why)
 
 
 def _committed() -> datetime.datetime:
@@ -100,7 +97,7 @@ def _committed() -> datetime.datetime:
         why = "git finds no commit here: run this in the student's checkout."
     except (ValueError, OverflowError):
         why = "The commit's date is none that a calendar has: make a new commit, with the right date."
-    raise stop(BAD_INPUT, why)
+    raise GraderError(why)
 
 
 def _lines(outputs: dict[str, str]) -> Iterable[str]:

@@ -17,9 +17,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from grader.cli.console import BAD_INPUT, IMPERFECT, OUR_FAULT, err, out, run, safe, stop
+from grader.cli.console import err, out, run, safe, stop
 from grader.cli.release import release
 from grader.cli.student import app
+from grader.errors import IMPERFECT, INTERNAL, GraderError, InternalError
 from grader.text import log_line
 
 if TYPE_CHECKING:
@@ -63,22 +64,19 @@ def grade(
     ] = False,
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
-    from grader.course.model import ROOT, CourseError, load_course
-    from grader.engine.client import EngineFault
+    from grader.course.model import ROOT, load_course
+    from grader.engine.client import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
     from grader.reports.grading import kept_part, still_holds
     from grader.reports.model import read_report, reports_folder, reports_of_others
     from grader.submissions.layouts import find_submissions
-    from grader.submissions.submission import SubmissionError, read_submission
+    from grader.submissions.submission import read_submission
 
-    try:
-        course = load_course()
-        names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
-        quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
-        came = find_submissions(submissions, course.units, student, layout)
-    except (CourseError, SubmissionError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
+    course = load_course()
+    names = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
+    quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
+    came = find_submissions(submissions, course.units, student, layout)
     _require_folder(into)
 
     now = datetime.datetime.now(datetime.UTC)
@@ -130,10 +128,12 @@ def grade(
                     advance(name, "graded")
     except FolderInUse as error:
         who = f"process {error}" if str(error) else "it has only just begun"
-        raise stop(
-            BAD_INPUT, f"--out: another batch is writing to {into} ({who}): wait for its end, or name another folder."
+        raise GraderError(
+            f"--out: another batch is writing to {into} ({who}): wait for its end, or name another folder."
         ) from None
-    except EngineFault as error:
+    except SandboxUnavailable:
+        raise
+    except InternalError as error:
         faults.append(str(error))
     except OSError as error:
         faults.append(f"A report could not be written to {into}: {error.strerror or error}. Those before it are whole.")
@@ -158,7 +158,7 @@ def grade(
         out.print(f"{escape(str(into))} also holds {who}", soft_wrap=True)
     if faults:
         rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."
-        raise stop(OUR_FAULT, *came.problems, *faults, rest)
+        raise stop(INTERNAL, *came.problems, *faults, rest)
     if came.problems:
         raise stop(IMPERFECT, *came.problems, "All others were graded.")
     if strict and any(report.points < report.possible for report in reports):
@@ -176,9 +176,9 @@ def _grade(
 ) -> Iterator[tuple[str, Report | str]]:
     """Each student with the report, once it is written, or with why there is none.
 
-    Raises EngineFault; and OSError where a report cannot be written.
+    Raises InternalError; and OSError where a report cannot be written.
     """
-    from grader.engine.client import Grading, NotLockedIn
+    from grader.engine.client import Grading, SandboxUnavailable
     from grader.reports.model import write_report
 
     with Grading(course, quizzes, allow_unisolated) as grading:
@@ -190,13 +190,8 @@ def _grade(
                     earlier = submission.kept.units if submission.kept else ()
                     write_report(graded.report, graded.pytest, into, earlier)
                     yield submission.student, graded.report
-        except NotLockedIn as error:
-            raise stop(
-                OUR_FAULT,
-                "Student code cannot be locked in here, so nothing was graded.",
-                *error.lacking,
-                "To run it unprotected all the same: --allow-unisolated",
-            ) from None
+        except SandboxUnavailable as error:
+            raise SandboxUnavailable([*error.missing, "To grade without isolation: --allow-unisolated"]) from None
 
 
 @app.command()
@@ -210,24 +205,20 @@ def audit(
 
     Of all units, it writes docs/accuracy.md as well.
     """
-    from grader.course.model import ROOT, CourseError, describe_left_out, load_course
+    from grader.course.model import ROOT, describe_left_out, load_course
     from grader.files import write_atomically
 
-    try:
-        course = load_course()
-        units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
-    except CourseError as error:
-        raise stop(BAD_INPUT, str(error)) from None
+    course = load_course()
+    units = list(course.units) if unit is None else [_one_of(unit, list(course.units))]
     described = describe_left_out(course)
 
     # Only now, for they import torch.
-    from grader.audit.cases import AuditError, cases_of, sample
+    from grader.audit.cases import cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
     from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
     from grader.engine import failure_matrix
-    from grader.sandbox.processes import OurFault
-    from grader.testing.misconceptions import MisconceptionError
+    from grader.errors import InternalError
     from grader.testing.misconceptions import build as build_misconceptions
 
     folder = into or ROOT / "build" / "audit"
@@ -257,12 +248,8 @@ def audit(
             written.append(ROOT / "docs" / "accuracy.md")
             written[-1].parent.mkdir(exist_ok=True)
             write_atomically(written[-1], accuracy_page(tables, course))
-    except (AuditError, MisconceptionError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
-    except OurFault as error:
-        raise stop(OUR_FAULT, f"The audit could not go on: {error}.") from None
     except OSError as error:
-        raise stop(OUR_FAULT, f"The tables could not be written to {folder}: {error.strerror or error}.") from None
+        raise InternalError(f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)
     for sentence in described:
         out.print(escape(sentence), soft_wrap=True)
@@ -275,11 +262,8 @@ def audit(
 @app.command()
 def build() -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
-    from grader.course.build import BuildError
     from grader.course.build import build as build_exercises
     from grader.course.model import describe_left_out, load_course
-    from grader.documents import CourseError
-    from grader.testing.misconceptions import MisconceptionError
     from grader.testing.misconceptions import build as build_misconceptions
 
     try:
@@ -293,10 +277,8 @@ def build() -> None:
             failure_matrix.fill(course, course.units, lambda exercise: advance(exercise, "recorded", 1))
         for sentence in describe_left_out(course):
             out.print(escape(sentence), soft_wrap=True)
-    except (BuildError, CourseError, MisconceptionError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
     except OSError as error:
-        raise stop(OUR_FAULT, f"Not all could be written: {error}.") from None
+        raise InternalError(f"Not all could be written: {error}.") from None
 
 
 @app.command()
@@ -306,16 +288,16 @@ def collect(
     unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
 ) -> None:
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
-    from grader.classes.roster import RosterError, read_roster
-    from grader.course.model import CourseError, load_course
+    from grader.classes.roster import read_roster
+    from grader.course.model import load_course
     from grader.files import FolderInUse
-    from grader.integrations.github.api import GitHub, GitHubError
+    from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
-    from grader.integrations.github.collected import COLLECTED, CollectError
+    from grader.integrations.github.collected import COLLECTED
 
     if shutil.which("git") is None:
-        raise stop(BAD_INPUT, "git is missing: install it first.")
+        raise GraderError("git is missing: install it first.")
     try:
         course = load_course()
         if unit is not None:
@@ -326,12 +308,10 @@ def collect(
         units = times(course, unit, datetime.datetime.now(datetime.UTC))
         with _progress(len(entries), "collecting") as advance:
             collected = collect_class(entries, course, units, github, into, advance=advance)
-    except (CourseError, RosterError, GitHubError, CollectError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
     except FolderInUse:
-        raise stop(BAD_INPUT, f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
+        raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
     except OSError as error:
-        raise stop(OUR_FAULT, f"Not all could be written to {into}: {error.strerror or error}.") from None
+        raise InternalError(f"Not all could be written to {into}: {error.strerror or error}.") from None
     for name, time in collected.units.items():
         out.print(f"{escape(str(into / name))}: as of {time:%Y-%m-%d %H:%M:%S} UTC", soft_wrap=True)
     if not collected.units:
@@ -359,15 +339,13 @@ def table(
     """Write the grades of a class as CSV, and print them as Markdown."""
     from grader.classes.gradebook import csv_text, grades, markdown_text
     from grader.files import write_atomically
-    from grader.integrations.github.collected import CollectError, read_collected
+    from grader.integrations.github.collected import read_collected
 
     try:
         found = grades(read_collected(collected), reports)
         write_atomically(into, csv_text(found))
-    except CollectError as error:
-        raise stop(BAD_INPUT, str(error)) from None
     except OSError as error:
-        raise stop(BAD_INPUT, f"--out: {into} cannot be written ({error.strerror}): name another file.") from None
+        raise GraderError(f"--out: {into} cannot be written ({error.strerror}): name another file.") from None
     typer.echo(markdown_text(found))
 
 
@@ -378,14 +356,11 @@ def status(
 ) -> None:
     """Show students their points on GitHub, beside the commit that was graded. Exit 1 where one cannot be posted."""
     from grader.classes.gradebook import grades
-    from grader.integrations.github.api import GitHub, GitHubError
-    from grader.integrations.github.collected import CollectError, read_collected
+    from grader.integrations.github.api import GitHub
+    from grader.integrations.github.collected import read_collected
     from grader.integrations.github.status import post_statuses
 
-    try:
-        posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
-    except (CollectError, GitHubError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
+    posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
     problems = [f"{who}: {problem}" for who, problem in posted if problem]
     out.print(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
     if problems:
@@ -398,7 +373,7 @@ def _one_of(name: str, allowed: list[str]) -> str:
     if name in allowed:
         return name
     hint = nearest(name, allowed)
-    raise stop(BAD_INPUT, f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
+    raise GraderError(f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
 
 
 def _require_folder(path: Path) -> None:
@@ -406,9 +381,9 @@ def _require_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise stop(BAD_INPUT, f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
+        raise GraderError(f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
     if not os.access(path, os.W_OK):
-        raise stop(BAD_INPUT, f"--out: {path} cannot be written to: name another folder.")
+        raise GraderError(f"--out: {path} cannot be written to: name another folder.")
 
 
 @contextlib.contextmanager

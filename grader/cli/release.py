@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import BAD_INPUT, OUR_FAULT, out, stop
+from grader.cli.console import out
 from grader.integrations.release import GradingMode
 
 release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
@@ -101,19 +101,13 @@ def release_gradescope(
 
 @contextlib.contextmanager
 def _releasing(directory: Path) -> Iterator[None]:
-    """Says in a sentence why nothing was released."""
-    from grader.documents import CourseError
-    from grader.engine.client import EngineFault
-    from grader.integrations.release import ReleaseError
+    """Report that nothing was released, where a file cannot be written."""
+    from grader.errors import InternalError
 
     try:
         yield
-    except (CourseError, ReleaseError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
-    except EngineFault as error:
-        raise stop(OUR_FAULT, str(error)) from None
     except OSError as error:
-        raise stop(OUR_FAULT, f"The release could not be written to {directory}: {error.strerror or error}.") from None
+        raise InternalError(f"The release could not be written to {directory}: {error.strerror or error}.") from None
 
 
 def _say(line: str) -> None:

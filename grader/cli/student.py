@@ -9,11 +9,15 @@ import typer
 from rich.markup import escape
 
 from grader import __version__
-from grader.cli.console import BAD_INPUT, IMPERFECT, OUR_FAULT, out, run, stop
+from grader.cli.console import Program, out, run
 from grader.cli.export import emit
+from grader.errors import IMPERFECT
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Checks the exercises of the course, and asks its quizzes."
+    cls=Program,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Checks the exercises of the course, and asks its quizzes.",
 )
 app.add_typer(emit, name="emit")
 
@@ -44,24 +48,17 @@ def check(
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
-    from grader.cli.check import CheckError, check_answers, show
-    from grader.documents import CourseError
-    from grader.engine.client import EngineFault
+    from grader.cli.check import check_answers, show
+    from grader.errors import InternalError
     from grader.reports.model import write_report
-    from grader.submissions.submission import SubmissionError
 
-    try:
-        report = check_answers(name, student)
-    except (CheckError, CourseError, SubmissionError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
-    except EngineFault as error:
-        raise stop(OUR_FAULT, str(error)) from None
+    report = check_answers(name, student)
     if into is not None:
         try:
             into.mkdir(parents=True, exist_ok=True)
             write_report(report, None, into)
         except OSError as error:
-            raise stop(OUR_FAULT, f"The report could not be written to {into}: {error.strerror or error}.") from None
+            raise InternalError(f"The report could not be written to {into}: {error.strerror or error}.") from None
     if not show(report, name, out):
         raise typer.Exit(IMPERFECT)
 
@@ -71,15 +68,9 @@ def quiz(
     unit: Annotated[str, typer.Argument(help="The unit, such as self_attention.")],
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
-    from grader.documents import CourseError
-    from grader.quizzes.terminal import QuizError, SheetNotSaved, take_quiz
+    from grader.quizzes.terminal import take_quiz
 
-    try:
-        take_quiz(unit, out)
-    except (CourseError, QuizError) as error:
-        raise stop(BAD_INPUT, str(error)) from None
-    except SheetNotSaved as error:
-        raise stop(OUR_FAULT, str(error)) from None
+    take_quiz(unit, out)
 
 
 @app.command()
@@ -106,7 +97,7 @@ def doctor() -> None:
     for note in course_notes():
         out.print(f"\n{escape(note)}", soft_wrap=True)
     is_enough = all(layer.mend is None for layer in found if layer.is_needed)
-    out.print("\nStudent code can be locked in here." if is_enough else "\nStudent code cannot be locked in here.")
+    out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")
     if not is_enough:
         raise typer.Exit(IMPERFECT)
 

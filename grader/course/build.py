@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course.model import QUIZ_SUFFIX, ROOT, Course, left_out, load_course
+from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.quizzes.questions import FILENAME, to_json
 from grader.quizzes.sheet import write_sheet
@@ -21,7 +22,7 @@ BEGIN_SOLUTION = "BEGIN SOLUTION"
 END_SOLUTION = "END SOLUTION"
 
 
-class BuildError(Exception):
+class BuildError(GraderError):
     """A source that cannot be built; one sentence naming its file and line."""
 
 

@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
+from grader.errors import InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.processes import OurFault
 
 # An honest submission takes less than a tenth of it.
 MEMORY_BYTES = 3 * 2**29
@@ -19,7 +19,7 @@ OUT_OF_MEMORY = f"Checking its results took more than {MEMORY_BYTES / 2**30:g} G
 REFUSED_BY_SYSTEM = ("can't allocate memory", "not enough memory")
 
 
-class LimitExceeded(OurFault):
+class LimitExceeded(InternalError):
     """A unit took more than the grading process may use; the text is the reason that its report gives."""
 
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from grader.course.model import Course, load_course
+from grader.errors import InternalError
 from grader.quizzes.questions import Questions
 from grader.quizzes.source import Quiz
 from grader.reports.grading import Rubric, make_report, right_exercises
@@ -30,16 +31,12 @@ from grader.testing.misconceptions import build as build_misconceptions
 ERROR_LINES = 12
 
 
-class EngineFault(Exception):
-    """The grader's own fault; the text ends with the last lines of what the engine had to say."""
+class SandboxUnavailable(InternalError):
+    """Student code cannot be isolated on this machine. `missing` has a sentence for each layer that is needed."""
 
-
-class NotLockedIn(Exception):
-    """Student code cannot be locked in here; `lacking` says of each layer that is needed why it is not there."""
-
-    def __init__(self, lacking: list[str]) -> None:
-        super().__init__(f"Student code cannot be locked in here ({'; '.join(lacking)}).")
-        self.lacking = lacking
+    def __init__(self, missing: list[str]) -> None:
+        super().__init__("\n".join(["Student code cannot be isolated here, so nothing was graded.", *missing]))
+        self.missing = missing
 
 
 class Engine:
@@ -52,15 +49,15 @@ class Engine:
             try:
                 build_misconceptions(list(load_course().units))
             except MisconceptionError as error:
-                raise EngineFault(str(error)) from error
+                raise InternalError(str(error)) from error
             except OSError as error:
-                raise EngineFault(
+                raise InternalError(
                     f"The misconceptions cannot be written to {error.filename}: {error.strerror}."
                 ) from error
         try:
             self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
-            raise EngineFault(f"The grading engine cannot be started here: {error.strerror}.") from error
+            raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
         # Read all the time: an engine that waits to be read from would not read what it is being sent. And kept in
         # memory, so that no full disk stops it.
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -99,7 +96,7 @@ class Engine:
         its own is tried once more after all others, alone, for what else ran may have been the reason.
 
         Raises:
-            EngineFault: The engine ended.
+            InternalError: The engine ended.
         """
         waiting = enumerate(submissions)
         # With what may still happen to each without being its result.
@@ -165,13 +162,13 @@ class Engine:
             raise self._fault()
         return json.loads(line)
 
-    def _fault(self) -> EngineFault:
+    def _fault(self) -> InternalError:
         code = self._process.wait()
         for listener in self._listeners:
             listener.join()
         words = self.last_words()
         said = f" Its last words:\n{words}" if words else ""
-        return EngineFault(f"The grading engine ended with code {code}.{said}")
+        return InternalError(f"The grading engine ended with code {code}.{said}")
 
 
 class Graded(NamedTuple):
@@ -221,7 +218,7 @@ class Grading:
     ) -> Iterator[tuple[Submission, Graded | str]]:
         """Each submission with its reports, or with why there are none, in the order in which they are done.
 
-        Raises EngineFault; and NotLockedIn, before anything is graded.
+        Raises InternalError; and SandboxUnavailable, before anything is graded.
         """
         submissions = iter(submissions)
         first = next(submissions, None)
@@ -244,11 +241,16 @@ class Grading:
             raise
 
     def rubric(self) -> Rubric:
-        """What points are given for. Starts the engine; raises EngineFault, and NotLockedIn where it may not grade."""
+        """Return what points are given for; starts the engine.
+
+        Raises:
+            InternalError: The engine ended.
+            SandboxUnavailable: Student code cannot be isolated here, and nobody has allowed that.
+        """
         if self._engine is None:
             self._engine = Engine(suites=self._suites)
             self._greeting = self._engine.greeting()
         missing = self._greeting["missing"]
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
-            raise NotLockedIn([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
+            raise SandboxUnavailable([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
         return Rubric(self._greeting["criteria"], self._quizzes, self._suites)

@@ -18,9 +18,9 @@ import torch
 
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.engine.replay import Recorded
+from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox import client, parts
-from grader.sandbox.processes import OurFault
 from grader.testing.checks import NO_ERROR, REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
 from grader.testing.student import Asked, Student
 
@@ -60,10 +60,10 @@ class Criterion:
             asked.load(self.unit)
             asked.forget()
             asked.tell("prepare", seed=self._seed("student"))
-        except (client.Failure, OurFault):
+        except (client.Failure, InternalError):
             raise
         except Exception as error:
-            raise OurFault(f"{self.name} could not be prepared: {error!r}") from error
+            raise InternalError(f"{self.name} could not be prepared: {error!r}") from error
         return Student(asked, self.unit)
 
     def _seed(self, purpose: str) -> int:
@@ -202,7 +202,7 @@ def judge(error: BaseException | None) -> Outcome:
     match error:
         case None:
             return Outcome(True, sightings=seen, remarks=tuple(REMARKS))
-        case OurFault():
+        case InternalError():
             raise error
         case _ if ran_out_of_memory(error):
             raise LimitExceeded(OUT_OF_MEMORY) from error

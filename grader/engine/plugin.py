@@ -12,8 +12,9 @@ import pytest
 
 from grader.course.model import ROOT, Course, load_course
 from grader.engine.criteria import Criterion, Fresh, Outcome, criterion_of_item, judge, parameters_of
+from grader.errors import InternalError
 from grader.sandbox.client import ALWAYS_TRUE, Door, Failure, Source
-from grader.sandbox.processes import ForkServer, OurFault
+from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
 from grader.testing.checks import begin_test
 from grader.testing.student import Student
@@ -93,7 +94,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     server = ForkServer.spawned()
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
-        raise pytest.UsageError(" ".join(["Student code cannot be locked in here.", *server.missing.values()]))
+        raise pytest.UsageError(" ".join(["Student code cannot be isolated here.", *server.missing.values()]))
     door = open_door(server, submission.units, course)
     config.add_cleanup(door.close)
     begin_submission(config, door)
@@ -127,7 +128,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     config, criterion = pyfuncitem.config, pyfuncitem.stash[CRITERION]
     try:
         return (yield)
-    except OurFault:
+    except InternalError:
         raise
     except Exception as error:
         first = judge(error)

@@ -21,6 +21,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from grader.documents import nearest
+from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, parse
 from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, read_questions
@@ -58,11 +59,11 @@ _WHAT_TO_TYPE = {
 }
 
 
-class QuizError(Exception):
+class QuizError(GraderError):
     """The quiz cannot be asked; the text says in one sentence why, and what to do."""
 
 
-class SheetNotSaved(Exception):
+class SheetNotSaved(InternalError):
     """The disk has no place for the sheet, or is not to be written to; the text says so."""
 
 

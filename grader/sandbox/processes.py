@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from grader.errors import InternalError
 from grader.sandbox import users
 
 # All that our processes and their children may know of the world they were started in. One thread and one hash seed:
@@ -35,11 +36,7 @@ END_SECONDS = 10
 READ_BYTES = 2**20
 
 
-class OurFault(Exception):
-    """The grader's own fault, never the student's: no outcome may come of it."""
-
-
-class ServerLost(OurFault):
+class ServerLost(InternalError):
     """The fork server is gone, or did not do what it is there for."""
 
 

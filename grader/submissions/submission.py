@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from grader.errors import GraderError
 from grader.submissions.archives import Archive, Files, Folder, Found, Later, Mount, View, Walked, renamed, walk
 from grader.submissions.names import SHEET_SUFFIX, is_code, stands_for
 from grader.submissions.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, healed, read_notebook
@@ -50,7 +51,7 @@ _NEVER_READ = (
 T = TypeVar("T")
 
 
-class SubmissionError(Exception):
+class SubmissionError(GraderError):
     """The paths given to the grader are not submissions; the text says which, and what to do."""
 
 

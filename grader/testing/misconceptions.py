@@ -33,6 +33,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from grader.course.model import PACKAGE, ROOT
+from grader.errors import GraderError
 from grader.files import write_atomically
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
@@ -40,7 +41,7 @@ SOLUTIONS = ROOT / "solutions"
 RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
 
 
-class MisconceptionError(Exception):
+class MisconceptionError(GraderError):
     """A row that cannot be applied, or was not; one sentence that names the row, its file and its line."""
 
 

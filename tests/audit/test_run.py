@@ -10,7 +10,7 @@ from units import SUITES
 from grader.audit.cases import Case, cases_of
 from grader.audit.run import Result, criteria_names, names_in, run
 from grader.course.model import load_course
-from grader.sandbox.processes import OurFault
+from grader.errors import InternalError
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"
 
@@ -61,5 +61,5 @@ def test_a_process_that_ends_ends_the_audit_with_a_word(results: dict[str, Resul
     right = results["solution: solution"].case
     ending = f"{right.sources[UNIT]}\nimport os\nos._exit(1)\n"
     case = Case(UNIT, EXERCISE, "solution", "ending", {UNIT: ending})
-    with pytest.raises(OurFault, match="a process of the audit ended before it was done"):
+    with pytest.raises(InternalError, match="a process of the audit ended before it was done"):
         list(run([case], jobs=1))

@@ -15,7 +15,7 @@ import pytest
 from made_reports import commands_in
 from typer.testing import CliRunner
 
-from grader.cli.export import emit
+from grader.cli.student import app
 from grader.course.model import ROOT
 
 SCHEMA = json.loads(
@@ -47,7 +47,7 @@ def run(*arguments: str | Path, folder: Path = ROOT, **environment: str) -> subp
 
 
 def printed(reader: str, path: Path) -> str:
-    done = CliRunner().invoke(emit, [reader, str(path)])
+    done = CliRunner().invoke(app, ["emit", reader, str(path)])
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -150,6 +150,6 @@ def test_what_is_no_report_is_told_in_a_sentence(text: str | None, tmp_path: Pat
     path = tmp_path / "ada.json"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    done = CliRunner().invoke(emit, ["summary", str(path)])
+    done = CliRunner().invoke(app, ["emit", "summary", str(path)])
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"'{path}' ")

@@ -639,9 +639,9 @@ def test_where_nothing_isolates_nothing_is_graded_and_the_mend_is_told(
     done = run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", prefix=courses.WHERE_NOTHING_ISOLATES)
     assert done.returncode == 3
     first, second, last = done.stderr.splitlines()
-    assert first == "Student code cannot be locked in here, so nothing was graded."
+    assert first == "Student code cannot be isolated here, so nothing was graded."
     assert second.startswith("seccomp: This system refuses seccomp filters")
-    assert last == "To run it unprotected all the same: --allow-unisolated"
+    assert last == "To grade without isolation: --allow-unisolated"
     assert list((tmp_path / "reports").iterdir()) == []
 
 
@@ -679,7 +679,7 @@ def test_the_doctor_names_what_is_missing_there_and_exits_1(small_course: Path) 
     assert done.returncode == 1
     assert "\nseccomp: This system refuses seccomp filters" in done.stdout
     assert "\nlandlock: This kernel offers no Landlock" in done.stdout
-    assert done.stdout.endswith("Student code cannot be locked in here.\n")
+    assert done.stdout.endswith("Student code cannot be isolated here.\n")
     assert has_no_traceback(done)
 
 

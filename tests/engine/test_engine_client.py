@@ -12,7 +12,8 @@ import processes
 import pytest
 
 from grader.course.model import load_course
-from grader.engine.client import Engine, EngineFault, Graded, Grading
+from grader.engine.client import Engine, Graded, Grading
+from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.submission import Submission, UnitSource
@@ -101,7 +102,7 @@ def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
         engine.greeting()
         [pid] = set(processes.children(os.getpid())) - set(before)
         os.kill(pid, 9)
-        with pytest.raises(EngineFault, match="ended with code -9"):
+        with pytest.raises(InternalError, match="ended with code -9"):
             list(engine.grade([submission("ada", RIGHT)], 1))
 
 
@@ -167,7 +168,7 @@ def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> No
         assert first["ada"] > first["bob"] > 0
         [pid] = set(processes.children(os.getpid())) - set(before)
         os.kill(pid, 9)
-        with pytest.raises(EngineFault, match="ended with code -9"):
+        with pytest.raises(InternalError, match="ended with code -9"):
             points(grading, [submission("ada", RIGHT)])
         assert points(grading, [submission("bob", WRONG)]) == {"bob": first["bob"]}
     assert processes.children(os.getpid()) == before

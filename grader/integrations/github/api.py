@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from grader.errors import GraderError
+
 if TYPE_CHECKING:
     import requests
 
@@ -32,7 +34,7 @@ _TRANSIENT = {429, 500, 502, 503, 504}
 _NOT_KEPT = {404, 410, 501}
 
 
-class GitHubError(Exception):
+class GitHubError(GraderError):
     """Why GitHub did not do what was asked, in one sentence."""
 
 

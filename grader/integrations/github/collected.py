@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from grader.errors import GraderError
 from grader.integrations.github.api import Push
 
 COLLECTED = "collected.json"
@@ -16,7 +17,7 @@ COLLECTED = "collected.json"
 Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(datetime.UTC))]
 
 
-class CollectError(Exception):
+class CollectError(GraderError):
     """Nothing can be collected into this folder, or read from it; the text says why, and what to do."""
 
 

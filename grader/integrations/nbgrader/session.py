@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from nbgrader.utils import is_grade, is_solution
 
 from grader.course.model import ROOT, Course
-from grader.engine.client import EngineFault, Graded, Grading, NotLockedIn
+from grader.engine.client import Graded, Grading, SandboxUnavailable
+from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
 from grader.reports.grading import quiz_points
 from grader.reports.model import Report
@@ -23,7 +24,7 @@ AT_ONCE = 2
 """The submission that nbgrader is waiting for or busy with, and the next."""
 
 
-class NotGraded(Exception):
+class NotGraded(GraderError):
     """No grade can be told until the instructor has mended this; one sentence that says what, and how."""
 
 
@@ -45,7 +46,7 @@ class Session:
         """See to it that the notebook was made from the course as it is now. Raises NotGraded."""
         try:
             rubric = self._grading.rubric()
-        except (NotLockedIn, EngineFault) as error:
+        except (SandboxUnavailable, InternalError) as error:
             raise _not_graded(error) from None
         possible = {f"test_{name}": points for name, points in rubric.possible(self._course)[self.unit].items()}
         for quiz in self._quizzes.values():
@@ -78,7 +79,7 @@ class Session:
                 else:
                     submissions = (self._submission(folder) for folder in (submitted, *following))
                     self._stream = self._grading.reports(submissions, AT_ONCE, self._now)
-        except (NotLockedIn, EngineFault) as error:
+        except (SandboxUnavailable, InternalError) as error:
             raise _not_graded(error) from None
         result = self._ready.pop(student)
         if isinstance(result, str):
@@ -108,6 +109,6 @@ def cells_with_points(notebook: NotebookNode) -> dict[str, NotebookNode]:
     return {cell.metadata.nbgrader["grade_id"]: cell for cell in cells}
 
 
-def _not_graded(error: NotLockedIn | EngineFault) -> NotGraded:
-    mend = " To run it unprotected all the same: c.SubmissionExporter.allow_unisolated = True in nbgrader_config.py."
-    return NotGraded(f"{error}{mend if isinstance(error, NotLockedIn) else ''}")
+def _not_graded(error: SandboxUnavailable | InternalError) -> NotGraded:
+    fix = " To grade without isolation: c.SubmissionExporter.allow_unisolated = True in nbgrader_config.py."
+    return NotGraded(" ".join(f"{error}{fix if isinstance(error, SandboxUnavailable) else ''}".splitlines()))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 
+from grader.errors import GraderError
 
-class ReleaseError(Exception):
+
+class ReleaseError(GraderError):
     """A release that cannot be made; one sentence that says why and what to do."""
 
 

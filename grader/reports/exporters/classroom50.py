@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from grader.errors import GraderError
+
 import datetime
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +27,7 @@ _FROM_ENVIRONMENT = {
 _SUBMISSION = "submit/"
 
 
-class EnvironmentFault(Exception):
+class EnvironmentFault(GraderError):
     """A variable that Classroom 50 sets is missing or wrong; the text says which."""
 
 
