@@ -31,6 +31,6 @@ def test_every_layer_is_tried_and_described() -> None:
 def test_where_all_that_is_needed_works_it_says_so_and_exits_0() -> None:
     done = run_grader(REPOSITORY, "doctor")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Student code can be locked in here.\n")
+    assert done.stdout.endswith("Student code can be isolated here.\n")
     for name in (*lockdown.LAYERS, "torch", platform.python_version()):
         assert name in done.stdout

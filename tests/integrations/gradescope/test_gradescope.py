@@ -38,7 +38,7 @@ def image(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["bash", root / "source" / "setup.sh"], cwd="/", env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Student code can be locked in here." in done.stdout
+    assert "Student code can be isolated here." in done.stdout
     return root
 
 
