@@ -12,13 +12,14 @@ from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.course.model import PACKAGE, ROOT, load_course
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
+from grader.engine.criteria import Criterion, Outcome, criteria_of_unit, hidden_substitutes
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 from grader.testing.student import Beside
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
 COURSE = load_course()
+SUBSTITUTES = hidden_substitutes()
 build(list(COURSE.units))
 failure_matrix.fill(COURSE, COURSE.units)
 

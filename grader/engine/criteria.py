@@ -16,13 +16,15 @@ from typing import Any
 import pytest
 import torch
 
+from grader.course.model import PACKAGE, load_course
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.engine.replay import Recorded
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
-from grader.sandbox import client, parts
+from grader.sandbox import client
 from grader.testing.checks import NO_ERROR, REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
-from grader.testing.student import Asked, Student
+from grader.testing.student import NO_SUBSTITUTES, Asked, Student
+from grader.testing.substitutes import Substitutes
 
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"
@@ -46,6 +48,7 @@ class Criterion:
     rule: str
     function: Callable[..., None]
     version: str
+    substitutes: Substitutes = NO_SUBSTITUTES
 
     def fresh(self) -> Fresh:
         """Draws this test's own inputs: not the worked examples', and the same in every run of a course version."""
@@ -64,7 +67,7 @@ class Criterion:
             raise
         except Exception as error:
             raise InternalError(f"{self.name} could not be prepared: {error!r}") from error
-        return Student(asked, self.unit)
+        return Student(asked, self.unit, self.substitutes)
 
     def _seed(self, purpose: str) -> int:
         text = f"{self.version}/{self.unit}/{self.name}/{purpose}"
@@ -78,7 +81,7 @@ class Criterion:
             student = self.prepare(asked)
             wanted = inspect.signature(self.function).parameters
             given = {"student": student, "fresh": self.fresh()}
-            with student.stand_in(*stand_ins) if stand_ins else contextlib.nullcontext():
+            with student.substituted(*stand_ins) if stand_ins else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & wanted})
         except Exception as error:
             outcome = judge(error)
@@ -88,7 +91,7 @@ class Criterion:
             return outcome
         called = tuple(exercise for exercise in stand_ins if exercise in student.called)
         # Whoever only calls the same function under its other name has shown nothing of this one.
-        borrowed = any({self.exercise, exercise} in parts.TWINS for exercise in called)
+        borrowed = any(self.substitutes.are_aliases(self.exercise, exercise) for exercise in called)
         # A substitute that does not serve says so like an exercise that is not written.
         refused = outcome.kind == "not written" and bool(called)
         waits = borrowed or refused or (not outcome.passed and not student.expected.issuperset(called))
@@ -252,6 +255,7 @@ def criterion_of(
     name: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     mark: pytest.Mark | None = None,
+    substitutes: Substitutes = NO_SUBSTITUTES,
 ) -> Criterion:
     """The criterion that a test function is, by its mark and its docstring. Raises ValueError.
 
@@ -270,17 +274,19 @@ def criterion_of(
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
     given = functools.partial(function, **parameters) if parameters else function
-    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs.get("rule", ""), given, version)
+    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs.get("rule", ""), given, version, substitutes)
 
 
-def criterion_of_item(item: pytest.Item, unit: str, version: str) -> Criterion:
+def criterion_of_item(
+    item: pytest.Item, unit: str, version: str, substitutes: Substitutes = NO_SUBSTITUTES
+) -> Criterion:
     """The criterion that a test is which pytest has collected, or one case of it. Raises ValueError."""
     mark = item.get_closest_marker("exercise")
     if mark and "sentence" in mark.kwargs:
         name = item.callspec.id  # type: ignore[attr-defined]
     else:
         name = re.sub(r"\W+", "_", item.name).strip("_").removeprefix("test_")
-    return criterion_of(item.obj, unit, version, name, parameters_of(item), mark)  # type: ignore[attr-defined]
+    return criterion_of(item.obj, unit, version, name, parameters_of(item), mark, substitutes)  # type: ignore[attr-defined]
 
 
 def parameters_of(item: pytest.Item) -> dict[str, Any]:
@@ -288,22 +294,31 @@ def parameters_of(item: pytest.Item) -> dict[str, Any]:
     return dict(item.callspec.params) if hasattr(item, "callspec") else {}
 
 
-def criteria_of(suite: ModuleType, unit: str, version: str) -> list[Criterion]:
+def criteria_of(
+    suite: ModuleType, unit: str, version: str, substitutes: Substitutes = NO_SUBSTITUTES
+) -> list[Criterion]:
     """The criterion of every test that a suite defines, and of every case of one, in their order, without pytest."""
     found = []
     for test in [value for name, value in vars(suite).items() if name.startswith("test_")]:
         runs = next((mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"), None)
         if runs is None:
-            found.append(criterion_of(test, unit, version))
+            found.append(criterion_of(test, unit, version, substitutes=substitutes))
             continue
         names, cases = runs.args
         names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
         for one in cases:
             parameters = dict(zip(names, one.values, strict=True))
-            found.append(criterion_of(test, unit, version, one.id, parameters, one.marks[0].mark))
+            found.append(criterion_of(test, unit, version, one.id, parameters, one.marks[0].mark, substitutes))
     return found
 
 
+@functools.cache
+def hidden_substitutes() -> Substitutes:
+    """Return the substitutes that lie beside the hidden suites, in the course's order."""
+    return Substitutes.of(PACKAGE / "suites", tuple(load_course().units))
+
+
 def criteria_of_unit(unit: str, version: str) -> list[Criterion]:
-    """The criteria of a unit's hidden suite."""
-    return criteria_of(importlib.import_module(f"grader.suites.{unit}.test_{unit}"), unit, version)
+    """Return the criteria of a unit's hidden suite."""
+    suite = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
+    return criteria_of(suite, unit, version, hidden_substitutes())

@@ -10,14 +10,22 @@ from typing import Any
 
 import pytest
 
-from grader.course.model import ROOT, Course, load_course
-from grader.engine.criteria import Criterion, Fresh, Outcome, criterion_of_item, judge, parameters_of
+from grader.course.model import PACKAGE, ROOT, Course, load_course
+from grader.engine.criteria import (
+    Criterion,
+    Fresh,
+    Outcome,
+    criterion_of_item,
+    hidden_substitutes,
+    judge,
+    parameters_of,
+)
 from grader.errors import InternalError
 from grader.sandbox.client import ALWAYS_TRUE, Door, Failure, Source
 from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
 from grader.testing.checks import begin_test
-from grader.testing.student import Student
+from grader.testing.student import NO_SUBSTITUTES, Student
 
 COURSE = pytest.StashKey[Course]()
 DOOR = pytest.StashKey[Door]()
@@ -69,7 +77,8 @@ def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
     unit = item.path.stem.removeprefix("test_")
     try:
-        criterion = criterion_of_item(item, unit, course.version)
+        substitutes = hidden_substitutes() if item.path.is_relative_to(PACKAGE / "suites") else NO_SUBSTITUTES
+        criterion = criterion_of_item(item, unit, course.version, substitutes)
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error
     if unit not in course.units or criterion.exercise not in course.units[unit].exercises:
@@ -235,7 +244,7 @@ def _note_message(
 def arguments(item: pytest.Item) -> dict[str, Any]:
     """All that a test may take: the submission's unit, on the other side of the door, its own inputs and parameters."""
     criterion = item.stash[CRITERION]
-    asked = Student(_door(item.config), criterion.unit)
+    asked = Student(_door(item.config), criterion.unit, criterion.substitutes)
     return {"student": asked, "fresh": criterion.fresh(), **parameters_of(item)}
 
 

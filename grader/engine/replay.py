@@ -48,7 +48,7 @@ class Recorded:
             if self.place < len(self.answers) and self.answers[self.place][0] == operation:
                 value = self.answers[self.place][1]
                 self.place += 1
-                self.withheld = [told for told in self.withheld if told[0] in ("bring", "cover")]
+                self.withheld = [told for told in self.withheld if told[0] in ("upload", "patch")]
                 return _given(value)
             self.place = None
             for told, named in self.withheld:
@@ -57,9 +57,9 @@ class Recorded:
             value = self.asked.ask(operation, **details)
         except client.Failure as failure:
             value = failure
-        if operation == "uncover" and self.withheld:
+        if operation == "unpatch" and self.withheld:
             value = self.called  # a second run that went on may have called fewer than the first
-        self.called = value if operation == "uncover" else self.called
+        self.called = value if operation == "unpatch" else self.called
         self.answers.append((operation, value))
         return _given(value)
 

@@ -59,10 +59,10 @@ class Worker:
         self.labels: set[str] = set()
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
-        # The stand-ins for exercises, once they have been brought.
-        self.parts: dict[str, Any] = {}
-        # What stand-ins cover, a list for each `cover`: the names that hold it, which of them, and what it meant.
-        self.covered: list[list[tuple[dict[str, Any], str, Any]]] = []
+        # The substitutes for exercises, once they have been uploaded.
+        self.substitutes: dict[str, Any] = {}
+        # What substitutes hide, a list for each `patch`: the names that hold it, which of them, and what it meant.
+        self.patched: list[list[tuple[dict[str, Any], str, Any]]] = []
         self.called: set[str] = set()
         # Names outside the units' own modules, in which a trusted answer looks for others.
         self.elsewhere: list[dict[str, Any]] = []
@@ -250,56 +250,56 @@ class Worker:
             self.resolve(target)(*arguments)
         return sorted(listening.names)
 
-    # -- stand-ins for the answers that an exercise builds on -----------------------------------------------
+    # -- substitutes for the answers that an exercise builds on ---------------------------------------------
 
     def do_prepare(self, seed: int) -> None:
         """The beginning of a test: the student's own names, random states of the test's own, and nothing held."""
         self.held.clear()
-        while self.covered:
-            self.do_uncover()
+        while self.patched:
+            self.do_unpatch()
         self.do_seed(seed)
 
-    def do_bring(self, name: str, source: str) -> None:
-        """Stand-ins come from the other side, as source, when they are needed: until then there is none to copy."""
-        self.parts = _defined(name, source)
+    def do_upload(self, name: str, source: str) -> None:
+        """Take substitutes, as source, when they are needed: until then there is none to copy."""
+        self.substitutes = _defined(name, source)
 
-    def do_cover(self, exercises: list[str]) -> None:
-        """Binds the names of these exercises to their stand-ins, in every unit that is loaded.
+    def do_patch(self, exercises: list[str]) -> None:
+        """Bind the names of these exercises to their substitutes, in every unit that is loaded.
 
         A sibling that was not handed in, or a name that its file lacks, is then there all the same.
         """
-        covered: list[tuple[dict[str, Any], str, Any]] = []
-        self.covered.append(covered)
+        patched: list[tuple[dict[str, Any], str, Any]] = []
+        self.patched.append(patched)
         self.called.clear()
         for exercise in exercises:
-            stand_in = self._heard(exercise)
+            substitute = self._recorded(exercise)
             for names in [module.__dict__ for module in self.modules.values()] + self.elsewhere:
-                covered.append((names, exercise, names.get(exercise, UNBOUND)))
-                names[exercise] = stand_in
+                patched.append((names, exercise, names.get(exercise, UNBOUND)))
+                names[exercise] = substitute
 
-    def do_uncover(self) -> list[str]:
-        """Takes back what the last `cover` has bound. Gives the exercises whose stand-ins were called since."""
-        for names, exercise, before in reversed(self.covered.pop() if self.covered else []):
+    def do_unpatch(self) -> list[str]:
+        """Undo the last `patch`. Return the exercises whose substitutes were called since."""
+        for names, exercise, before in reversed(self.patched.pop() if self.patched else []):
             if before is UNBOUND:
                 names.pop(exercise, None)
             else:
                 names[exercise] = before
         return sorted(self.called)
 
-    def _heard(self, exercise: str) -> Any:
-        """An exercise's stand-in, whose calls are noted. One that has none cannot be called, but is noted too."""
-        stand_in = self.parts.get(exercise)
+    def _recorded(self, exercise: str) -> Any:
+        """Return an exercise's substitute, whose calls are recorded; where there is none, a call raises."""
+        substitute = self.substitutes.get(exercise)
 
         def function(*arguments: Any, **options: Any) -> Any:
             self.called.add(exercise)
-            if stand_in is None:
+            if substitute is None:
                 raise NotImplementedError  # without a word: what is missing is not the student's
-            return stand_in(*arguments, **options)
+            return substitute(*arguments, **options)
 
         return function
 
     def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return self.parts.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
+        return self.substitutes.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
 
     def do_generator(self, seed: int) -> torch.Generator:
         return torch.Generator().manual_seed(seed)

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import inspect
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import torch
 
-from grader.sandbox import client, parts, protocol
+from grader.sandbox import client, protocol
 from grader.sandbox.worker import Worker
+from grader.testing.substitutes import MODULE, Substitutes
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
 ODD_REPLY = "Its process sent a reply of an unexpected form."
-PARTS_SOURCE = inspect.getsource(parts)
-# By the name of each stand-in. Looked up here, once, and not by every process that grades.
-LAST_LINES = {
-    node.name: node.end_lineno or 0
-    for node in ast.parse(PARTS_SOURCE).body
-    if isinstance(node, ast.FunctionDef | ast.ClassDef)
-}
+NO_SUBSTITUTES = Substitutes()
 
 
 class Asked(Protocol):
@@ -164,11 +157,12 @@ class Student:
     Only what no exercise of the course is called stands here beside them.
     """
 
-    def __init__(self, asked: Asked, unit: str) -> None:
+    def __init__(self, asked: Asked, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
         self._asked = asked
         self._unit = unit
-        # The exercises that have stand-ins now; those whose stand-ins were called; those that a value was made with.
-        self.standing: set[str] = set()
+        self._substitutes = substitutes
+        # The exercises that are patched now; those whose substitutes were called; those that a value was made with.
+        self.patched: set[str] = set()
         self.called: frozenset[str] = frozenset()
         self.expected: set[str] = set()
 
@@ -178,9 +172,9 @@ class Student:
         return Remote(self._asked, (self._unit, name))
 
     def make(self, name: str, *arguments: Any, **options: Any) -> Object:
-        """One of torch.nn's modules, of the door's toolbox or of the stand-ins, to hand in."""
-        if name in parts.BY_NAME:
-            self._bring(name)
+        """Make one of torch.nn's modules, of the toolbox or of the substitutes, to use as an argument."""
+        if name in self._substitutes:
+            self._upload(name)
         return self._object("make", name=name, arguments=arguments, options=options)
 
     def generator(self, seed: int) -> Object:
@@ -194,33 +188,33 @@ class Student:
         return made
 
     @contextlib.contextmanager
-    def stand_in(self, *exercises: str) -> Iterator[None]:
-        """Inside the block the student's code finds stand-ins for its own answers to these exercises.
+    def substituted(self, *exercises: str) -> Iterator[None]:
+        """Put substitutes in the place of the student's own answers to these exercises, inside the block.
 
         Afterwards `called` says which of them it made use of.
         """
-        self._bring(*exercises)
-        self._asked.tell("cover", exercises=list(exercises))
-        self.standing.update(exercises)
+        self._upload(*exercises)
+        self._asked.tell("patch", exercises=list(exercises))
+        self.patched.update(exercises)
         try:
             yield
         finally:
-            self.standing.difference_update(exercises)
-            # Where the process was lost, nothing stands in any more, and nobody can tell what was called.
+            self.patched.difference_update(exercises)
+            # Where the process was lost, nothing is patched any more, and nobody can tell what was called.
             with contextlib.suppress(client.Failure):
-                called = self._asked.ask("uncover")
+                called = self._asked.ask("unpatch")
                 names = called if isinstance(called, list) else []
                 self.called = frozenset(name for name in names if isinstance(name, str))
 
-    def _bring(self, *exercises: str) -> None:
-        self._asked.tell("bring", name=parts.__name__, source=_parts_up_to(exercises))
+    def _upload(self, *exercises: str) -> None:
+        self._asked.tell("upload", name=MODULE, source=self._substitutes.source_up_to(exercises))
 
     def part(self, exercise: str, right: Any) -> Any:
-        """What an expected value is to be made with: `right`, or the stand-in that the student's code was given."""
-        if exercise not in self.standing or exercise not in parts.BY_NAME:
+        """Return what an expected value is made with: `right`, or the substitute that the student's code was given."""
+        if exercise not in self.patched or exercise not in self._substitutes:
             return right
         self.expected.add(exercise)
-        return parts.BY_NAME[exercise]
+        return self._substitutes[exercise]
 
     def seed(self, seed: int) -> None:
         """Sets every global random state over there."""
@@ -234,16 +228,6 @@ def _tensors(found: Any) -> dict[str, torch.Tensor]:
     ):
         return found
     raise client.Refused(ODD_REPLY)
-
-
-def _parts_up_to(exercises: Sequence[str]) -> str:
-    """The source of the stand-ins, as far as these exercises need it.
-
-    It is in the course's order, as the tests are: so a submission is shown none before its exercise has been judged.
-    """
-    names = [parts.BY_NAME[exercise].__name__ for exercise in exercises if exercise in parts.BY_NAME]
-    last = max((LAST_LINES[name] for name in names), default=0)
-    return "".join(PARTS_SOURCE.splitlines(keepends=True)[:last])
 
 
 def _globals(value: Any) -> Iterator[dict[str, Any]]:

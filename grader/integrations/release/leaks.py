@@ -110,7 +110,7 @@ def _secret_lines(root: Path) -> Iterator[tuple[str, str]]:
     suites = root / "grader" / "suites"
     hidden = [path for path in sorted(suites.rglob("*.py")) if path.name != "__init__.py"]
     quizzes = sorted((root / "solutions").glob("*_quiz.yml"))
-    for path in [*hidden, root / "grader" / "sandbox" / "parts.py"]:
+    for path in hidden:
         for number, line in enumerate(_lines(path), start=1):
             yield f"{path.relative_to(root).as_posix()}:{number}", line
     for path in quizzes:

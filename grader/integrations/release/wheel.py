@@ -31,18 +31,6 @@ ENTRY = "grader.cli.student"
 NOT_IMPORTED = {"nbformat", "jupytext"}
 """Dependencies of the whole grader that the student's part does without."""
 
-_WITHOUT_STAND_INS = '''\
-"""No stand-ins: they are for the hidden tests, which run elsewhere."""
-
-from __future__ import annotations
-
-from typing import Any
-
-BY_NAME = dict[str, Any]()
-TWINS = list[set[str]]()
-'''
-_REPLACED = {"sandbox/parts.py": _WITHOUT_STAND_INS}
-
 _DATA = {".md", ".json", ".ini"}
 _MODULE = re.compile(r"grader(\.\w+)+")
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
@@ -127,8 +115,7 @@ def _stage(package: Path, course: Course, root: Path) -> None:
         relative = source.relative_to(root / "grader")
         target = package / relative
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = _REPLACED.get(relative.as_posix()) or source.read_text(encoding="utf-8")
-        target.write_text(text, encoding="utf-8", newline="\n")
+        target.write_text(source.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
     exercises = package / "received" / "exercises"
     exercises.mkdir(parents=True)
     for name, content in files.items():
@@ -147,8 +134,7 @@ def _needed(package: Path, names: list[str]) -> list[Path]:
             continue
         found.add(path)
         names.append(name.rpartition(".")[0])
-        if path.relative_to(package).as_posix() not in _REPLACED:
-            names += _imported([path.read_bytes()])
+        names += _imported([path.read_bytes()])
     return sorted(found)
 
 

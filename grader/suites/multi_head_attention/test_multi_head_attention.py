@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from grader.engine.criteria import Fresh, case
-from grader.sandbox import client, parts
+from grader.sandbox import client
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
 from grader.testing.checks import (
     expect_any_error,
@@ -37,6 +37,7 @@ from grader.testing.checks import (
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
 from grader.testing.student import Object, Student
+from grader.testing.substitutes import MODULE
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
@@ -1183,16 +1184,16 @@ def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -
 # itself counts here, and nobody waits for a forward over a whole context. Where the module is made in another way,
 # the module itself is tried.
 
-STAND_IN = f"{parts.__name__}.{parts.MultiHeadAttention.__qualname__}"
+SUBSTITUTE = f"{MODULE}.MultiHeadAttention"
 GPT2_WIDTH, GPT2_HEADS, GPT2_CONTEXT, GPT2_PARAMETERS = 768, 12, 1024, 2_360_064
 
 
 def gpt2(student: Student) -> tuple[Object, bool]:
     """The module, and whether it is a stand-in, whose attributes tell what it was made with."""
-    with student.stand_in("MultiHeadAttention"):
+    with student.substituted("MultiHeadAttention"):
         student.part("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
         made = expect_module(student.gpt2_small_attention())
-    is_stand_in = STAND_IN in made.kinds
+    is_stand_in = SUBSTITUTE in made.kinds
     if not is_stand_in:
         made.eval()
         # Another module, such as the wrapper, may have more parameters than there is time to send.

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from torch import nn
-from units import COURSE, ROOT, SUITES, defined_in
+from units import COURSE, ROOT, SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.client import Engine
-from grader.sandbox import parts
 from grader.submissions.submission import Submission, UnitSource
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
@@ -55,7 +54,7 @@ def in_its_place(wanted: Any, given: Any) -> Any:
     return None
 
 
-def test_the_twins_are_those_that_do_most_of_what_a_later_exercise_of_them_asks_for() -> None:
+def test_the_aliases_are_those_that_do_most_of_what_a_later_exercise_of_them_asks_for() -> None:
     """Of two exercises, whichever comes first has the substitute; within a unit it may be either."""
     right = solutions()
     found = []
@@ -67,8 +66,8 @@ def test_the_twins_are_those_that_do_most_of_what_a_later_exercise_of_them_asks_
             if len(passed) > len(suite.of(exercise)) / 2:
                 found.append({earlier, exercise})
     # That of dot_product takes numbers alone, so that answers which sum up feature by feature may build on it.
-    twins = [*parts.TWINS, {"dot_product", "context_vector"}]
-    assert sorted(map(sorted, found)) == sorted(map(sorted, twins))
+    aliases = [*SUBSTITUTES.aliases, {"dot_product", "context_vector"}]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, aliases))
 
 
 HEAD = """
@@ -111,7 +110,7 @@ def running_mean_softmax(x):
     ],
 )
 @pytest.mark.parametrize("state", ["right", "missing", "wrong"])
-def test_a_twin_waits_unless_the_sibling_is_right(
+def test_a_alias_waits_unless_the_sibling_is_right(
     engine: Engine, exercise: str, answer: str, sibling: str, state: str
 ) -> None:
     unit, earlier = UNITS[exercise], UNITS[sibling]

@@ -1,15 +1,14 @@
-"""The stand-ins for answers that others build on: of the same form as the answers, and none of them right."""
+"""The substitutes for answers that others build on: of the same form as the answers, and none of them right."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from units import SUITES, defined_in
+from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.course.model import ROOT, load_course
 from grader.engine.criteria import Criterion, Outcome
-from grader.sandbox import parts
 from grader.testing.student import Beside
 
 pytestmark = pytest.mark.proof(part="substitutes")
@@ -18,21 +17,21 @@ UNITS = {exercise: unit for unit, described in load_course().units.items() for e
 EXERCISES = list(UNITS)
 
 
-@pytest.mark.parametrize("exercise", parts.BY_NAME)
-def test_every_stand_in_is_called_as_an_exercise_is_and_is_no_answer_to_it(exercise: str) -> None:
+@pytest.mark.parametrize("exercise", SUBSTITUTES)
+def test_every_substitute_is_called_as_an_exercise_is_and_is_no_answer_to_it(exercise: str) -> None:
     suite = SUITES[UNITS[exercise]]
-    outcomes = suite.outcomes({exercise: parts.BY_NAME[exercise]}, exercise).values()
+    outcomes = suite.outcomes({exercise: SUBSTITUTES[exercise]}, exercise).values()
     assert not all(outcome.passed for outcome in outcomes)
     assert "The result has the wrong shape" not in " ".join(outcome.reason for outcome in outcomes)
     assert {outcome.kind for outcome in outcomes} <= {"passed", "wrong"}
 
 
-def test_the_stand_ins_stand_in_the_courses_order() -> None:
-    assert list(parts.BY_NAME) == [exercise for exercise in EXERCISES if exercise in parts.BY_NAME]
+def test_the_substitutes_substitute_the_courses_order() -> None:
+    assert list(SUBSTITUTES) == [exercise for exercise in EXERCISES if exercise in SUBSTITUTES]
 
 
 class Claiming(Beside):
-    """A submission that says that it called these exercises' stand-ins, whatever it did."""
+    """A submission that says that it called these exercises' substitutes, whatever it did."""
 
     def __init__(self, unit: str, names: dict[str, Any], claims: tuple[str, ...]) -> None:
         super().__init__(unit, names)
@@ -40,18 +39,18 @@ class Claiming(Beside):
 
     def ask(self, operation: str, **details: Any) -> Any:
         value = super().ask(operation, **details)
-        return list(self.claims) if operation == "uncover" else value
+        return list(self.claims) if operation == "unpatch" else value
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_no_wrong_answer_gains_by_saying_that_it_called_stand_ins(exercise: str) -> None:
+def test_no_wrong_answer_gains_by_saying_that_it_called_substitutes(exercise: str) -> None:
     suite = SUITES[UNITS[exercise]]
     wrong = [mistake.implementation for mistake in suite.mistakes_in(exercise)]
-    if exercise in parts.BY_NAME:
-        wrong.append(parts.BY_NAME[exercise])
+    if exercise in SUBSTITUTES:
+        wrong.append(SUBSTITUTES[exercise])
     right = defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit)
     for criterion in suite.of(exercise):
-        earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in parts.BY_NAME]
+        earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in SUBSTITUTES]
         # Stand-ins that an expected value is made with: a right answer that calls none of them is another one then.
         counting = [name for name in earlier if not claimed(criterion, right, name).passed]
         for answer in wrong:
@@ -62,5 +61,5 @@ def test_no_wrong_answer_gains_by_saying_that_it_called_stand_ins(exercise: str)
 
 
 def claimed(criterion: Criterion, names: dict[str, Any], *claims: str) -> Outcome:
-    """What a criterion comes to for an answer that says that it called these stand-ins."""
+    """What a criterion comes to for an answer that says that it called these substitutes."""
     return criterion.run(Claiming(criterion.unit, names, claims), claims)

@@ -1,0 +1,79 @@
+"""Unit 4: substitutes for its exercises, none of them right. See grader/testing/substitutes.py."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from grader.suites.causal_attention.substitutes import CausalAttention, _causal_softmax, _refuse_more_than
+
+# Found by tests/suites/test_aliases.py.
+ALIASES = [("mask_then_softmax", "head_weights")]
+
+
+def unroll_heads(x: Tensor, num_heads: int) -> Tensor:
+    """(B, T, d_out) to (B, T, H, head_dim): the features of each head from the last to the first."""
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"{num_heads} heads do not divide {x.shape[-1]} features")
+    return x.unflatten(-1, (num_heads, -1)).flip(-1)
+
+
+def group_by_head(x: Tensor) -> Tensor:
+    """(B, T, H, head_dim) to (B, H, T, head_dim): the last head in front of all others."""
+    return x.roll(1, -2).transpose(-3, -2)
+
+
+def head_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """(B, H, T, head_dim) twice to (B, H, T, T): doubled, and one more."""
+    return 2 * queries @ keys.mT + 1
+
+
+def head_weights(scores: Tensor, head_dim: int) -> Tensor:
+    """(B, H, T, T) to the same: divided by two more than the root."""
+    return _causal_softmax(scores / (head_dim**0.5 + 2))
+
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """(B, T, d_out) to (B, H, T, head_dim): the last feature of each head in front of its others."""
+    return unroll_heads(x, num_heads).flip(-1).roll(1, -1).transpose(-3, -2)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """(B, H, T, head_dim) to (B, T, H · head_dim): the last two features of each head in front of its others."""
+    # (B, H, T, head_dim) -> (B, T, H, head_dim) -> (B, T, H · head_dim)
+    return x.roll(2, -1).transpose(1, 2).flatten(-2)
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    """(B, T, d_in) to (B, T, H · d_out): heads of causal attention's substitute, the last one first, all doubled."""
+
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
+    ) -> None:
+        super().__init__()
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.dropout, self.num_heads, self.qkv_bias = dropout, num_heads, qkv_bias
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+        )
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return 2 * torch.cat([head(inputs) for head in reversed(self.heads)], dim=-1)
+
+
+class MultiHeadAttention(nn.Module):
+    """(B, T, d_in) to (B, T, d_out): as its substitute for causal attention, and no heads at all."""
+
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
+    ) -> None:
+        super().__init__()
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.dropout, self.num_heads, self.qkv_bias = dropout, num_heads, qkv_bias
+        self.head_dim = d_out // num_heads
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        _refuse_more_than(self.context_length, inputs)
+        return self.out_proj(CausalAttention.attend(self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)))
