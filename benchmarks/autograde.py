@@ -4,7 +4,7 @@
 
 Both grade the same notebooks of one unit, each in a course of its own and in turn, with the same nbgrader. The peer
 is nbgrader as it comes: it runs each notebook in a kernel of its own, where the test cells run the suite's criteria on
-what the student's cells defined, a point for each. It has no isolation, no stand-ins, no diagnosis and no feedback to
+what the student's cells defined, a point for each. It has no isolation, no substitutes, no diagnosis and no feedback to
 write. Each may use the whole machine, as it does for an instructor. It takes about ten minutes.
 """
 
@@ -24,7 +24,7 @@ from operator import attrgetter, eq, gt
 from pathlib import Path
 
 import nbformat
-from class_throughput import Took, read, right_answers, run, source_of
+from class_throughput import Took, accepted_answers, read, run, source_of
 from nbgrader.api import Gradebook
 
 from grader.audit.cases import with_imports
@@ -45,11 +45,11 @@ c.CourseDirectory.course_id = "{COURSE_ID}"
 """
 # The last line is the cell's result, which nbgrader takes for its points.
 PEER_TESTS = """\
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
 
-beside = Beside("{unit}", globals())
+beside = InProcessBackend("{unit}", globals())
 criteria = criteria_of(suite, "{unit}", "{version}")
 sum(criterion.run(beside).passed for criterion in criteria if criterion.exercise == "{exercise}") * {weight}"""
 # Nobody here answers a quiz, and nothing is faster than this.
@@ -68,7 +68,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
     release = nbformat.read(course / "release" / unit / f"{unit}.ipynb", as_version=4)
     stubs = {name: cell.source for name, cell in cells_by_name(release).items()}
     exercises = COURSE.units[unit].exercises
-    files = [pieces(text, exercises) for text in right_answers(unit) if stands_alone(unit, text)]
+    files = [pieces(text, exercises) for text in accepted_answers(unit) if stands_alone(unit, text)]
     # A kernel needs what an exercise calls in the cells above its tests.
     right = [answers for answers in files if list(answers) == list(exercises)]
     known = misconceptions_of(unit)
@@ -189,7 +189,7 @@ def agreement(ours: Points, peer: Points, unit: str) -> str:
     """On how many exercises of how many students both give the same points. Exits where they must, and do not.
 
     Both have to run the same tests, or the comparison is idle. They may differ where an answer calls another one
-    that is wrong: ours then asks once more, with a stand-in for that one, and the peer has none.
+    that is wrong: ours then asks once more, with a substitute for that one, and the peer has none.
     """
     if ours.keys() != peer.keys():
         raise SystemExit("The two sides did not grade the same exercises of the same students.")

@@ -4,7 +4,7 @@
 
 Of two kinds: submissions of all units of the course, and of one unit each, as a class hands in week by week. There is
 a round for each unit. In it `grader grade` grades the whole class, start-up counted, and the peer its share of the
-class, so that the machine's moods meet both. The peer has no isolation, no limits, no second run with stand-ins, no
+class, so that the machine's moods meet both. The peer has no isolation, no limits, no second run with substitutes, no
 diagnosis and no report: only the tests. It takes about five minutes, and Linux, for it reads /proc.
 """
 
@@ -39,7 +39,7 @@ RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 
 def make_class(folder: Path) -> list[str]:
     """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
-    right = {unit: right_answers(unit) for unit in UNITS}
+    right = {unit: accepted_answers(unit) for unit in UNITS}
     build(UNITS)
     known = {unit: misconceptions_of(unit) for unit in UNITS}
     students = {}
@@ -70,9 +70,9 @@ def read(folder: str, unit: str) -> str:
     return (ROOT / folder / f"{unit}.py").read_text(encoding="utf-8")
 
 
-def right_answers(unit: str) -> list[str]:
+def accepted_answers(unit: str) -> list[str]:
     """The solution, and the right answers in other styles."""
-    others = sorted((SUITES / unit / "right_answers").glob("[!_]*.py"))
+    others = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
     return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from grader.course.model import load_course
 from grader.engine.criteria import Fresh, criterion_of_item
-from grader.testing.student import Beside, Student
+from grader.testing.student import InProcessBackend, Student
 
 COURSE = load_course()
-BESIDE = pytest.StashKey[Beside]()
+BESIDE = pytest.StashKey[InProcessBackend]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    beside = session.config.stash[BESIDE] = Beside("", {})
+    beside = session.config.stash[BESIDE] = InProcessBackend("", {})
     beside.worker.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
 
 

@@ -1,7 +1,7 @@
 """Whether a grade is the same every time: python benchmarks/regrades.py [--times 200].
 
-Grades the solutions, and ten submissions that are partly right, again and again, over the door as always, and counts
-the outcomes that were not those of the first time. A partly right submission is one unit's solution in which two
+Grades the solutions, and ten submissions that are partly right, again and again, in student processes as always, and
+counts the outcomes that were not those of the first time. A partly right submission is one unit's solution in which two
 exercises are done wrong, by a misconception each; random exercises among them.
 """
 
@@ -64,7 +64,7 @@ def main(
     others: dict[str, int] = {}
     rounds = itertools.count(1)
     with Engine() as engine:
-        versions = engine.greeting()["versions"]
+        versions = engine.handshake()["versions"]
         for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
             if "fault" in result:
                 raise typer.Exit(f"{submission.student}: {result['fault']}")  # type: ignore[arg-type]

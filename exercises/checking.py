@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import torch
 
 from grader.sandbox.client import Raised
-from grader.testing.checks import Wrong
-from grader.testing.student import Object
+from grader.testing.checks import CheckFailed
+from grader.testing.student import RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
 
@@ -58,22 +58,22 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
     fail(f"{name} should raise a ValueError here, yours raises nothing: {idea}.")
 
 
-def expect_module(name: str, yours: Any) -> Object:
+def expect_module(name: str, yours: Any) -> RemoteObject:
     """Hold a result to something that can have layers and parameters."""
-    if not isinstance(yours, Object):
+    if not isinstance(yours, RemoteObject):
         fail(f"{name} should be a module, yours is {described(yours)}.")
     return yours
 
 
-def expect_linear(module: Object, name: str) -> Object:
+def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
     """Hold what a module keeps under this name to a linear layer."""
     layer = kept(module, name)
-    if not (isinstance(layer, Object) and "torch.nn.modules.linear.Linear" in layer.kinds):
+    if not (isinstance(layer, RemoteObject) and "torch.nn.modules.linear.Linear" in layer.kinds):
         fail(f"{name} should be an nn.Linear, yours is of type {type_name(layer)}.")
     return layer
 
 
-def kept(module: Object, name: str) -> Any:
+def kept(module: RemoteObject, name: str) -> Any:
     """What a module keeps under this name; None where it keeps nothing."""
     try:
         return module.get(name)
@@ -85,7 +85,7 @@ def kept(module: Object, name: str) -> Any:
 
 def fail(sentence: str) -> NoReturn:
     """Fail the test with this sentence alone."""
-    raise Wrong(sentence)
+    raise CheckFailed(sentence)
 
 
 def described(result: Any) -> str:
@@ -104,4 +104,4 @@ def one(name: str) -> str:
 
 def type_name(value: Any) -> str:
     """The name of its type, also of what stays with your code."""
-    return value.kinds[0].rpartition(".")[2] if isinstance(value, Object) else type(value).__name__
+    return value.kinds[0].rpartition(".")[2] if isinstance(value, RemoteObject) else type(value).__name__

@@ -14,7 +14,7 @@ import torch
 from checking import expect_error, expect_module, expect_results, expect_values, fail, kept, one, type_name
 from torch import nn
 
-from grader.testing.student import Object, Remote, Student
+from grader.testing.student import RemoteCallable, RemoteObject, Student
 
 TEXT = "the cat sat\n"
 VOCABULARY = ["\n", " ", "a", "c", "e", "h", "s", "t"]
@@ -95,7 +95,7 @@ def test_decode_refuses_an_unknown_id(student: Student, wrong: int) -> None:
     expect_error("decode", student.decode, [3, wrong], VOCABULARY, idea=idea)
 
 
-def batch_of(student: Student, *generator: Object, rows: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
+def batch_of(student: Student, *generator: RemoteObject, rows: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
     """Your batch of stretches of four tokens of DATA."""
     yours, after = student.sample_batch.with_arguments(DATA, 4, rows, *generator)
     expect_left_alone("data", after[0], DATA)
@@ -185,7 +185,7 @@ def test_cross_entropy(student: Student, logits: list[list[float]], targets: lis
     expect_values("the loss", yours, torch.tensor(loss), shape="of one number,", idea=idea)
 
 
-def expect_means(running_mean: Remote) -> None:
+def expect_means(running_mean: RemoteCallable) -> None:
     """Hold a function to the running means of TOKENS."""
     means, [x] = running_mean.with_arguments(TOKENS)
     idea = "each token becomes the mean of itself and all before it"
@@ -214,7 +214,7 @@ def test_running_mean_softmax(student: Student) -> None:
 def set_weight(layer: Any, kind: str, weight: torch.Tensor, wanted: str) -> None:
     """Give a layer of your module this weight, if it is of torch's kind and has the weight's shape and no bias."""
     yours = type_name(layer)
-    if isinstance(layer, Object) and f"torch.nn.modules.{kind}" in layer.kinds:
+    if isinstance(layer, RemoteObject) and f"torch.nn.modules.{kind}" in layer.kinds:
         shapes = {name: tuple(value.shape) for name, value in layer.parameters().items()}
         if shapes.get("weight") == weight.shape and "bias" not in shapes:
             layer.set({"weight": weight})
@@ -223,7 +223,7 @@ def set_weight(layer: Any, kind: str, weight: torch.Tensor, wanted: str) -> None
     fail(f"{wanted}, yours is {yours}.")
 
 
-def head_of(student: Student, dropout: float = 0.0) -> Object:
+def head_of(student: Student, dropout: float = 0.0) -> RemoteObject:
     """Your Head from 2 to 2 for up to 4 tokens, in eval mode, which gives every token seen the same weight."""
     head = expect_module("Head(2, 2, 4, …)", student.Head(2, 2, 4, dropout))
     for name in LAYERS:
@@ -280,7 +280,7 @@ def test_a_head_drops_weights_in_training_only(student: Student) -> None:
         fail("in training with dropout 0.5 a weight of 1 should become 0 or 2, and some of each among 100.")
 
 
-def model_of(student: Student, table: torch.Tensor) -> Object:
+def model_of(student: Student, table: torch.Tensor) -> RemoteObject:
     """Your BigramLanguageModel with this table (V, V)."""
     model = expect_module(f"BigramLanguageModel({len(table)})", student.BigramLanguageModel(len(table)))
     wanted = "token_embedding_table should be nn.Embedding(vocab_size, vocab_size)"

@@ -22,7 +22,7 @@ from checking import (
     worked_example,
 )
 
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 INPUTS = worked_example("inputs")
 CAUSAL_WEIGHTS = worked_example("causal.weights")
@@ -43,7 +43,7 @@ def masked_scores(future: float) -> torch.Tensor:
     return torch.tensor([[future if score is None else score for score in row] for row in rows])
 
 
-def attention_of_the_worked_example(student: Student, context_length: int = 6, dropout: float = 0.0) -> Object:
+def attention_of_the_worked_example(student: Student, context_length: int = 6, dropout: float = 0.0) -> RemoteObject:
     """A CausalAttention with the weights of unit 2's second version, (3, 2), in eval mode."""
     attention = student.CausalAttention(3, 2, context_length, dropout)
     for name in LAYER_WEIGHTS:
@@ -72,7 +72,7 @@ def expect_tensor(name: str, yours: Any, shape: tuple[int, ...], names: str) -> 
     return yours
 
 
-def output_of(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
+def output_of(attention: RemoteObject, inputs: torch.Tensor) -> torch.Tensor:
     """What your module makes of (B, T, 3), without changing it: (B, T, 2)."""
     output, [after] = attention.with_arguments(inputs)
     expect_unchanged("the tensor of inputs", after, inputs)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from checking import expect_linear, expect_module, expect_results, expect_values, fail
 
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # For additive attention: a state of the decoder, three of the encoder, and the weights. (h = 2, a = 3)
 DECODER_STATE = torch.tensor([1.0, 0.0])
@@ -36,7 +36,7 @@ OUTPUT = torch.tensor([[7.5, 5.0], [5.0, 10.0], [2.0, 16.0]])
 PADDING = torch.tensor([3.0, -4.0, 5.0])
 
 
-def attention_of_the_worked_example(student: Student) -> Object:
+def attention_of_the_worked_example(student: Student) -> RemoteObject:
     attention = expect_module("CrossAttention(2, 3, 2)", student.CrossAttention(2, 3, 2))
     for name, weight in WEIGHTS.items():
         layer = expect_linear(attention, name)

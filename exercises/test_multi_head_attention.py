@@ -25,7 +25,7 @@ from checking import (
 )
 
 from grader.sandbox.client import Raised
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 INPUTS = worked_example("inputs").unsqueeze(0)  # (6, 3) -> (1, 6, 3)
 PROJECTIONS = ("W_query", "W_key", "W_value")
@@ -40,26 +40,26 @@ def drawn(shapes: dict[str, tuple[int, ...]], d_in: int, generator: torch.Genera
     return {name: torch.empty(shape).uniform_(-most, most, generator=generator) for name, shape in shapes.items()}
 
 
-def new_wrapper(student: Student, d_out: int = 2, qkv_bias: bool = False) -> Object:
+def new_wrapper(student: Student, d_out: int = 2, qkv_bias: bool = False) -> RemoteObject:
     """Two heads, each from 3 to d_out, for up to six tokens."""
     return expect_module("MultiHeadAttentionWrapper", student.MultiHeadAttentionWrapper(3, d_out, 6, 0.0, 2, qkv_bias))
 
 
-def new_attention(student: Student, d_out: int = 2, dropout: float = 0.0) -> Object:
+def new_attention(student: Student, d_out: int = 2, dropout: float = 0.0) -> RemoteObject:
     """Two heads, from 3 to d_out together, for up to six tokens."""
     return expect_module("MultiHeadAttention", student.MultiHeadAttention(3, d_out, 6, dropout, 2))
 
 
-def expect_two(heads: Object) -> None:
+def expect_two(heads: RemoteObject) -> None:
     count = heads.method("__len__")()
     if count != 2:
         fail(f"heads should hold num_heads = 2 modules, yours holds {count}.")
 
 
-def set_heads(wrapper: Object, d_out: int) -> Object:
+def set_heads(wrapper: RemoteObject, d_out: int) -> RemoteObject:
     """Give the two heads what their layers draw from seed 123. By names: in which order yours are made is up to you."""
     heads = kept(wrapper, "heads")
-    if isinstance(heads, Object):
+    if isinstance(heads, RemoteObject):
         expect_two(heads)
         heads = [heads.method("__getitem__")(head) for head in range(2)]
     if not (isinstance(heads, list) and len(heads) == 2):
@@ -71,7 +71,7 @@ def set_heads(wrapper: Object, d_out: int) -> Object:
     return wrapper
 
 
-def attention_of_the_worked_example(student: Student, dropout: float = 0.0) -> Object:
+def attention_of_the_worked_example(student: Student, dropout: float = 0.0) -> RemoteObject:
     """The four layers have what they draw from seed 123. By names: in which order yours are made is up to you."""
     seeded = torch.Generator().manual_seed(123)
     attention = new_attention(student, dropout=dropout)
@@ -80,14 +80,14 @@ def attention_of_the_worked_example(student: Student, dropout: float = 0.0) -> O
     return attention
 
 
-def output_without_side_effects(module: Object) -> Any:
+def output_without_side_effects(module: RemoteObject) -> Any:
     """What your module makes of the inputs, which it leaves as they were."""
     output, (after,) = module.with_arguments(INPUTS)
     expect_unchanged("inputs", after, INPUTS)
     return output
 
 
-def output_of(module: Object, inputs: torch.Tensor, shape: tuple[int, ...], idea: str) -> torch.Tensor:
+def output_of(module: RemoteObject, inputs: torch.Tensor, shape: tuple[int, ...], idea: str) -> torch.Tensor:
     """What your module makes of the inputs, of this shape."""
     yours = module(inputs)
     if not isinstance(yours, torch.Tensor) or yours.shape != shape:
@@ -190,7 +190,7 @@ def test_merge_heads(student: Student) -> None:
 def test_heads_of_the_wrapper(student: Student) -> None:
     """The wrapper keeps its two heads in an nn.ModuleList named heads."""
     heads = kept(new_wrapper(student), "heads")
-    if not (isinstance(heads, Object) and "torch.nn.modules.container.ModuleList" in heads.kinds):
+    if not (isinstance(heads, RemoteObject) and "torch.nn.modules.container.ModuleList" in heads.kinds):
         fail(
             f"heads should be an nn.ModuleList, yours is of type {type_name(heads)}: "
             "the weights in a plain list are found by no optimiser."
@@ -314,7 +314,7 @@ def test_stack_heads_refuses_biases_that_the_heads_alone_have(student: Student) 
     )
 
 
-def expect_refusal(student: Student, wrapper: Object, attention: Object, *, idea: str) -> None:
+def expect_refusal(student: Student, wrapper: RemoteObject, attention: RemoteObject, *, idea: str) -> None:
     """Fail unless stack_heads raises an error, of whatever kind: yours, or one of torch's."""
     try:
         student.stack_heads(wrapper, attention)
@@ -325,7 +325,7 @@ def expect_refusal(student: Student, wrapper: Object, attention: Object, *, idea
     fail(f"stack_heads should raise an error here, yours raises nothing: {idea}.")
 
 
-def gpt2_small_attention(student: Student) -> Object:
+def gpt2_small_attention(student: Student) -> RemoteObject:
     attention = expect_module("gpt2_small_attention", student.gpt2_small_attention())
     expect_linear(attention, "W_query")  # a wrapper has none, and twelve heads of this width are too slow
     return attention

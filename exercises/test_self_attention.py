@@ -23,7 +23,7 @@ from checking import (
     worked_example,
 )
 
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 INPUTS = worked_example("inputs")
 PROJECTIONS = ("queries", "keys", "values")
@@ -36,12 +36,12 @@ WEIGHT_MATRICES = [torch.rand(3, 2, generator=GENERATOR) for _ in range(3)]
 each_weight = pytest.mark.parametrize("name", [pytest.param(f"W_{x}", id=f"W_{x}") for x in ("query", "key", "value")])
 
 
-def seeded_attention_v1(student: Student) -> Object:
+def seeded_attention_v1(student: Student) -> RemoteObject:
     student.seed(123)
     return expect_module("SelfAttention_v1(3, 2)", student.SelfAttention_v1(3, 2))
 
 
-def seeded_attention_v2(student: Student) -> Object:
+def seeded_attention_v2(student: Student) -> RemoteObject:
     student.seed(789)
     return expect_module("SelfAttention_v2(3, 2)", student.SelfAttention_v2(3, 2))
 

@@ -13,36 +13,36 @@ import pytest
 import torch
 from checking import expect_module, expect_values, fail, kept, type_name
 
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # The mean 5 and the variance 9 + 1 + 1 + 9 over 4 = 5, and a token that is twice as far out.
 TOKENS = torch.tensor([[2.0, 4.0, 6.0, 8.0], [-1.0, 3.0, 7.0, 11.0]])
 NORMALIZED = torch.tensor([-3.0, -1.0, 1.0, 3.0]) / 5**0.5
 
 
-def linear(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Object:
+def linear(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> RemoteObject:
     """An nn.Linear with this weight, and without a bias unless one is given."""
     layer = student.make("Linear", weight.shape[1], weight.shape[0], bias=bias is not None)
     layer.set({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
     return layer
 
 
-def times(student: Student, factor: float, features: int) -> Object:
+def times(student: Student, factor: float, features: int) -> RemoteObject:
     """Multiplies each feature by a number, which stands on the diagonal of its weight."""
     return linear(student, factor * torch.eye(features))
 
 
-def flip(student: Student) -> Object:
+def flip(student: Student) -> RemoteObject:
     """Turns the order of two features round, and multiplies them by 2."""
     return linear(student, torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
 
 
-def always(student: Student, number: float) -> Object:
+def always(student: Student, number: float) -> RemoteObject:
     """Gives the same number for everything: it cuts off two features, and puts two of this number in their place."""
     return student.make("ConstantPad1d", (-2, 2), number)
 
 
-def expect_the_parameters_of(handed_in: list[Object], yours: Any, idea: str) -> None:
+def expect_the_parameters_of(handed_in: list[RemoteObject], yours: Any, idea: str) -> None:
     """Hold your module to the parameters of those that were handed in, and not to copies of them."""
     wanted: list[torch.Tensor] = []
     # Numbers of their own, which are set only now: a copy does not have them.
@@ -50,14 +50,14 @@ def expect_the_parameters_of(handed_in: list[Object], yours: Any, idea: str) -> 
         values = {name: torch.full(value.shape, 1000.0 + number) for name, value in module.parameters().items()}
         module.set(values)
         wanted += values.values()
-    is_module = isinstance(yours, Object) and "torch.nn.modules.module.Module" in yours.kinds
+    is_module = isinstance(yours, RemoteObject) and "torch.nn.modules.module.Module" in yours.kinds
     found = list(yours.parameters().values()) if is_module else []
     missing = sum(not any(torch.equal(value, one) for one in found) for value in wanted)
     if missing:
         fail(f"{missing} of {len(wanted)} parameters that were handed in are not found by an optimiser: {idea}.")
 
 
-def parameter_behind(norm: Object, name: str) -> str:
+def parameter_behind(norm: RemoteObject, name: str) -> str:
     """The name of the parameter that your attribute gives: mostly the same one, unless it is a property."""
     before = norm.parameters()
     marked = {each: torch.full(value.shape, 1000.0 + place) for place, (each, value) in enumerate(before.items())}
@@ -196,7 +196,7 @@ def test_parameters_of_residual(student: Student) -> None:
     expect_the_parameters_of([sublayer], yours, idea="keep the module itself as an attribute")
 
 
-def block_of(student: Student) -> Object:
+def block_of(student: Student) -> RemoteObject:
     """Your TransformerBlock of two features, whose attention flips them and whose feed_forward gives three times x."""
     yours = student.TransformerBlock(flip(student), times(student, 3.0, features=2), 2, 0.0)
     return expect_module("TransformerBlock", yours)
@@ -223,7 +223,7 @@ def test_transformer_block(student: Student) -> None:
 def test_norms_of_the_block(student: Student, name: str) -> None:
     """norm1 and norm2 are torch's nn.LayerNorm, or your own."""
     norm = kept(block_of(student), name)
-    kinds = norm.kinds if isinstance(norm, Object) else ()
+    kinds = norm.kinds if isinstance(norm, RemoteObject) else ()
     # Yours is asked for only where the norm is not torch's: a block does not need it.
     if "torch.nn.modules.normalization.LayerNorm" not in kinds and student.LayerNorm(2).kinds[0] not in kinds:
         fail(f"{name} should be a LayerNorm, yours is of type {type_name(norm)}.")

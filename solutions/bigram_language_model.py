@@ -321,7 +321,7 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
 # Once more, and now like this: begin with scores that are all zero, set those of the future to minus infinity,
 # and take the softmax of each row. As $e^0 = 1$ and $e^{-\infty} = 0$, it is the same matrix again.
 #
-# That looks like a detour, but it is the door to attention. A score says how much one token wants to hear of
+# That looks like a detour, but it is a first step towards attention. A score says how much one token wants to hear of
 # another. Here all of them are zero: no token prefers any. Let the tokens themselves decide about the scores, and the
 # weights will differ from text to text.
 

@@ -1,4 +1,4 @@
-"""What many tests share: a fork server, doors, a course to grade with, and the program itself."""
+"""What many tests share: a fork server, sandbox clients, a course to grade with, and the program itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from example_class import make_class
 from grader.course.model import ROOT, Limits
 from grader.engine.client import Engine
 from grader.quizzes.source import Quiz, load_quiz
-from grader.sandbox.client import Door, Source
+from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 
 LIMITS = {"call_seconds": 5, "unit_seconds": 20, "cpu_seconds": 30, "memory_mb": 2048, "output_kb": 64}
@@ -27,35 +27,35 @@ def server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture
-def open_door(server: ForkServer) -> Iterator[Callable[..., Door]]:
-    """Opens the door to source texts: one unit called `answers`, or several by name."""
-    doors: list[Door] = []
+def open_client(server: ForkServer) -> Iterator[Callable[..., SandboxClient]]:
+    """Opens a sandbox client for source texts: one unit called `answers`, or several by name."""
+    clients: list[SandboxClient] = []
 
-    def open_door(units: str | dict[str, str], **limits: int | float) -> Door:
+    def open_client(units: str | dict[str, str], **limits: int | float) -> SandboxClient:
         texts = {"answers": units} if isinstance(units, str) else units
         sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in texts.items()}
-        doors.append(Door(server, sources, Limits(**{**LIMITS, **limits})))  # type: ignore[arg-type]
-        return doors[-1]
+        clients.append(SandboxClient(server, sources, Limits(**{**LIMITS, **limits})))  # type: ignore[arg-type]
+        return clients[-1]
 
-    yield open_door
-    for door in doors:
-        door.close()
+    yield open_client
+    for client in clients:
+        client.close()
 
 
 @pytest.fixture(scope="session")
 def started_engine() -> Iterator[tuple[Engine, dict[str, Any]]]:
     with Engine() as engine:
-        yield engine, engine.greeting()
+        yield engine, engine.handshake()
 
 
 @pytest.fixture
 def engine(started_engine: tuple[Engine, dict[str, Any]]) -> Engine:
-    """The grading engine of this repository's own course, which has said its greeting."""
+    """The grading engine of this repository's own course, which has said its handshake."""
     return started_engine[0]
 
 
 @pytest.fixture
-def greeting(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
+def handshake(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
     return started_engine[1]
 
 

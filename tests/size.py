@@ -10,15 +10,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # The first that fits a path; a star stands for any text.
 PARTS = {
     "suites: misconceptions": "grader/suites/*/misconceptions.py",
-    "suites: right answers": "grader/suites/*/right_answers/*",
+    "suites: right answers": "grader/suites/*/accepted_answers/*",
     "suites": "grader/suites/*",
     "audit": "grader/audit/*",
     "grader": "grader/*",
     "solutions and quizzes": "solutions/*",
     "exercises": "exercises/*",
     "examples": "examples/*",
-    "tests: paraphrases": "tests/in_other_words/*",
-    "tests: unlisted mistakes": "tests/unknown_mistakes/*",
+    "tests: paraphrases": "tests/paraphrases/*",
+    "tests: unlisted mistakes": "tests/unlisted_mistakes/*",
     "tests": "tests/*",
     "benchmarks": "benchmarks/*",
     "docs": "docs/*",

@@ -73,7 +73,7 @@ def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -
 @pytest.mark.parametrize("unit", COURSE.units)
 def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> None:
     exercises = COURSE.units[unit].exercises
-    for text in benchmark.right_answers(unit):
+    for text in benchmark.accepted_answers(unit):
         answers = autograde.pieces(text, exercises)
         for exercise, answer in answers.items():
             assert exercise in {name for statement in split(answer) for name in statement.names}

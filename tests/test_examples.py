@@ -120,7 +120,7 @@ def test_each_report_keeps_to_the_published_schema(reports: dict[str, dict[str, 
     jsonschema.validate(reports[student], schema, cls=jsonschema.Draft202012Validator)
 
 
-def test_right_answers_have_full_marks_and_no_misconception_whatever_their_style(
+def test_accepted_answers_have_full_marks_and_no_misconception_whatever_their_style(
     reports: dict[str, dict[str, Any]],
 ) -> None:
     for student in ("ada", "bela"):
@@ -161,7 +161,7 @@ def test_a_mistake_in_one_exercise_costs_no_point_in_another_that_calls_it(repor
     for name in ("mask_then_renormalize", "mask_then_softmax"):
         assert found[name]["points"] == found[name]["possible"]
         [remark] = found[name]["remarks"]
-        assert remark.startswith("It was tested with a stand-in for your causal_mask")
+        assert remark.startswith("It was tested with a substitute for your causal_mask")
 
 
 def test_checking_one_bias_of_three_loses_the_points_of_the_other_two(reports: dict[str, dict[str, Any]]) -> None:
@@ -216,7 +216,7 @@ def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, An
         "BigramLanguageModel": ["flat_logits_with_targets"],
         "LayerNorm": ["unbiased_variance"],
         "FeedForward": ["no_expansion"],
-        # Its LayerNorm is wrong as well, and so had a stand-in.
+        # Its LayerNorm is wrong as well, and so had a substitute.
         "TransformerBlock": ["norm1_used_twice"],
         "stack_blocks": ["one_block_many_times"],
         "gpt2_parameter_count": ["output_layer_counted"],
@@ -235,7 +235,7 @@ def test_up_to_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]
 
 
 @pytest.mark.proof(part="grading")
-def test_right_answers_to_every_quiz_have_full_marks_however_they_are_written(
+def test_accepted_answers_to_every_quiz_have_full_marks_however_they_are_written(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
     for student in ("ada", "bela"):

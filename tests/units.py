@@ -14,7 +14,7 @@ from grader.course.model import PACKAGE, ROOT, load_course
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit, hidden_substitutes
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
@@ -32,7 +32,7 @@ class Suite:
         self.path = PACKAGE / "suites" / unit / f"test_{unit}.py"
         self.criteria = criteria_of_unit(unit, COURSE.version)
         self.known = misconceptions_of(unit)
-        self.right_answers = sorted((self.path.parent / "right_answers").glob("[!_]*.py"))
+        self.accepted_answers = sorted((self.path.parent / "accepted_answers").glob("[!_]*.py"))
 
     def of(self, exercise: str) -> list[Criterion]:
         return [criterion for criterion in self.criteria if criterion.exercise == exercise]
@@ -47,22 +47,22 @@ class Suite:
     def outcomes(self, names: dict[str, Any], exercise: str | None = None) -> dict[str, Outcome]:
         """What each criterion (of one exercise) comes to, for a unit's file that defines `names`."""
         asked = self.criteria if exercise is None else self.of(exercise)
-        return {criterion.name: criterion.run(Beside(self.unit, names)) for criterion in asked}
+        return {criterion.name: criterion.run(InProcessBackend(self.unit, names)) for criterion in asked}
 
     def passed(self, names: dict[str, Any], exercise: str | None = None) -> set[str]:
         return {name for name, outcome in self.outcomes(names, exercise).items() if outcome.passed}
 
-    def on_stand_ins(self, style: str, *wrong: str, doubtful: Sequence[str] = ()) -> dict[str, Outcome]:
+    def on_substitutes(self, style: str, *wrong: str, doubtful: Sequence[str] = ()) -> dict[str, Outcome]:
         """What each criterion of the other exercises comes to, for a right answer in which the wrong ones do nothing.
 
-        doubtful: what has stand-ins in the second run, if not just the wrong ones.
+        doubtful: what has substitutes in the second run, if not just the wrong ones.
         """
-        [path] = [path for path in self.right_answers if path.stem == style]
+        [path] = [path for path in self.accepted_answers if path.stem == style]
         names = defined_in(path, self.unit)
         names.update(dict.fromkeys(wrong, nothing))  # in place, for that is where the others look for them
 
         def outcome(criterion: Criterion) -> Outcome:
-            beside = Beside(self.unit, names)
+            beside = InProcessBackend(self.unit, names)
             first = criterion.run(beside)
             return first if first.passed else criterion.run_again(beside, first, doubtful or wrong)
 

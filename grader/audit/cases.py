@@ -17,8 +17,8 @@ from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
 
 SUITES = ROOT / "grader" / "suites"
-IN_OTHER_WORDS = ROOT / "tests" / "in_other_words"
-UNKNOWN_MISTAKES = ROOT / "tests" / "unknown_mistakes"
+IN_OTHER_WORDS = ROOT / "tests" / "paraphrases"
+UNKNOWN_MISTAKES = ROOT / "tests" / "unlisted_mistakes"
 
 Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
@@ -64,7 +64,7 @@ def sample(cases: Sequence[Case]) -> list[Case]:
 
 
 def _whole_files(course: Course, unit: str) -> Iterator[Case]:
-    styles = sorted((SUITES / unit / "right_answers").glob("[!_]*.py"))
+    styles = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
     files: list[tuple[Kind, str, Path]] = [
         ("solution", "solution", ROOT / "solutions" / f"{unit}.py"),
         ("stub", "stub", ROOT / "exercises" / f"{unit}.py"),

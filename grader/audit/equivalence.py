@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from grader.testing.probes import Draw, Observation, Probe, alike, probes_of
+from grader.testing.probes import Draw, Probe, Property, alike, probes_of
 
 PROBE_SECONDS = 10  # of processor time that a changed answer may take for one draw
 FIRST = 20  # draws of every probe that come before the many
@@ -50,7 +50,7 @@ class Solution:
         if not self.probes:
             raise ValueError(f"{probes.__name__} has no probe of {exercise}")
         self._names = names
-        self._shown: dict[tuple[str, int], list[Observation]] = {}
+        self._shown: dict[tuple[str, int], list[Property]] = {}
 
     def search(self, names: Mapping[str, Any]) -> Search:
         """Looks for a draw that tells another answer from the solution: a few draws of every probe first, then all."""
@@ -80,7 +80,7 @@ class Solution:
         return None
 
 
-def _observations(probe: Probe, names: Mapping[str, Any], number: int) -> Iterator[Observation]:
+def _observations(probe: Probe, names: Mapping[str, Any], number: int) -> Iterator[Property]:
     torch.manual_seed(number)
     random.seed(number)
     with warnings.catch_warnings(action="ignore"):

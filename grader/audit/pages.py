@@ -50,8 +50,8 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
         shares=_lines(
             ["measured", "share", "95 % interval"],
             [
-                _share("right answers that lose a point", sum(len(one.losing_right_answers) for one in exercises),
-                       sum(one.right_answers for one in exercises)),
+                _share("right answers that lose a point", sum(len(one.losing_accepted_answers) for one in exercises),
+                       sum(one.accepted_answers for one in exercises)),
                 _share("wrong answers, written by hand, that keep all points",
                        sum(not mistake.missed for mistake in mistakes), len(mistakes)),
                 _share("mutants that something tells from the solution, and that keep all points",
@@ -116,8 +116,8 @@ def _exercise_totals(exercises: Sequence[ExerciseTable]) -> list[str]:
     fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
     counts = [
         sum(exercise.criteria for exercise in exercises),
-        sum(exercise.right_answers for exercise in exercises),
-        sum(len(exercise.losing_right_answers) for exercise in exercises),
+        sum(exercise.accepted_answers for exercise in exercises),
+        sum(len(exercise.losing_accepted_answers) for exercise in exercises),
         len(mistakes),
         sum(not mistake.missed for mistake in mistakes),
         fates.total(),

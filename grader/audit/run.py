@@ -1,4 +1,4 @@
-"""Grades the audit's cases over the door on all cores, names their mistakes, and searches for what tells a mutant."""
+"""Grades the cases of the audit on all cores, names their mistakes, and searches for what tells mutants apart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.errors import InternalError
 from grader.sandbox import lockdown
-from grader.sandbox.client import Door, Source
+from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 from grader.testing.misconceptions import Misconception, misconceptions_of
 
@@ -127,12 +127,12 @@ def _graded(case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, 
     """The outcome of each criterion for a submission of these sources, whose other exercises are taken to be right."""
     course = _course()
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
-    door = Door(_server(), sources, course.limits)
-    door.charge(case.exercise, course.units[case.unit].time_shares)
+    client = SandboxClient(_server(), sources, course.limits)
+    client.charge(case.exercise, course.units[case.unit].time_shares)
     try:
-        return [(criterion, criterion.run(door)) for criterion in criteria]
+        return [(criterion, criterion.run(client)) for criterion in criteria]
     finally:
-        door.close()
+        client.close()
 
 
 def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:

@@ -52,12 +52,12 @@ class ExerciseTable(Model):
     criteria: int
     weight: int
     is_class: bool
-    right_answers: int
-    losing_right_answers: list[str] = Field(description="Right answers that lose points, each with what it loses.")
+    accepted_answers: int
+    losing_accepted_answers: list[str] = Field(description="Right answers that lose points, each with what it loses.")
     stub_earns: list[str] = Field(description="Criteria that an untouched stub earns.")
     misconceptions: list[MistakeFate]
-    in_other_words: list[MistakeFate]
-    unknown_mistakes: list[MistakeFate]
+    paraphrases: list[MistakeFate]
+    unlisted_mistakes: list[MistakeFate]
     mutants: list[MutantFate]
     dead: list[str] = Field(description="Criteria that no wrong answer loses.")
     always_together: list[list[str]] = Field(description="Criteria that the very same wrong answers lose.")
@@ -67,7 +67,7 @@ class ExerciseTable(Model):
 
     def mistakes(self) -> list[MistakeFate]:
         """All wrong answers that were written by hand."""
-        return [*self.misconceptions, *self.in_other_words, *self.unknown_mistakes]
+        return [*self.misconceptions, *self.paraphrases, *self.unlisted_mistakes]
 
 
 class UnitTable(Model):
@@ -128,12 +128,12 @@ def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str],
         criteria=len(criteria),
         weight=weight,
         is_class=exercise[:1].isupper(),
-        right_answers=len(of(*RIGHT)),
-        losing_right_answers=[f"{one.case.name}: {', '.join(one.missed)}" for one in of(*RIGHT) if one.missed],
+        accepted_answers=len(of(*RIGHT)),
+        losing_accepted_answers=[f"{one.case.name}: {', '.join(one.missed)}" for one in of(*RIGHT) if one.missed],
         stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
         misconceptions=_mistakes(of("misconception")),
-        in_other_words=_mistakes(of("in other words")),
-        unknown_mistakes=_mistakes(of("unknown mistake")),
+        paraphrases=_mistakes(of("in other words")),
+        unlisted_mistakes=_mistakes(of("unknown mistake")),
         mutants=[_mutant(result) for result in of("mutant")],
         dead=[name for name, lost_by in losers.items() if not lost_by],
         always_together=[names for lost_by, names in together.items() if lost_by and len(names) > 1],
@@ -195,15 +195,17 @@ def _wrong_outcomes(table: UnitTable) -> list[str]:
     found = []
     for name, exercise in table.exercises.items():
         where = f"{table.unit}/{name}"
-        found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_right_answers]
+        found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_accepted_answers]
         found += [f"{where}: the untouched stub earns {one}" for one in exercise.stub_earns]
         for mistake in exercise.mistakes():
             if not mistake.missed:
                 found.append(f"{where}: the wrong answer {mistake.name} keeps all points")
-        for mistake in [*exercise.misconceptions, *exercise.in_other_words]:
+        for mistake in [*exercise.misconceptions, *exercise.paraphrases]:
             if mistake.named != [mistake.name]:
                 found.append(f"{where}: {mistake.name} is named {mistake.named or 'nothing'}")
-        found += [f"{where}: {other.name} is named {other.named}" for other in exercise.unknown_mistakes if other.named]
+        found += [
+            f"{where}: {other.name} is named {other.named}" for other in exercise.unlisted_mistakes if other.named
+        ]
         for mutant in exercise.mutants:
             if mutant.fate in ("survived", "unfair"):
                 what = "keeps all points" if mutant.fate == "survived" else "loses points"
@@ -220,8 +222,8 @@ def idle_operators(tables: Sequence[UnitTable]) -> list[str]:
 def naming_of(tables: Iterable[UnitTable]) -> Naming:
     """How the wrong answers that were written by hand, in other words than the misconceptions, are named."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
-    mistakes = [mistake for exercise in exercises for mistake in exercise.in_other_words]
-    others = [mistake for exercise in exercises for mistake in exercise.unknown_mistakes]
+    mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
+    others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]
     return Naming(
         mistakes=len(mistakes),
         named_rightly=sum(mistake.named == [mistake.name] for mistake in mistakes),

@@ -91,7 +91,7 @@ class Unit(Model):
 
     @property
     def time_shares(self) -> int:
-        """What its time is shared by: loading its file, and each exercise, once alone and once with stand-ins."""
+        """What its time is shared by: loading its file, and each exercise, once alone and once with substitutes."""
         return 1 + 2 * len(self.exercises)
 
 

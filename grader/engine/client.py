@@ -85,7 +85,7 @@ class Engine:
         self._process.stdout.close()
         self._process.stderr.close()
 
-    def greeting(self) -> dict[str, Any]:
+    def handshake(self) -> dict[str, Any]:
         """What the engine says when it is ready: the missing layers, all criteria, the versions of what it uses."""
         return self._read()
 
@@ -197,7 +197,7 @@ class Grading:
         self._allow_unisolated = allow_unisolated
         self._suites: Suites = suites
         self._engine: Engine | None = None
-        self._greeting: dict[str, Any] = {}
+        self._handshake: dict[str, Any] = {}
 
     def __enter__(self) -> Grading:
         return self
@@ -228,7 +228,7 @@ class Grading:
             rubric = self.rubric()
             engine = self._engine
             assert engine
-            missing, versions = self._greeting["missing"], self._greeting["versions"]
+            missing, versions = self._handshake["missing"], self._handshake["versions"]
             for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
                 if "fault" in result:
                     yield submission, result["fault"]
@@ -249,8 +249,8 @@ class Grading:
         """
         if self._engine is None:
             self._engine = Engine(suites=self._suites)
-            self._greeting = self._engine.greeting()
-        missing = self._greeting["missing"]
+            self._handshake = self._engine.handshake()
+        missing = self._handshake["missing"]
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
             raise SandboxUnavailable([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
-        return Rubric(self._greeting["criteria"], self._quizzes, self._suites)
+        return Rubric(self._handshake["criteria"], self._quizzes, self._suites)

@@ -22,8 +22,8 @@ from grader.engine.replay import Recorded
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox import client
-from grader.testing.checks import NO_ERROR, REFUSALS, REMARKS, SEEN, Sighting, Wrong, begin_test
-from grader.testing.student import NO_SUBSTITUTES, Asked, Student
+from grader.testing.checks import NO_ERROR, OBSERVED, REFUSALS, REMARKS, CheckFailed, Observation, begin_test
+from grader.testing.student import NO_SUBSTITUTES, Backend, Student
 from grader.testing.substitutes import Substitutes
 
 # What torch says of a module that has no forward; it is written, and wrong.
@@ -54,62 +54,62 @@ class Criterion:
         """Draws this test's own inputs: not the worked examples', and the same in every run of a course version."""
         return Fresh(self._seed("inputs"))
 
-    def prepare(self, asked: Asked) -> Student:
+    def prepare(self, backend: Backend) -> Student:
         """Loads the unit over there and gives every global random state there a beginning of its own.
 
         Not the one that the inputs are drawn from: nobody over there is to know them before they come.
         """
         try:
-            asked.load(self.unit)
-            asked.forget()
-            asked.tell("prepare", seed=self._seed("student"))
+            backend.load(self.unit)
+            backend.forget()
+            backend.notify("prepare", seed=self._seed("student"))
         except (client.Failure, InternalError):
             raise
         except Exception as error:
             raise InternalError(f"{self.name} could not be prepared: {error!r}") from error
-        return Student(asked, self.unit, self.substitutes)
+        return Student(backend, self.unit, self.substitutes)
 
     def _seed(self, purpose: str) -> int:
         text = f"{self.version}/{self.unit}/{self.name}/{purpose}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
-    def run(self, asked: Asked, stand_ins: Sequence[str] = ()) -> Outcome:
-        """One run, outside pytest, with stand-ins for these exercises."""
+    def run(self, backend: Backend, substitutes: Sequence[str] = ()) -> Outcome:
+        """One run, outside pytest, with substitutes for these exercises."""
         begin_test()
         student = None
         try:
-            student = self.prepare(asked)
+            student = self.prepare(backend)
             wanted = inspect.signature(self.function).parameters
             given = {"student": student, "fresh": self.fresh()}
-            with student.substituted(*stand_ins) if stand_ins else contextlib.nullcontext():
+            with student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & wanted})
         except Exception as error:
             outcome = judge(error)
         else:
             outcome = judge(None)
-        if student is None or not stand_ins:
+        if student is None or not substitutes:
             return outcome
-        called = tuple(exercise for exercise in stand_ins if exercise in student.called)
+        called = tuple(exercise for exercise in substitutes if exercise in student.called)
         # Whoever only calls the same function under its other name has shown nothing of this one.
         borrowed = any(self.substitutes.are_aliases(self.exercise, exercise) for exercise in called)
         # A substitute that does not serve says so like an exercise that is not written.
         refused = outcome.kind == "not written" and bool(called)
         waits = borrowed or refused or (not outcome.passed and not student.expected.issuperset(called))
         kind = "waiting" if waits else outcome.kind
-        return replace(outcome, passed=outcome.passed and not borrowed, stand_ins=called, kind=kind)
+        return replace(outcome, passed=outcome.passed and not borrowed, substitutes=called, kind=kind)
 
-    def run_again(self, asked: Asked, first: Outcome, doubtful: Sequence[str]) -> Outcome:
-        """What a test that failed comes to once the answers it builds on, and that may be wrong, have stand-ins.
+    def run_again(self, backend: Backend, first: Outcome, doubtful: Sequence[str]) -> Outcome:
+        """What a test that failed comes to once the answers it builds on, and that may be wrong, have substitutes.
 
         That is `first` where it builds on none of the doubtful exercises. Which of them it calls shows only as it
         runs, and an expected value has to be made with exactly those: so the same answers are judged twice.
         """
-        recorded = Recorded(asked)
+        recorded = Recorded(backend)
         outcome = self.run(recorded, doubtful)
-        if outcome.stand_ins and len(outcome.stand_ins) < len(doubtful):
+        if outcome.substitutes and len(outcome.substitutes) < len(doubtful):
             recorded.rewind()
-            outcome = self.run(recorded, outcome.stand_ins)
-        return outcome if outcome.stand_ins else first
+            outcome = self.run(recorded, outcome.substitutes)
+        return outcome if outcome.substitutes else first
 
 
 class Fresh:
@@ -134,7 +134,7 @@ class Fresh:
 class Outcome:
     """What one run came to. reason, detail, line, file: see client.Failure. kind tells apart why there is no value.
 
-    stand_ins: the exercises whose stand-ins had a part in it. It is "waiting" where they could not serve.
+    substitutes: the exercises whose substitutes had a part in it. It is "waiting" where they could not serve.
     """
 
     passed: bool
@@ -143,11 +143,11 @@ class Outcome:
     detail: str = ""
     line: int | None = None
     file: str | None = None
-    sightings: tuple[Sighting, ...] = field(default=(), repr=False)
-    stand_ins: tuple[str, ...] = ()
+    observations: tuple[Observation, ...] = field(default=(), repr=False)
+    substitutes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    def explained(self, lost: Sequence[client.Lost], others: Collection[str]) -> Outcome:
+    def explained(self, lost: Sequence[client.FailedStatement], others: Collection[str]) -> Outcome:
         """The same, with the reason traced to the piece of source that should have defined what is missing.
 
         others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
@@ -157,7 +157,7 @@ class Outcome:
         names = self.missing_names()
         wanted = _wanted(names, lost).intersection(others)
         if wanted:
-            return replace(self, kind="waiting", stand_ins=tuple(sorted(wanted)))
+            return replace(self, kind="waiting", substitutes=tuple(sorted(wanted)))
         for piece in lost:
             if piece.reason == client.ALWAYS_TRUE:
                 if NO_ERROR in self.reason and not set(piece.names).intersection(others):
@@ -183,12 +183,12 @@ class Outcome:
         """Whether two submissions that behave alike would both come to this."""
         return (
             self.kind == other.kind
-            and len(self.sightings) == len(other.sightings)
-            and all(mine.resembles(theirs) for mine, theirs in zip(self.sightings, other.sightings, strict=True))
+            and len(self.observations) == len(other.observations)
+            and all(mine.resembles(theirs) for mine, theirs in zip(self.observations, other.observations, strict=True))
         )
 
 
-def _wanted(names: set[str], lost: Sequence[client.Lost]) -> set[str]:
+def _wanted(names: set[str], lost: Sequence[client.FailedStatement]) -> set[str]:
     """These names, and what the pieces of source that should have defined them looked for in vain themselves."""
     found = set(names)
     while True:
@@ -201,30 +201,30 @@ def _wanted(names: set[str], lost: Sequence[client.Lost]) -> set[str]:
 
 def judge(error: BaseException | None) -> Outcome:
     """The outcome of a test that ended with `error`, from what was seen since it began."""
-    seen = tuple(SEEN)
+    seen = tuple(OBSERVED)
     match error:
         case None:
-            return Outcome(True, sightings=seen, remarks=tuple(REMARKS))
+            return Outcome(True, observations=seen, remarks=tuple(REMARKS))
         case InternalError():
             raise error
         case _ if ran_out_of_memory(error):
             raise LimitExceeded(OUT_OF_MEMORY) from error
-        case Wrong():
-            return Outcome(False, "wrong", error.reason, sightings=seen)
+        case CheckFailed():
+            return Outcome(False, "wrong", error.reason, observations=seen)
         case client.Raised():
             if error.types[0] == "NotImplementedError" and NO_FORWARD not in error.detail:
                 kind, reason = "not written", NOT_WRITTEN
             else:
                 kind, reason = "raised", error.reason
-            seen = (*seen, Sighting(_told(error)))
+            seen = (*seen, Observation(_told(error)))
             return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
         case client.Failure():
             kinds = {client.NotDefined: "not defined", client.TimedOut: "timed out", client.Ended: "ended"}
             # What is in brackets is the student's own, such as a shape.
-            seen = (*seen, Sighting(re.sub(r"\(.*?\)", "(…)", error.reason)))
-            return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, sightings=seen)
+            seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
+            return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
     # A value that no check foresaw: only a suite proved on the solution may say so of an answer.
-    return Outcome(False, "wrong", "The result is not of the kind that was asked for.", sightings=seen)
+    return Outcome(False, "wrong", "The result is not of the kind that was asked for.", observations=seen)
 
 
 def _told(error: client.Raised) -> str:

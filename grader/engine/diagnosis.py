@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from grader.engine.criteria import Criterion, Outcome
 from grader.engine.failure_matrix import recorded
 from grader.testing.misconceptions import Misconception
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 # Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
@@ -34,13 +34,14 @@ def _behaves_like(candidate: Misconception, results: Sequence[tuple[Criterion, O
     # Failures first: they tell most candidates apart at once.
     failures_first = sorted(results, key=lambda result: result[1].passed)
     return all(
-        outcome.resembles(_outcome_of(candidate, criterion, outcome.stand_ins)) for criterion, outcome in failures_first
+        outcome.resembles(_outcome_of(candidate, criterion, outcome.substitutes))
+        for criterion, outcome in failures_first
     )
 
 
 @functools.cache
-def _outcome_of(candidate: Misconception, criterion: Criterion, stand_ins: tuple[str, ...]) -> Outcome:
-    rows = None if stand_ins else recorded(criterion.unit, candidate.exercise)
+def _outcome_of(candidate: Misconception, criterion: Criterion, substitutes: tuple[str, ...]) -> Outcome:
+    rows = None if substitutes else recorded(criterion.unit, candidate.exercise)
     if rows and candidate.name in rows:
         return rows[candidate.name][criterion.name]
-    return criterion.run(Beside(criterion.unit, {candidate.exercise: candidate.implementation}), stand_ins)
+    return criterion.run(InProcessBackend(criterion.unit, {candidate.exercise: candidate.implementation}), substitutes)

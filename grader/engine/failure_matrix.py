@@ -26,9 +26,9 @@ from grader.course.model import PACKAGE, ROOT, Course, load_course
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.files import write_atomically
 from grader.sandbox import protocol
-from grader.testing.checks import Sighting
+from grader.testing.checks import Observation
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
@@ -82,7 +82,7 @@ def run(criteria: Sequence[Criterion], known: Sequence[Misconception]) -> Rows:
     """Run every misconception on every criterion of its exercise, in this process."""
     return {
         one.name: {
-            criterion.name: criterion.run(Beside(criterion.unit, {one.exercise: one.implementation}))
+            criterion.name: criterion.run(InProcessBackend(criterion.unit, {one.exercise: one.implementation}))
             for criterion in criteria
             if criterion.exercise == one.exercise
         }
@@ -155,11 +155,11 @@ def _record(unit: str, exercise: str) -> None:
 
 def _plain(outcome: Outcome) -> tuple[Any, ...]:
     """What the diagnosis asks of an outcome, without what a student reads."""
-    return outcome.passed, outcome.kind, [(one.value, one.within) for one in outcome.sightings]
+    return outcome.passed, outcome.kind, [(one.value, one.within) for one in outcome.observations]
 
 
 def _outcome(passed: bool, kind: str, seen: Sequence[tuple[Any, float]]) -> Outcome:
-    return Outcome(passed, kind, sightings=tuple(Sighting(value, within) for value, within in seen))
+    return Outcome(passed, kind, observations=tuple(Observation(value, within) for value, within in seen))
 
 
 def _begin() -> None:

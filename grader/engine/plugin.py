@@ -21,31 +21,31 @@ from grader.engine.criteria import (
     parameters_of,
 )
 from grader.errors import InternalError
-from grader.sandbox.client import ALWAYS_TRUE, Door, Failure, Source
+from grader.sandbox.client import ALWAYS_TRUE, Failure, SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
 from grader.testing.checks import begin_test
 from grader.testing.student import NO_SUBSTITUTES, Student
 
 COURSE = pytest.StashKey[Course]()
-DOOR = pytest.StashKey[Door]()
+CLIENT = pytest.StashKey[SandboxClient]()
 CRITERION = pytest.StashKey[Criterion]()
 OUTCOMES = pytest.StashKey[dict[Criterion, Outcome]]()
 MESSAGES = pytest.StashKey[list[dict[str, Any]]]()
 
 
-def open_door(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> Door:
-    """A door for a submission's units, with the course's limits."""
+def open_client(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> SandboxClient:
+    """A sandbox client for a submission's units, with the course's limits."""
     sources = {unit: Source.of(source.filename, source.cells) for unit, source in units.items()}
-    return Door(server, sources, course.limits)
+    return SandboxClient(server, sources, course.limits)
 
 
-def begin_submission(config: pytest.Config, door: Door | None) -> None:
-    """From here on tests ask through this door, and nothing is known yet of what is behind it."""
+def begin_submission(config: pytest.Config, client: SandboxClient | None) -> None:
+    """Make tests call this client, and forget what is known of the submission before."""
     config.stash[OUTCOMES] = {}
     config.stash[MESSAGES] = []
-    if door is not None:
-        config.stash[DOOR] = door
+    if client is not None:
+        config.stash[CLIENT] = client
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,9 +104,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
         raise pytest.UsageError(" ".join(["Student code cannot be isolated here.", *server.missing.values()]))
-    door = open_door(server, submission.units, course)
-    config.add_cleanup(door.close)
-    begin_submission(config, door)
+    client = open_client(server, submission.units, course)
+    config.add_cleanup(client.close)
+    begin_submission(config, client)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -114,16 +114,16 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Before a test: its exercise's own share of time, its unit loaded, its own random state."""
     begin_test()
     criterion = item.stash[CRITERION]
-    door = _door(item.config)
-    is_first = criterion.unit not in door.failures
+    client = _client(item.config)
+    is_first = criterion.unit not in client.failures
     # Loading has a share of its own: what hangs at the top of a file does not cost the first exercise its points.
     _charge(item.config, criterion, criterion.unit)
     with contextlib.suppress(Failure):
-        door.load(criterion.unit)
+        client.load(criterion.unit)
     _charge(item.config, criterion, f"{criterion.unit}/{criterion.exercise}")
-    criterion.prepare(door)
+    criterion.prepare(client)
     if is_first:
-        for lost in door.failures[criterion.unit]:
+        for lost in client.failures[criterion.unit]:
             if lost.reason != ALWAYS_TRUE:  # that ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 text = f"{lost.reason}{kept} {lost.detail}"
@@ -133,7 +133,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that fails on an exercise that builds on others gets another chance, with stand-ins for those."""
+    """A test that fails on an exercise that builds on others gets another chance, with substitutes for those."""
     config, criterion = pyfuncitem.config, pyfuncitem.stash[CRITERION]
     try:
         return (yield)
@@ -146,9 +146,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             raise
         _note_doings(config, criterion.unit, criterion.exercise)
         # What hung in the first run took that run's time, and may be another exercise's fault.
-        _charge(config, criterion, f"{criterion.unit}/{criterion.exercise} with stand-ins")
-        outcome = config.stash[OUTCOMES][criterion] = criterion.run_again(_door(config), first, doubtful)
-        _door(config).take_printed()  # the same once more
+        _charge(config, criterion, f"{criterion.unit}/{criterion.exercise} with substitutes")
+        outcome = config.stash[OUTCOMES][criterion] = criterion.run_again(_client(config), first, doubtful)
+        _client(config).take_printed()  # the same once more
         if not outcome.passed:
             raise
         return True
@@ -156,14 +156,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 def _charge(config: pytest.Config, criterion: Criterion, account: str) -> None:
     """From here on the unit's code runs on this account."""
-    _door(config).charge(account, config.stash[COURSE].units[criterion.unit].time_shares)
+    _client(config).charge(account, config.stash[COURSE].units[criterion.unit].time_shares)
 
 
 def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> list[str]:
     """The earlier exercises, on which this one may build, that are not known to be right; none where asking is idle."""
     kinds: dict[str, set[str]] = {}
     for known, outcome in config.stash[OUTCOMES].items():
-        kinds.setdefault(known.exercise, set()).add("stood in for" if outcome.stand_ins else outcome.kind)
+        kinds.setdefault(known.exercise, set()).add("stood in for" if outcome.substitutes else outcome.kind)
     exercises = [exercise for unit in config.stash[COURSE].units.values() for exercise in unit.exercises]
     earlier = exercises[: exercises.index(criterion.exercise)]
     doubtful = [exercise for exercise in earlier if kinds.get(exercise) != {"passed"}]
@@ -171,7 +171,7 @@ def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> li
         case "not defined":
             return []
         case "not written" if "not written" in kinds.get(criterion.exercise, ()):
-            return []  # so it was for the test before, with stand-ins too
+            return []  # so it was for the test before, with substitutes too
         # Of an exercise that is not graded now, nothing is known.
         case "timed out" | "ended" if not any(first.kind in kinds.get(exercise, {first.kind}) for exercise in doubtful):
             return []  # it is its own fault, and would be again
@@ -185,7 +185,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call":
         criterion, outcomes = item.stash[CRITERION], item.config.stash[OUTCOMES]
         outcome = outcomes.get(criterion) or judge(call.excinfo.value if call.excinfo else None)
-        lost = _door(item.config).failures.get(criterion.unit, [])
+        lost = _client(item.config).failures.get(criterion.unit, [])
         units = item.config.stash[COURSE].units
         others = {*units, *(exercise for unit in units.values() for exercise in unit.exercises)} - {criterion.exercise}
         outcome = outcomes[criterion] = outcome.explained(lost, others)
@@ -201,7 +201,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def fail_unit(config: pytest.Config, items: Sequence[pytest.Item], unit: str, reason: str) -> None:
     """Fail every criterion of a unit for this reason, and end the student's process."""
     begin_test()
-    _door(config).close()
+    _client(config).close()
     for item in items:
         criterion = item.stash[CRITERION]
         if criterion.unit == unit:
@@ -217,12 +217,12 @@ def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType
 
 def _note_doings(config: pytest.Config, unit: str, exercise: str | None) -> None:
     """What the student's code printed, and what it was seen to try."""
-    text, dropped = _door(config).take_printed()
+    text, dropped = _client(config).take_printed()
     if dropped:
         text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
     if text:
         _note_message(config, unit, exercise, "printed", text, None, None)
-    for sentence in _door(config).take_attempts():
+    for sentence in _client(config).take_attempts():
         _note_message(config, unit, exercise, "attempted", sentence, None, None)
 
 
@@ -242,10 +242,10 @@ def _note_message(
 
 
 def arguments(item: pytest.Item) -> dict[str, Any]:
-    """All that a test may take: the submission's unit, on the other side of the door, its own inputs and parameters."""
+    """Return all that a test may take: the submission's unit, its own inputs and its parameters."""
     criterion = item.stash[CRITERION]
-    asked = Student(_door(item.config), criterion.unit, criterion.substitutes)
-    return {"student": asked, "fresh": criterion.fresh(), **parameters_of(item)}
+    backend = Student(_client(item.config), criterion.unit, criterion.substitutes)
+    return {"student": backend, "fresh": criterion.fresh(), **parameters_of(item)}
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def fresh(request: pytest.FixtureRequest) -> Fresh:
     return arguments(request.node)["fresh"]
 
 
-def _door(config: pytest.Config) -> Door:
-    if DOOR not in config.stash:
+def _client(config: pytest.Config) -> SandboxClient:
+    if CLIENT not in config.stash:
         raise pytest.UsageError("Which submission? pytest grader/suites --submission DIR")
-    return config.stash[DOOR]
+    return config.stash[CLIENT]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grader.sandbox import client
-from grader.testing.student import Asked
+from grader.testing.student import Backend
 
 
 class Recorded:
@@ -16,8 +16,8 @@ class Recorded:
     Only where the first run failed early, and the second goes on, does it ask for more.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.answers: list[tuple[str, Any]] = []
         self.called: Any = []  # what the first run has called
         self.place: int | None = None  # of the answer that is given again next; None while new ones are kept
@@ -30,19 +30,19 @@ class Recorded:
 
     def load(self, unit: str) -> None:
         if self.place is None:
-            self.asked.load(unit)
+            self.backend.load(unit)
 
     def forget(self) -> None:
         if self.place is None:
-            self.asked.forget()
+            self.backend.forget()
 
-    def tell(self, operation: str, **details: Any) -> None:
+    def notify(self, operation: str, **details: Any) -> None:
         if self.place is None:
-            self.asked.tell(operation, **details)
+            self.backend.notify(operation, **details)
         else:
             self.withheld.append((operation, details))
 
-    def ask(self, operation: str, **details: Any) -> Any:
+    def call(self, operation: str, **details: Any) -> Any:
         """An answer. Raises the Failure that was, or is, there in its place."""
         if self.place is not None:
             if self.place < len(self.answers) and self.answers[self.place][0] == operation:
@@ -52,9 +52,9 @@ class Recorded:
                 return _given(value)
             self.place = None
             for told, named in self.withheld:
-                self.asked.tell(told, **named)
+                self.backend.notify(told, **named)
         try:
-            value = self.asked.ask(operation, **details)
+            value = self.backend.call(operation, **details)
         except client.Failure as failure:
             value = failure
         if operation == "unpatch" and self.withheld:

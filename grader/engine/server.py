@@ -84,14 +84,14 @@ class Engine:
         session.config.pluginmanager.unregister(name="terminalreporter")
         # The collector would write to every object, and so make each grader a copy of its own of the pages.
         gc.freeze()
-        self.tell(self.greeting(session))
+        self.tell(self.handshake(session))
         if self.server:
             self.serve(session)
         else:
             self.serve_in_turn(session)
         return True
 
-    def greeting(self, session: pytest.Session) -> dict[str, Any]:
+    def handshake(self, session: pytest.Session) -> dict[str, Any]:
         """What is known before the first submission: the layers that are missing, every criterion, the versions."""
         import numpy
         import pytest
@@ -248,7 +248,7 @@ class Engine:
     # -- a grader's process ---------------------------------------------------------------------------------
 
     def grade(self, session: pytest.Session, request: dict[str, Any]) -> dict[str, Any]:
-        """Runs the suites of a submission's units over its door: outcomes, messages, and pytest's own report."""
+        """Run the suites of a submission's units: outcomes, messages, and pytest's own report."""
         from grader.engine import plugin
         from grader.engine.criteria import Outcome
         from grader.submissions.submission import UnitSource
@@ -257,8 +257,8 @@ class Engine:
         config, hook = session.config, session.config.hook
         units = request["units"]
         sources = {unit: UnitSource(**source) for unit, source in {**request["siblings"], **units}.items()}
-        door = plugin.open_door(self.server, sources, config.stash[plugin.COURSE])
-        plugin.begin_submission(config, door)
+        client = plugin.open_client(self.server, sources, config.stash[plugin.COURSE])
+        plugin.begin_submission(config, client)
         # What was graded before, and is right, needs no substitute.
         config.stash[plugin.OUTCOMES].update(
             (item.stash[plugin.CRITERION], Outcome(True))
@@ -280,7 +280,7 @@ class Engine:
                     exceeded.append(unit)
                     plugin.fail_unit(config, items, unit, str(error))
         finally:
-            door.close()
+            client.close()
         outcomes = {one: outcome for one, outcome in config.stash[plugin.OUTCOMES].items() if one.unit in units}
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
@@ -288,7 +288,7 @@ class Engine:
             "outcomes": [self.described(*result) for result in outcomes.items()],
             "misconceptions": self.diagnoses(outcomes),
             "messages": config.stash[plugin.MESSAGES],
-            "layers": door.layers,
+            "layers": client.layers,
             # The units that took more than this process may use.
             "exceeded": exceeded,
             "seconds": round(time.monotonic() - begun, 3),
@@ -305,7 +305,7 @@ class Engine:
             # What it is waiting for is said once, for the whole exercise.
             "reason": "" if outcome.kind == "waiting" else outcome.reason,
             "waiting": outcome.kind == "waiting",
-            "stand_ins": outcome.stand_ins,
+            "substitutes": outcome.substitutes,
             "remarks": outcome.remarks,
         }
 

@@ -16,8 +16,8 @@ import pytest
 from grader.course.selection import pytest_collection_modifyitems
 from grader.engine.criteria import judge
 from grader.sandbox.client import Failure
-from grader.testing.checks import Wrong, begin_test
-from grader.testing.student import Beside, Student
+from grader.testing.checks import CheckFailed, begin_test
+from grader.testing.student import InProcessBackend, Student
 
 __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
 
@@ -31,7 +31,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     """Your answers to the unit that the test file is named after."""
     begin_test()
     unit = request.path.stem.removeprefix("test_")
-    beside = Beside(unit, vars(_imported(unit, request.path.parent)))
+    beside = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
     # Where an error passed through one of your files, its line is told.
     beside.worker.labels.update(map(str, request.path.parent.glob("*.py")))
     return Student(beside, unit)
@@ -47,7 +47,7 @@ def _imported(unit: str, folder: Path) -> ModuleType:
         line, name = ours[-1] if ours else (None, f"{unit}.py")
         where = f"line {line} of {name}" if line else name
         sentence = f"{unit}.py cannot be run. {where} raises {type(error).__name__}: {error}"
-    raise Wrong(sentence)
+    raise CheckFailed(sentence)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,7 +57,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failure is told in one sentence: the way there through the grader helps nobody."""
     report = yield
-    if call.excinfo and isinstance(call.excinfo.value, Wrong | Failure):
+    if call.excinfo and isinstance(call.excinfo.value, CheckFailed | Failure):
         outcome = judge(call.excinfo.value)
         where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""
         report.longrepr = f"{outcome.reason}{where} {outcome.detail}".strip()

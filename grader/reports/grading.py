@@ -22,7 +22,7 @@ from grader.quizzes.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.submission import CellsSource, SheetSource, Submission, UnitSource
 
-_STOOD_IN = "It was tested with a stand-in for your"
+_STOOD_IN = "It was tested with a substitute for your"
 
 
 class Rubric:
@@ -271,7 +271,7 @@ def _exercise(
 
 def _names(outcomes: Iterable[dict[str, Any]]) -> str:
     """The other exercises that had a part in these outcomes, as a list in words."""
-    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["stand_ins"]))
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["substitutes"]))
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -1,1 +1,1 @@
-"""The door between grader and student: the verdict on one side, the student's code on the other."""
+"""The sandbox: the verdict on one side of a socket, the student's code on the other."""

@@ -1,4 +1,4 @@
-"""The trusted side of the door: asks a student's process questions, and starts it anew where it was lost.
+"""The sandbox client: calls into a student process, and starts it again where it was lost.
 
 Everything that arrives is held to the time of the whole exchange, and checked against the sizes, shapes and
 dtypes that it claims. Whatever goes wrong over there becomes one of a few failures, each with a sentence.
@@ -104,7 +104,7 @@ class Source:
 
 
 @dataclass
-class Lost:
+class FailedStatement:
     """A piece of source that failed: the names it would have defined, why, and where.
 
     kept: those of the names that an earlier piece has defined.
@@ -154,7 +154,7 @@ def _plain(text: str) -> str:
     return " ".join(SIGNS.sub(" ", text[:200]).split())
 
 
-class Door:
+class SandboxClient:
     """One submission's way to its process, which is started when first asked and again after it was lost.
 
     server: None for practice without isolation.
@@ -166,7 +166,7 @@ class Door:
         self.limits = limits
         self.layers: dict[str, bool] = {}
         # What failed while a unit was run: why, where, and the names that it would have defined.
-        self.failures: dict[str, list[Lost]] = {}
+        self.failures: dict[str, list[FailedStatement]] = {}
         self._account = ""
         self._shares = {"": float(limits.unit_seconds)}
         self._left = dict(self._shares)
@@ -186,7 +186,7 @@ class Door:
         # What was told and has not gone yet.
         self._requests = protocol.Requests()
         self._loaded: set[str] = set()
-        self._fatal: dict[str, list[Lost]] = {unit: [] for unit in sources}
+        self._fatal: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
         self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
         self._place: dict[str, Any] = {}
         self._output_open = True
@@ -200,14 +200,14 @@ class Door:
         self._shares[account] = self.limits.unit_seconds / shared_by
         self._left.setdefault(account, self._shares[account])
 
-    def ask(self, operation: str, **details: Any) -> Any:
+    def call(self, operation: str, **details: Any) -> Any:
         """The answer to one request. Raises Failure where there is none."""
-        self.tell(operation, **details)
+        self.notify(operation, **details)
         requests = self._requests
         self.forget()
         return self._exchange(requests, self._time_left(), in_pieces=operation == "load")
 
-    def tell(self, operation: str, **details: Any) -> None:
+    def notify(self, operation: str, **details: Any) -> None:
         """A request that has no answer. It goes with the next one that has, which fails where this one does."""
         if self._process is None:
             self._open()
@@ -225,7 +225,7 @@ class Door:
             self._place = {}
             before = self._printed[:], self._printed_bytes
             try:
-                failures = self.ask("load", unit=unit)
+                failures = self.call("load", unit=unit)
             except (TimedOut, Ended) as failure:
                 self._printed, self._printed_bytes = before
                 if not self._leave_out(self._place, failure):
@@ -276,9 +276,9 @@ class Door:
         starting = self._clock.begin()
         # Until here no code of the student's has run, so its word on the layers, and on itself, can be trusted.
         try:
-            greeting, _ = self._receive(lambda: starting.left(START_SECONDS))
-            self.layers = greeting["layers"]
-            self._clock = Clock(greeting["pid"])
+            handshake, _ = self._receive(lambda: starting.left(START_SECONDS))
+            self.layers = handshake["layers"]
+            self._clock = Clock(handshake["pid"])
         except (OSError, EOFError, KeyError, protocol.WireError) as error:
             self._end()
             raise ServerLost(f"a student's process did not start: {self.take_printed()[0]}") from error
@@ -309,7 +309,7 @@ class Door:
                     return False
                 self._skip[unit].append((cell, line))
                 label = self.sources[unit].labels[cell]
-                self._fatal[unit].append(Lost(_texts(names), failure.reason, "", line, label))
+                self._fatal[unit].append(FailedStatement(_texts(names), failure.reason, "", line, label))
                 return True
         return False
 
@@ -323,10 +323,10 @@ class Door:
 
     def _exchange(self, requests: protocol.Requests, seconds: float, in_pieces: bool = False) -> Any:
         """The answer to the last request. in_pieces: each piece of source that is come to may take a call's time."""
-        asked = piece = self._clock.begin()
+        backend = piece = self._clock.begin()
 
         def left() -> float:
-            return min(asked.left(seconds), piece.left(self.limits.call_seconds))
+            return min(backend.left(seconds), piece.left(self.limits.call_seconds))
 
         try:
             self._refuse_unasked()
@@ -362,7 +362,7 @@ class Door:
         except (ConnectionError, EOFError):
             raise Ended(self._how_it_ended(self._end(ENDING_SECONDS))) from None
         finally:
-            self._left[self._account] -= asked.charged()
+            self._left[self._account] -= backend.charged()
 
     def _note_attempt(self, told: Any) -> None:
         """Its own words on itself, so there is a bound to them, and what is not in their form is passed over."""
@@ -395,7 +395,7 @@ class Door:
         return f"It ended the Python process (exit code {code})."
 
     def _refuse_unasked(self) -> None:
-        """Nothing was asked, so only the end of the process may be heard; anything else is a forgery."""
+        """Nothing was backend, so only the end of the process may be heard; anything else is a forgery."""
         assert self._process is not None
         early = bytes(self._arrived[:1])
         if not early:
@@ -472,7 +472,7 @@ class Door:
                 return
 
 
-def _lost(failure: Any) -> Lost:
+def _lost(failure: Any) -> FailedStatement:
     """A piece that the student's process says has failed, believed in nothing but its form."""
     failure = failure if isinstance(failure, dict) else {}
     types = [name for name in _texts(failure.get("types")) if _is_error_name(name)]
@@ -482,7 +482,7 @@ def _lost(failure: Any) -> Lost:
     else:
         reason = NOT_PYTHON if "SyntaxError" in types else f"It raised {kind}."
     line, file = failure.get("line"), failure.get("file")
-    return Lost(
+    return FailedStatement(
         _texts(failure.get("names")),
         reason,
         _text(failure.get("text")),

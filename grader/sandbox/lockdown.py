@@ -210,7 +210,7 @@ def drop_user(uid: int = NOBODY) -> None:
 
 
 def landlock_version() -> int:
-    """The kernel's Landlock ABI, 0 where there is none. Asked by syscall: securityfs may not be mounted."""
+    """The kernel's Landlock ABI, 0 where there is none. Backend by syscall: securityfs may not be mounted."""
     try:
         return _system_call(
             LANDLOCK_CREATE_RULESET,

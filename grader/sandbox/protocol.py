@@ -1,4 +1,4 @@
-"""What crosses the door: frames of JSON and safetensors, never pickle.
+"""What crosses the socket: frames of JSON and safetensors, never pickle.
 
 A frame is two 4-byte lengths (big-endian), that much JSON, then that much safetensors. Both sides use the
 same few functions; the trusted side checks every claimed size, shape and dtype before it allocates.
@@ -121,7 +121,7 @@ def _encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handl
     if type(value).__module__ == "numpy":
         return _encode_numpy(value, tensors)
     if hold is None:
-        raise WireError(f"a {type(value).__name__}, which cannot cross the door")
+        raise WireError(f"a {type(value).__name__}, which cannot be sent")
     return _encode(hold(value), tensors, hold, depth + 1)
 
 

@@ -1,4 +1,4 @@
-"""Modules and factories made by the door, to hand in where an exercise takes one.
+"""Modules and factories that the student process makes, as arguments where an exercise takes one.
 
 An exercise that takes a module is tested on these, so that no exercise depends on another's answer. They stand
 on the student's side: none of them may contain anything that an exercise asks for.

@@ -1,4 +1,4 @@
-"""The student's side of the door: holds the student's modules and objects, and answers requests about them.
+"""The student process: holds the student's modules and objects, and answers requests about them.
 
 Nothing here decides anything. The process has no expected value, no suite and no solution in it, and whatever it
 answers is checked on the other side. `Worker` is also what runs a misconception on the trusted side.
@@ -44,7 +44,7 @@ class Undefined(Exception):
 
 
 def refusal(kind: str, text: str) -> dict[str, Any]:
-    """An error of the door's own, in the form of those that student code raises."""
+    """An error of the worker's own, in the form of those that student code raises."""
     return {"types": [kind], "text": text, "line": None, "file": None}
 
 

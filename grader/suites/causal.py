@@ -14,7 +14,7 @@ import torch
 from grader.engine.criteria import Fresh
 from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
 from grader.testing.draws import expect_count, expect_own_draws
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -42,20 +42,20 @@ def over_its_sum(row: torch.Tensor) -> torch.Tensor:
 
 @dataclass
 class Parts:
-    """What an expected value is made of: the right functions, or the stand-ins that the student's code was given."""
+    """What an expected value is made of: the right functions, or the substitutes that the student's code was given."""
 
     student: Student
 
     def mask(self, num_tokens: int) -> torch.Tensor:
-        return self.student.part("causal_mask", future)(num_tokens)
+        return self.student.substitute("causal_mask", future)(num_tokens)
 
     def softmax(self, scores: torch.Tensor) -> torch.Tensor:
-        return self.student.part("softmax_naive", self.student.part("softmax_stable", softmax))(scores, -1)
+        return self.student.substitute("softmax_naive", self.student.substitute("softmax_stable", softmax))(scores, -1)
 
     def renormalized(self, weights: torch.Tensor) -> torch.Tensor:
         """(…, T, T) to the same, with the future zero and each row divided by what is left of it."""
         seen = torch.where(self.mask(weights.shape[-1]), 0.0, weights.double())
-        divided = self.student.part("normalize_by_sum", over_its_sum)
+        divided = self.student.substitute("normalize_by_sum", over_its_sum)
         rows = [divided(row) for row in seen.flatten(0, -2)]  # (…, T, T) -> (… · T, T)
         return torch.stack(rows).view_as(seen)
 
@@ -65,10 +65,12 @@ class Parts:
         return self.softmax(masked / math.sqrt(d_k))
 
     def attention_weights(self, scores: torch.Tensor, d_k: int) -> torch.Tensor:
-        """(…, T, T) to the same; by the first way of masking where stand-ins tell that the student took it."""
-        weights = self.student.part("mask_then_softmax", self.weights)(scores.double(), d_k)
-        renormalized = self.student.part("mask_then_renormalize", self.renormalized)
-        is_other_way = renormalized != self.renormalized or self.student.part("normalize_by_sum", None) is not None
+        """(…, T, T) to the same; by the first way of masking where substitutes tell that the student took it."""
+        weights = self.student.substitute("mask_then_softmax", self.weights)(scores.double(), d_k)
+        renormalized = self.student.substitute("mask_then_renormalize", self.renormalized)
+        is_other_way = (
+            renormalized != self.renormalized or self.student.substitute("normalize_by_sum", None) is not None
+        )
         return renormalized(self.softmax(scores.double() / math.sqrt(d_k))) if is_other_way else weights
 
 
@@ -231,7 +233,7 @@ def expect_hidden(value: object, expected: torch.Tensor) -> None:
 # Long texts: 136 pairs of tokens of which the one sees the other, in each of them.
 LONG = 16
 # Makes a module with these matrices, for so many tokens and with so much dropout, in eval mode.
-Evaluated = Callable[[Matrices, int, float], Object]
+Evaluated = Callable[[Matrices, int, float], RemoteObject]
 
 
 def dropped_in_training(
@@ -286,7 +288,7 @@ def expect_each_weight_dropped_by_itself(outputs: torch.Tensor, seen: torch.Tens
         expect_count(alike, both, reason)
 
 
-def expect_steady(attention: Object, inputs: torch.Tensor) -> torch.Tensor:
+def expect_steady(attention: RemoteObject, inputs: torch.Tensor) -> torch.Tensor:
     """The outputs, the same in several calls: nothing random is noted, and of seven weights in each some would go."""
     first, *others = (expect_tensor(attention(inputs)) for _ in range(8))
     steady = all(

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from grader.sandbox import client, protocol
-from grader.testing.student import Remote
+from grader.testing.student import RemoteCallable
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
@@ -34,7 +34,7 @@ NO_ERROR = "It raised no error where one was expected"
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
 
-class Wrong(AssertionError):
+class CheckFailed(AssertionError):
     """A check that failed; `reason` is the sentence for the student."""
 
     def __init__(self, reason: str) -> None:
@@ -43,13 +43,13 @@ class Wrong(AssertionError):
 
 
 @dataclass
-class Sighting:
+class Observation:
     """One thing that a check looked at: a tensor, a number (an estimate, good to `within`), or a word."""
 
     value: torch.Tensor | float | str
     within: float = 0.0
 
-    def resembles(self, other: Sighting) -> bool:
+    def resembles(self, other: Observation) -> bool:
         """Whether two submissions that behave alike would show both."""
         if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
             return self.value.shape == other.value.shape and torch.allclose(
@@ -64,18 +64,18 @@ class Sighting:
 
 
 # What the checks of the test that runs now have looked at, in order.
-SEEN: list[Sighting] = []
+OBSERVED: list[Observation] = []
 # What that test has to say to the student beside its outcome, which costs nothing.
 REMARKS: list[str] = []
 
 
 def begin_test() -> None:
     """Forgets what the test before has looked at."""
-    SEEN.clear()
+    OBSERVED.clear()
     REMARKS.clear()
 
 
-def remark_ready_made(names: Collection[str], call: Remote, *arguments: Any) -> None:
+def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
     """Remarks on it, at no cost, where a call makes use of torch functions of these names."""
     with contextlib.suppress(client.Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
@@ -84,18 +84,18 @@ def remark_ready_made(names: Collection[str], call: Remote, *arguments: Any) -> 
 
 
 def _note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
-    SEEN.append(Sighting(value, within))
+    OBSERVED.append(Observation(value, within))
 
 
 def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
     """`value`, if it is a tensor (of that shape)."""
     if not isinstance(value, torch.Tensor):
         _note(f"no tensor but {_kind(value)}")
-        raise Wrong(f"A tensor was expected; yours gave {_kind(value)}.")
+        raise CheckFailed(f"A tensor was expected; yours gave {_kind(value)}.")
     if shape is not None and value.shape != torch.Size(shape):
-        # What is noted is kept until the diagnosis, and a wrong shape may be as large as the door lets through.
+        # What is noted is kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
         _note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
-        raise Wrong(f"The result has the wrong shape: {tuple(value.shape)}.")
+        raise CheckFailed(f"The result has the wrong shape: {tuple(value.shape)}.")
     return value
 
 
@@ -104,9 +104,9 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
     tensor = expect_tensor(value, expected.shape)
     _note(tensor)
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
-        raise Wrong(f"{what} are not all finite numbers.")
+        raise CheckFailed(f"{what} are not all finite numbers.")
     if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
-        raise Wrong(f"{what} are not the expected ones, though the shape is right.")
+        raise CheckFailed(f"{what} are not the expected ones, though the shape is right.")
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
@@ -114,7 +114,7 @@ def expect_dtype(value: Any, dtype: torch.dtype) -> None:
     tensor = expect_tensor(value)
     _note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
-        raise Wrong(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
+        raise CheckFailed(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
 
 
 def expect_values(result: Any, count: int) -> tuple[Any, ...]:
@@ -122,7 +122,7 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
         _note(f"not {count} values but {'a number' if is_number else _kind(result)}")
-        raise Wrong(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
+        raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
     return tuple(result)
 
 
@@ -132,11 +132,11 @@ def expect_number(value: Any, expected: float, within: float) -> None:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         _note(f"no number but {_kind(value)}")
-        raise Wrong(f"A number was expected; yours gave {_kind(value)}.")
+        raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
     # An estimate that is ten times as large errs ten times as much.
     _note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
     if not math.isfinite(value) or abs(value - expected) > within:
-        raise Wrong("The number is not near the expected one.")
+        raise CheckFailed("The number is not near the expected one.")
 
 
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
@@ -144,7 +144,7 @@ def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
     same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
     _note("same" if same else reason)
     if not same:
-        raise Wrong(reason)
+        raise CheckFailed(reason)
 
 
 def expect_equal(value: Any, expected: Any, reason: str) -> None:
@@ -153,14 +153,14 @@ def expect_equal(value: Any, expected: Any, reason: str) -> None:
     is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
     _note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
     if not same:
-        raise Wrong(reason)
+        raise CheckFailed(reason)
 
 
 def expect_true(condition: bool, reason: str) -> None:
     """A condition; `reason` is what the student reads where it does not hold."""
     _note("holds" if condition else reason)
     if not condition:
-        raise Wrong(reason)
+        raise CheckFailed(reason)
 
 
 def expect_error(call: Callable[[], Any], where: str = "") -> None:
@@ -173,10 +173,10 @@ def expect_error(call: Callable[[], Any], where: str = "") -> None:
         is_allowed = bool(REFUSALS & set(raised.types))
         _note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
         if not is_allowed:
-            raise Wrong(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
+            raise CheckFailed(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
     else:
         _note("raised nothing")
-        raise Wrong(f"{NO_ERROR}{where and ': for '}{where}.")
+        raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
 
 
 def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
@@ -194,7 +194,7 @@ def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
 def oracle_gradients(
     function: Callable[..., Any], arguments: Sequence[torch.Tensor], parameters: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """What Remote.gradients should find: of the weighted sum of function(*arguments, **parameters).
+    """What RemoteCallable.gradients should find: of the weighted sum of function(*arguments, **parameters).
 
     In float64. function gives a tensor or a tuple of them, as the student's does. The names of parameters are
     handed on as keywords with dots made underscores.
@@ -216,7 +216,7 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
         if value is None:
             _note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
             what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
-            raise Wrong(f"No gradient reaches {what}.")
+            raise CheckFailed(f"No gradient reaches {what}.")
         expect_close(value, gradient, "The gradients")
 
 

@@ -9,19 +9,19 @@ import torch
 
 from grader.engine.criteria import Fresh
 from grader.testing.checks import expect_close, expect_gradients, expect_same, expect_values, oracle_gradients
-from grader.testing.student import Remote, Student
+from grader.testing.student import RemoteCallable, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
 
-# What a student's function should compute: the right function, or one made of stand-ins.
+# What a student's function should compute: the right function, or one made of substitutes.
 Right = Callable[[Student], Callable[..., Any]]
 
 
 class Given(NamedTuple):
     """What is called, with which arguments, and what is asked of the result."""
 
-    call: Remote
+    call: RemoteCallable
     arguments: Sequence[Any]
     expect: Callable[[Any], Any]
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import torch
 
 from grader.testing.checks import expect_true
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -26,7 +26,7 @@ __tracebackhide__ = True
 class Draw(Protocol):
     """Asks for draws, which are the same by chance less than once in a thousand million times."""
 
-    def __call__(self, *, generator: Object | None = None) -> torch.Tensor: ...
+    def __call__(self, *, generator: RemoteObject | None = None) -> torch.Tensor: ...
 
 
 def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:

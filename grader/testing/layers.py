@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from grader.testing.checks import expect_true
-from grader.testing.student import Object
+from grader.testing.student import RemoteObject
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -40,7 +40,7 @@ def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
         expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
 
 
-def set_layers(module: Object, weights: Weights) -> None:
+def set_layers(module: RemoteObject, weights: Weights) -> None:
     """Gives layers these weights and biases.
 
     A bias that should not be there costs its own criterion; set to zero, it costs no other.

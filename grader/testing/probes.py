@@ -28,8 +28,8 @@ PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 DEVIATIONS = 6
 
 # What was looked at, in a word or two, and what was seen.
-Observation = tuple[str, Any]
-Probe = Callable[[Any, "Draw"], Iterator[Observation]]
+Property = tuple[str, Any]
+Probe = Callable[[Any, "Draw"], Iterator[Property]]
 Choice = TypeVar("Choice")
 
 
@@ -112,7 +112,7 @@ def call(
     keeps_dtype: bool = False,
     parameters: Mapping[str, Tensor] | None = None,
     **options: Any,
-) -> Iterator[Observation]:
+) -> Iterator[Property]:
     """A call with legal arguments: its values, its arguments afterwards, and the gradients of a sum of all results.
 
     keeps_dtype: also the dtypes of the results. parameters: what gradients should reach besides the arguments.
@@ -132,7 +132,7 @@ def _gradients(
     arguments: tuple[Any, ...],
     options: Mapping[str, Any],
     parameters: Mapping[str, Tensor],
-) -> Iterator[Observation]:
+) -> Iterator[Property]:
     leaves = [_copied(argument) for argument in arguments]
     floats = [leaf.requires_grad_() for leaf in leaves if isinstance(leaf, Tensor) and leaf.is_floating_point()]
     wanted = {**{f"argument {number}": leaf for number, leaf in enumerate(floats, 1)}, **parameters}
@@ -146,7 +146,7 @@ def _gradients(
 
 def refusal(
     function: Callable[..., Any], *arguments: Any, any_error: bool = False, **options: Any
-) -> Iterator[Observation]:
+) -> Iterator[Property]:
     """A call with illegal arguments: whether it raises ValueError or AssertionError; with any_error, anything."""
     allowed = Exception if any_error else (ValueError, AssertionError)
     try:
@@ -177,7 +177,7 @@ def _tensors(results: Any) -> list[Tensor]:
 # -- modules -----------------------------------------------------------------------------------------------------
 
 
-def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Observation]:
+def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
     """What the linear layers of these names are: from how many features to how many, with a bias or without."""
     for name in names:
         layer: Any = module.get_submodule(name)
@@ -192,7 +192,7 @@ def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
     return all(id(parameter) in known for parameter in wanted)
 
 
-def parameters_of_length(module: nn.Module, length: int) -> Iterator[Observation]:
+def parameters_of_length(module: nn.Module, length: int) -> Iterator[Property]:
     """Whether there is a parameter with a dimension as long as the context: a mask would be one."""
     yield "a mask among the parameters", any(length in parameter.shape for parameter in module.parameters())
 
@@ -238,7 +238,7 @@ def is_seen(weights: Tensor) -> bool:
     return bool((weights > 0.01).any())
 
 
-def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Observation]:
+def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Property]:
     """Whether a module of causal attention gives weight to later tokens where all visible scores are low."""
     text = one_hot_at_low_scores(module, names, num_tokens)
     weights = module(text)  # (1, T, T)
@@ -256,7 +256,7 @@ class Estimate:
     within: float | Tensor
 
 
-def shares(happened: Tensor) -> Iterator[Observation]:
+def shares(happened: Tensor) -> Iterator[Property]:
     """How often each of some events happened, each with each, and each after each; (trials, events) of bools."""
     trials = len(happened)
     seen = happened.double()
@@ -279,7 +279,7 @@ def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> E
     return Estimate(mean * others, DEVIATIONS * (variance / trials) ** 0.5)
 
 
-def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Observation]:
+def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Property]:
     """Where a function's random draws come from; its result is to have so much chance in it that none comes twice."""
     first, second = (torch.Generator().manual_seed(seed) for _ in range(2))
     _seed_globals(seed + 1)
@@ -320,7 +320,7 @@ def one_hot_texts(num_texts: int, num_tokens: int) -> Tensor:
     return torch.eye(num_tokens).expand(num_texts, -1, -1).contiguous()
 
 
-def dropped_weights(module: nn.Module, inputs: Tensor, dropout: float, heads: int = 1) -> Iterator[Observation]:
+def dropped_weights(module: nn.Module, inputs: Tensor, dropout: float, heads: int = 1) -> Iterator[Property]:
     """What training makes of the weights of a causal attention with unit_values: which it drops, how it scales them."""
     texts, num_tokens, _ = inputs.shape
     shape = (texts, num_tokens, heads, 2, num_tokens)

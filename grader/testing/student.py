@@ -1,4 +1,4 @@
-"""What a suite sees of a submission: names to call, objects to hold on to, all on the other side of the door."""
+"""What a suite sees of a submission: names to call and objects to keep, all of them in the student process."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ ODD_REPLY = "Its process sent a reply of an unexpected form."
 NO_SUBSTITUTES = Substitutes()
 
 
-class Asked(Protocol):
-    """Whoever answers requests: the door to a student's process, or an implementation of our own beside us."""
+class Backend(Protocol):
+    """What answers requests: the client of a student process, or a trusted implementation in this process."""
 
-    def ask(self, operation: str, **details: Any) -> Any: ...
+    def call(self, operation: str, **details: Any) -> Any: ...
 
-    def tell(self, operation: str, **details: Any) -> None: ...
+    def notify(self, operation: str, **details: Any) -> None: ...
 
     def forget(self) -> None: ...
 
     def load(self, unit: str) -> None: ...
 
 
-class Beside:
+class InProcessBackend:
     """Answers for an implementation that is trusted and needs no process of its own: a misconception, a solution."""
 
     def __init__(self, unit: str, names: dict[str, Any]) -> None:
@@ -46,42 +46,42 @@ class Beside:
 
     def load(self, unit: str) -> None: ...
 
-    def tell(self, operation: str, **details: Any) -> None:
+    def notify(self, operation: str, **details: Any) -> None:
         self.requests.add(operation, **details)
 
     def forget(self) -> None:
         self.requests = protocol.Requests()
 
-    def ask(self, operation: str, **details: Any) -> Any:
-        """The same encoding as over the door, so that both see the same values."""
-        self.tell(operation, **details)
+    def call(self, operation: str, **details: Any) -> Any:
+        """Encode as the sandbox client does, so that both see the same values."""
+        self.notify(operation, **details)
         requests = self.requests
         self.forget()
-        with warnings.catch_warnings(action="ignore"):  # as over the door, where nobody makes errors of them
+        with warnings.catch_warnings(action="ignore"):  # as in a student process, where they are no errors
             reply, received = self.worker.answer({"requests": requests.encoded}, requests.tensors)
         return client.interpret(reply, received)
 
 
-class Remote:
+class RemoteCallable:
     """Something of the student's: it can be called, and asked about. Every method may raise client.Failure."""
 
-    def __init__(self, asked: Asked, target: tuple[Any, ...]) -> None:
-        self._asked = asked
+    def __init__(self, backend: Backend, target: tuple[Any, ...]) -> None:
+        self._backend = backend
         self._target = target
 
-    def _ask(self, operation: str, **details: Any) -> Any:
-        return _wrap(self._asked, self._asked.ask(operation, target=self._target, **details))
+    def _call(self, operation: str, **details: Any) -> Any:
+        return _wrap(self._backend, self._backend.call(operation, target=self._target, **details))
 
-    def _tell(self, operation: str, **details: Any) -> None:
-        self._asked.tell(operation, target=self._target, **details)
+    def _notify(self, operation: str, **details: Any) -> None:
+        self._backend.notify(operation, target=self._target, **details)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """The result of calling it: tensors, numbers and containers as they are, anything else as an Object."""
-        return self._ask("call", arguments=arguments, options=options)
+        """The result of calling it: tensors, numbers and containers as they are, anything else as an RemoteObject."""
+        return self._call("call", arguments=arguments, options=options)
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
         """The result of calling it, and the arguments as the call left them."""
-        match self._ask("call", arguments=arguments, options={}, arguments_after=True):
+        match self._call("call", arguments=arguments, options={}, arguments_after=True):
             case (result, tuple(after)) if len(after) == len(arguments):
                 return result, after
         raise client.Refused(ODD_REPLY)
@@ -92,7 +92,7 @@ class Remote:
         The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
         tensor has no part in the result.
         """
-        match self._ask("gradients", arguments=arguments, options={}):
+        match self._call("gradients", arguments=arguments, options={}):
             case (result, dict(found)):
                 return result, _tensors({name: value for name, value in found.items() if value is not None}) | {
                     name: None for name, value in found.items() if value is None
@@ -101,27 +101,27 @@ class Remote:
 
     def torch_functions(self, *arguments: Any) -> list[str]:
         """The names of torch's functions and methods that a call makes use of."""
-        names = self._ask("torch_functions", arguments=arguments)
+        names = self._call("torch_functions", arguments=arguments)
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-class Object(Remote, protocol.Handle):
-    """An object of the student's or of the door's own making."""
+class RemoteObject(RemoteCallable, protocol.Handle):
+    """An object in the student process: the student's, or one that the worker made."""
 
-    def __init__(self, asked: Asked, handle: protocol.Handle) -> None:
+    def __init__(self, backend: Backend, handle: protocol.Handle) -> None:
         protocol.Handle.__init__(self, handle.number, handle.kinds)
-        Remote.__init__(self, asked, (handle,))
+        RemoteCallable.__init__(self, backend, (handle,))
 
     def get(self, name: str) -> Any:
         """An attribute's value."""
-        return _wrap(self._asked, self._asked.ask("get", target=(*self._target, name)))
+        return _wrap(self._backend, self._backend.call("get", target=(*self._target, name)))
 
-    def method(self, name: str) -> Remote:
-        return Remote(self._asked, (*self._target, name))
+    def method(self, name: str) -> RemoteCallable:
+        return RemoteCallable(self._backend, (*self._target, name))
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every registered parameter by its name, requiring gradients here where it does there."""
-        found = self._ask("parameters")
+        found = self._call("parameters")
         pairs = found if isinstance(found, dict) else {"": found}
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
             raise client.Refused(ODD_REPLY)
@@ -130,24 +130,24 @@ class Object(Remote, protocol.Handle):
         return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
 
     def buffers(self) -> dict[str, torch.Tensor]:
-        return _tensors(self._ask("buffers"))
+        return _tensors(self._call("buffers"))
 
     def set(self, values: dict[str, torch.Tensor]) -> None:
         """Copies values into parameters and buffers of these names and shapes."""
-        self._tell("set_tensors", values=values)
+        self._notify("set_tensors", values=values)
 
     def train(self) -> None:
-        self._tell("train", mode=True)
+        self._notify("train", mode=True)
 
     def eval(self) -> None:
-        self._tell("train", mode=False)
+        self._notify("train", mode=False)
 
     def to(self, dtype: torch.dtype) -> None:
-        self._tell("to", dtype=dtype)
+        self._notify("to", dtype=dtype)
 
     def state(self) -> torch.Tensor:
         """The state of a torch.Generator."""
-        state = self._ask("generator_state")
+        state = self._call("generator_state")
         return _tensors({"state": state})["state"]
 
 
@@ -157,8 +157,8 @@ class Student:
     Only what no exercise of the course is called stands here beside them.
     """
 
-    def __init__(self, asked: Asked, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
-        self._asked = asked
+    def __init__(self, backend: Backend, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
+        self._backend = backend
         self._unit = unit
         self._substitutes = substitutes
         # The exercises that are patched now; those whose substitutes were called; those that a value was made with.
@@ -166,24 +166,24 @@ class Student:
         self.called: frozenset[str] = frozenset()
         self.expected: set[str] = set()
 
-    def __getattr__(self, name: str) -> Remote:
+    def __getattr__(self, name: str) -> RemoteCallable:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Remote(self._asked, (self._unit, name))
+        return RemoteCallable(self._backend, (self._unit, name))
 
-    def make(self, name: str, *arguments: Any, **options: Any) -> Object:
+    def make(self, name: str, *arguments: Any, **options: Any) -> RemoteObject:
         """Make one of torch.nn's modules, of the toolbox or of the substitutes, to use as an argument."""
         if name in self._substitutes:
             self._upload(name)
         return self._object("make", name=name, arguments=arguments, options=options)
 
-    def generator(self, seed: int) -> Object:
+    def generator(self, seed: int) -> RemoteObject:
         """A torch.Generator of its own, to hand in."""
         return self._object("generator", seed=seed)
 
-    def _object(self, operation: str, **details: Any) -> Object:
-        made = _wrap(self._asked, self._asked.ask(operation, **details))
-        if not isinstance(made, Object):
+    def _object(self, operation: str, **details: Any) -> RemoteObject:
+        made = _wrap(self._backend, self._backend.call(operation, **details))
+        if not isinstance(made, RemoteObject):
             raise client.Refused(ODD_REPLY)
         return made
 
@@ -194,7 +194,7 @@ class Student:
         Afterwards `called` says which of them it made use of.
         """
         self._upload(*exercises)
-        self._asked.tell("patch", exercises=list(exercises))
+        self._backend.notify("patch", exercises=list(exercises))
         self.patched.update(exercises)
         try:
             yield
@@ -202,14 +202,14 @@ class Student:
             self.patched.difference_update(exercises)
             # Where the process was lost, nothing is patched any more, and nobody can tell what was called.
             with contextlib.suppress(client.Failure):
-                called = self._asked.ask("unpatch")
+                called = self._backend.call("unpatch")
                 names = called if isinstance(called, list) else []
                 self.called = frozenset(name for name in names if isinstance(name, str))
 
     def _upload(self, *exercises: str) -> None:
-        self._asked.tell("upload", name=MODULE, source=self._substitutes.source_up_to(exercises))
+        self._backend.notify("upload", name=MODULE, source=self._substitutes.source_up_to(exercises))
 
-    def part(self, exercise: str, right: Any) -> Any:
+    def substitute(self, exercise: str, right: Any) -> Any:
         """Return what an expected value is made with: `right`, or the substitute that the student's code was given."""
         if exercise not in self.patched or exercise not in self._substitutes:
             return right
@@ -218,7 +218,7 @@ class Student:
 
     def seed(self, seed: int) -> None:
         """Sets every global random state over there."""
-        self._asked.tell("seed", seed=seed)
+        self._backend.notify("seed", seed=seed)
 
 
 def _tensors(found: Any) -> dict[str, torch.Tensor]:
@@ -239,11 +239,11 @@ def _globals(value: Any) -> Iterator[dict[str, Any]]:
             yield vars(sys.modules[function.__module__])
 
 
-def _wrap(asked: Asked, value: Any) -> Any:
+def _wrap(backend: Backend, value: Any) -> Any:
     if isinstance(value, protocol.Handle):
-        return Object(asked, value)
+        return RemoteObject(backend, value)
     if type(value) in (list, tuple):
-        return type(value)(_wrap(asked, item) for item in value)
+        return type(value)(_wrap(backend, item) for item in value)
     if type(value) is dict:
-        return {key: _wrap(asked, item) for key, item in value.items()}
+        return {key: _wrap(backend, item) for key, item in value.items()}
     return value

@@ -51,15 +51,15 @@ def drive(base: Path, ways: Sequence[str]) -> None:
         )
 
     with Engine() as engine:
-        greeting = engine.greeting()
-        rubric = Rubric(greeting["criteria"], quizzes)
+        handshake = engine.handshake()
+        rubric = Rubric(handshake["criteria"], quizzes)
 
         def grade(how: str, submissions: Iterable[Submission], at_once: int) -> None:
             for graded, result in engine.grade(submissions, at_once):
                 if "fault" in result:
                     faults.append(f"{graded.student}, {how}: {result['fault']}\n{engine.last_words()}")
                     continue
-                report = make_report(graded, result, rubric, course, greeting["missing"], greeting["versions"], now)
+                report = make_report(graded, result, rubric, course, handshake["missing"], handshake["versions"], now)
                 write_report(report, result["pytest"], base / "reports" / how)
 
         for name in HONEST:

@@ -78,7 +78,7 @@ TOLD = {
     "huge_messages": "bytes more than are kept.",
     "imports_itself_for_ever": "It did not finish in time",
     "large_results": "(16777116,)",
-    "leans_on_stand_ins": "It tried to look at the frames of other code.",
+    "leans_on_substitutes": "It tried to look at the frames of other code.",
     "loops_at_the_top": "It did not finish in time",
     "loops_in_calls": "No time was left for it",
     "lying_embedding": "No gradient reaches table.",

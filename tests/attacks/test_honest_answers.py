@@ -14,7 +14,7 @@ from grader.submissions.submission import Submission, UnitSource, read_submissio
 
 UNITS = load_course().units
 HOSTILE = "mallory"
-RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].right_answers}
+RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].accepted_answers}
 HONEST = [name for name in CLASS if name != HOSTILE]
 
 

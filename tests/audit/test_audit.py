@@ -39,7 +39,7 @@ def sums(unit, draw):
 def outputs(unit, draw):
     yield "the outputs", unit.Scale(draw.normal(1).item())(draw.normal(3)).detach()
 """,
-    "grader/suites/sums/right_answers/plain.py": """\
+    "grader/suites/sums/accepted_answers/plain.py": """\
 import torch
 
 
@@ -55,7 +55,7 @@ class Scale(torch.nn.Module):
     def forward(self, x):
         return x * self.factor
 """,
-    "tests/in_other_words/sums.py": """\
+    "tests/paraphrases/sums.py": """\
 import torch
 
 
@@ -66,7 +66,7 @@ def subtracts(a, b):
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
-    "tests/unknown_mistakes/sums.py": "def add__multiplies(a, b):\n    return a * b\n",
+    "tests/unlisted_mistakes/sums.py": "def add__multiplies(a, b):\n    return a * b\n",
 }
 
 
@@ -107,8 +107,8 @@ def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: 
     fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
     assert fates["add/arithmetic/1"] == "killed"
     assert fates["add/swapped_parameters/1"] == "equivalent"
-    assert add["in_other_words"][0] == {"name": "subtracts", "missed": 2, "named": ["subtracts"]}
-    assert add["unknown_mistakes"][0] == {"name": "add__multiplies", "missed": 2, "named": []}
+    assert add["paraphrases"][0] == {"name": "subtracts", "missed": 2, "named": ["subtracts"]}
+    assert add["unlisted_mistakes"][0] == {"name": "add__multiplies", "missed": 2, "named": []}
     page = (sound_course / "build" / "audit" / "sums.md").read_text(encoding="utf-8")
     assert "```diff\n- def add(a, b):\n+ def add(b, a):\n```" in page
 
@@ -137,7 +137,7 @@ def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Pat
 
 @pytest.mark.proof(part="audit")
 def test_a_file_that_is_missing_is_named(course: Path) -> None:
-    name = "tests/in_other_words/sums.py"
+    name = "tests/paraphrases/sums.py"
     (course / name).unlink()
     found = courses.run_grader(course, "audit")
     assert (found.returncode, "Traceback" in found.stderr) == (2, False)
@@ -146,10 +146,10 @@ def test_a_file_that_is_missing_is_named(course: Path) -> None:
 
 @pytest.mark.proof(part="audit")
 def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
-    change(course, "tests/unknown_mistakes/sums.py", "return", "return return")
+    change(course, "tests/unlisted_mistakes/sums.py", "return", "return return")
     found = courses.run_grader(course, "audit")
     assert found.returncode == 2
-    assert "tests/unknown_mistakes/sums.py:2 is not valid Python" in found.stderr
+    assert "tests/unlisted_mistakes/sums.py:2 is not valid Python" in found.stderr
 
 
 def test_a_unit_that_does_not_exist_is_bad_input(small_course: Path) -> None:

@@ -33,7 +33,7 @@ def cases(unit: str) -> list[Case]:
 
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_every_exercise_has_right_answers_a_stub_and_wrong_answers_of_every_kind(unit: str) -> None:
+def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_kind(unit: str) -> None:
     kinds = {exercise: Counter[str]() for exercise in COURSE.units[unit].exercises}
     for case in cases(unit):
         kinds[case.exercise][case.kind] += 1
@@ -97,7 +97,7 @@ def test_an_answer_brings_only_the_imports_and_definitions_that_it_needs(tmp_pat
     assert "TWO" not in sources["mistakes"]
 
 
-def test_a_sample_has_all_right_answers_and_some_of_each_other_kind() -> None:
+def test_a_sample_has_all_accepted_answers_and_some_of_each_other_kind() -> None:
     whole = cases("self_attention")
     some = sample(whole)
     assert [case for case in some if case.kind in (*RIGHT, "stub")] == [

@@ -13,18 +13,18 @@ import torch
 
 from grader.audit import equivalence
 from grader.audit.equivalence import Difference, Search, Solution
-from grader.testing.probes import Draw, Estimate, Observation, alike, call, draws_from_generator, probe, refusal, shares
+from grader.testing.probes import Draw, Estimate, Property, alike, call, draws_from_generator, probe, refusal, shares
 
 Function = Callable[[Any], Any]
 
 
 @probe("double", draws=50)
-def doubled(unit: Any, draw: Draw) -> Iterator[Observation]:
+def doubled(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the number", unit.double(draw.number)
 
 
 @probe("double", draws=3)
-def doubled_again(unit: Any, draw: Draw) -> Iterator[Observation]:
+def doubled_again(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the text", unit.double("a" * draw.number)
 
 
@@ -81,7 +81,7 @@ def test_an_answer_that_never_ends_differs(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_answer_that_never_ends_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     @probe("double", draws=1)
-    def refused(unit: Any, _draw: Draw) -> Iterator[Observation]:
+    def refused(unit: Any, _draw: Draw) -> Iterator[Property]:
         yield from refusal(unit.double, "text", any_error=True)
 
     def refusing(_text: Any) -> None:
@@ -98,7 +98,7 @@ def test_an_answer_that_never_ends_is_no_refusal(monkeypatch: pytest.MonkeyPatch
 
 def test_an_answer_that_shows_less_differs() -> None:
     @probe("double", draws=1)
-    def each(unit: Any, _draw: Draw) -> Iterator[Observation]:
+    def each(unit: Any, _draw: Draw) -> Iterator[Property]:
         for number in unit.double([1, 2]):
             yield "a number", number
 
@@ -121,7 +121,7 @@ def test_what_a_solution_shows_is_made_once() -> None:
 
 def test_both_answers_meet_the_same_draws_and_the_same_random_states() -> None:
     @probe("double")
-    def by_chance(unit: Any, draw: Draw) -> Iterator[Observation]:
+    def by_chance(unit: Any, draw: Draw) -> Iterator[Property]:
         yield "numbers", [*draw.normal(2, 3).tolist(), draw.size(), draw.integers(0, 9, 4).tolist()]
         yield "chance", unit.double(0)
 

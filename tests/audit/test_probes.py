@@ -39,8 +39,8 @@ def solution_of(unit: str) -> dict[str, Any]:
 
 
 @functools.cache
-def right_answers_of(unit: str) -> dict[str, dict[str, Any]]:
-    return {path.stem: defined_in(path, unit) for path in SUITES[unit].right_answers}
+def accepted_answers_of(unit: str) -> dict[str, dict[str, Any]]:
+    return {path.stem: defined_in(path, unit) for path in SUITES[unit].accepted_answers}
 
 
 def probed(unit: str, exercise: str) -> Solution:
@@ -65,7 +65,7 @@ def test_a_solution_shows_no_difference_from_itself(unit: str, exercise: str) ->
 def test_no_right_answer_shows_a_difference(unit: str, exercise: str) -> None:
     solution = probed_in_few_draws(unit, exercise)
 
-    found = {style: solution.search(names).difference for style, names in right_answers_of(unit).items()}
+    found = {style: solution.search(names).difference for style, names in accepted_answers_of(unit).items()}
 
     assert found == dict.fromkeys(found)
 

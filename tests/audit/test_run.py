@@ -1,4 +1,4 @@
-"""The audit's own processes: what they make of cases, over the door."""
+"""The audit's own processes: what they make of cases, in student processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grader check`: the visible tests on a student's own folder, with the student's code behind the door."""
+"""`grader check`: the visible tests on a student's own folder, with the student's code in a process of its own."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, D
 @pytest.mark.parametrize("student", ["right", "ends"])
 def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
     whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
-    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a stand-in would be remarked on
+    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a substitute would be remarked on
 
 
 @pytest.mark.proof(part="grading")

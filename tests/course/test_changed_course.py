@@ -34,7 +34,7 @@ RIGHT, WRONG = "    values = inputs @ W_value\n", "    values = keys\n"
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The course, and what building it printed."""
     root = courses.make_changed_course(tmp_path_factory.mktemp("changed"))
-    for name in ("in_other_words", "unknown_mistakes"):
+    for name in ("paraphrases", "unlisted_mistakes"):
         shutil.copytree(REPOSITORY / "tests" / name, root / "tests" / name)
     done = run_grader(root, "build")
     assert done.returncode == 0, done.stderr

@@ -76,7 +76,7 @@ def children(pid):
 
 right = read_submission("ada", Path(sys.argv[1]), ["sums"], Path(sys.argv[1]))
 with Engine() as engine:
-    engine.greeting()
+    engine.handshake()
     pid = engine._process.pid
     crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])
     _, most = resource.prlimit(crowded, resource.RLIMIT_NPROC, (1, resource.getrlimit(resource.RLIMIT_NPROC)[1]))

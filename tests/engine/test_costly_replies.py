@@ -14,7 +14,7 @@ from units import COURSE, SUITES, defined_in
 from grader.course.model import ROOT
 from grader.engine import budget
 from grader.sandbox import protocol
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="attacks")
 
@@ -36,7 +36,7 @@ COSTLY: dict[str, Any] = {
 }
 
 
-class CostlyAt(Beside):
+class CostlyAt(InProcessBackend):
     """The solution, but that its reply to one request is a costly one."""
 
     def __init__(self, unit: str, names: dict[str, Any], number: int, reply: Any) -> None:
@@ -44,8 +44,8 @@ class CostlyAt(Beside):
         self.left = number
         self.reply = reply
 
-    def ask(self, operation: str, **details: Any) -> Any:
-        answer = super().ask(operation, **details)
+    def call(self, operation: str, **details: Any) -> Any:
+        answer = super().call(operation, **details)
         self.left -= 1
         return self.reply if self.left == -1 else answer
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from units import SUBSTITUTES
 
 from grader.engine.criteria import Criterion, Fresh, Outcome
-from grader.sandbox.client import Lost
-from grader.testing.checks import Wrong, expect_close
-from grader.testing.student import Beside, Student
+from grader.sandbox.client import FailedStatement
+from grader.testing.checks import CheckFailed, expect_close
+from grader.testing.student import InProcessBackend, Student
 
 EARLIER = ("normalize_by_sum", "softmax_stable", "attention_dropout")
 
 
 def criterion(function: Any) -> Criterion:
-    return Criterion("answers", "attend", function.__name__, "A sentence.", "a rule", function, "1")
+    return Criterion("answers", "attend", function.__name__, "A sentence.", "a rule", function, "1", SUBSTITUTES)
 
 
 def attends(student: Student, fresh: Fresh) -> None:
     """Of an exercise that may well build on softmax_stable, and on nothing else."""
     scores = fresh(5)
-    softmax = student.part("softmax_stable", lambda x: x.exp() / x.exp().sum())
+    softmax = student.substitute("softmax_stable", lambda x: x.exp() / x.exp().sum())
     expect_close(student.attend(scores), 3 * softmax(scores.double()))
 
 
@@ -32,14 +33,14 @@ def again(source: str) -> Outcome:
     """The outcome of a submission that has already failed once."""
     names: dict[str, Any] = {"torch": torch}
     exec(source, names)
-    asked = Beside("answers", names)
-    return ATTENDS.run_again(asked, ATTENDS.run(asked), EARLIER)
+    backend = InProcessBackend("answers", names)
+    return ATTENDS.run_again(backend, ATTENDS.run(backend), EARLIER)
 
 
-def test_an_answer_that_is_right_but_for_what_it_builds_on_passes_with_a_stand_in() -> None:
+def test_an_answer_that_is_right_but_for_what_it_builds_on_passes_with_a_substitute() -> None:
     outcome = again("def softmax_stable(x): return x\ndef attend(x): return 3 * softmax_stable(x)")
     assert outcome.passed
-    assert outcome.stand_ins == ("softmax_stable",)
+    assert outcome.substitutes == ("softmax_stable",)
 
 
 def test_so_does_one_that_builds_on_what_is_not_there() -> None:
@@ -48,20 +49,20 @@ def test_so_does_one_that_builds_on_what_is_not_there() -> None:
 
 def test_an_answer_that_builds_on_nothing_keeps_its_first_outcome() -> None:
     outcome = again("def attend(x): return 2 * torch.softmax(x, -1)")
-    assert (outcome.kind, outcome.stand_ins) == ("wrong", ())
+    assert (outcome.kind, outcome.substitutes) == ("wrong", ())
 
 
-class Lying(Beside):
+class Lying(InProcessBackend):
     """Claims to have called one substitute fewer each time that it is asked, and counts how often it answers."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         super().__init__("answers", names)
         self.claims, self.answers = list(EARLIER), 0
 
-    def ask(self, operation: str, **details: Any) -> Any:
+    def call(self, operation: str, **details: Any) -> Any:
         self.answers += operation == "call"
-        value = super().ask(operation, **details)
-        if operation != "uncover":
+        value = super().call(operation, **details)
+        if operation != "unpatch":
             return value
         self.claims = self.claims[:-1]
         return self.claims
@@ -78,45 +79,45 @@ def test_a_test_that_failed_early_goes_on_where_the_same_answers_are_right() -> 
         """Its first call fails as long as it expects that normalize_by_sum is called."""
         for _ in range(2):
             scores = fresh(5).double()
-            normalize = student.part("normalize_by_sum", lambda x: x)
-            softmax = student.part("softmax_stable", lambda x: x.exp() / x.exp().sum())
+            normalize = student.substitute("normalize_by_sum", lambda x: x)
+            softmax = student.substitute("softmax_stable", lambda x: x.exp() / x.exp().sum())
             expect_close(student.attend(scores), 3 * softmax(normalize(scores)))
 
     names: dict[str, Any] = {"torch": torch, "softmax_stable": lambda x: x}
     exec("def attend(x): return 3 * softmax_stable(x)", names)
-    asked = Beside("answers", names)
+    backend = InProcessBackend("answers", names)
     twice = criterion(attends_twice)
-    outcome = twice.run_again(asked, twice.run(asked), EARLIER)
+    outcome = twice.run_again(backend, twice.run(backend), EARLIER)
     assert outcome.passed
-    assert outcome.stand_ins == ("softmax_stable",)
+    assert outcome.substitutes == ("softmax_stable",)
 
 
-def test_an_answer_that_is_wrong_itself_is_wrong_with_stand_ins_too() -> None:
+def test_an_answer_that_is_wrong_itself_is_wrong_with_substitutes_too() -> None:
     outcome = again("def softmax_stable(x): return x\ndef attend(x): return 2 * softmax_stable(x)")
-    assert (outcome.kind, outcome.stand_ins) == ("wrong", ("softmax_stable",))
+    assert (outcome.kind, outcome.substitutes) == ("wrong", ("softmax_stable",))
 
 
-def test_only_what_is_called_has_its_stand_in_in_the_expected_value() -> None:
+def test_only_what_is_called_has_its_substitute_in_the_expected_value() -> None:
     outcome = again(
         "def normalize_by_sum(x): return 3 * x\ndef attend(x): return normalize_by_sum(torch.softmax(x, -1)) / 2"
     )
     assert outcome.kind == "waiting"
-    assert outcome.stand_ins == ("normalize_by_sum",)
+    assert outcome.substitutes == ("normalize_by_sum",)
 
 
-def test_an_answer_waits_for_an_exercise_that_has_no_stand_in() -> None:
+def test_an_answer_waits_for_an_exercise_that_has_no_substitute() -> None:
     outcome = again(
         "def attention_dropout(x): return 0 * x\ndef attend(x): return 3 * attention_dropout(torch.softmax(x, -1))"
     )
-    assert (outcome.kind, outcome.stand_ins) == ("waiting", ("attention_dropout",))
+    assert (outcome.kind, outcome.substitutes) == ("waiting", ("attention_dropout",))
 
 
-def test_after_a_run_with_stand_ins_the_answers_are_the_students_own_again() -> None:
+def test_after_a_run_with_substitutes_the_answers_are_the_students_own_again() -> None:
     names: dict[str, Any] = {}
     exec("def softmax_stable(x): return x\ndef attend(x): return 3 * softmax_stable(x)", names)
-    asked = Beside("answers", names)
-    assert ATTENDS.run(asked, ["softmax_stable"]).passed
-    assert not ATTENDS.run(asked).passed
+    backend = InProcessBackend("answers", names)
+    assert ATTENDS.run(backend, ["softmax_stable"]).passed
+    assert not ATTENDS.run(backend).passed
 
 
 # -- why a name is not there -------------------------------------------------------------------------------------
@@ -128,13 +129,13 @@ def not_there(name: str) -> Outcome:
     return Outcome(False, "not defined", f"{name} is not defined.")
 
 
-def lost(name: str, detail: str, line: int = 1) -> Lost:
-    return Lost((name,), "It raised NameError.", detail, line, "answers.py")
+def lost(name: str, detail: str, line: int = 1) -> FailedStatement:
+    return FailedStatement((name,), "It raised NameError.", detail, line, "answers.py")
 
 
 def test_an_exercise_whose_definition_needs_another_waits_for_that() -> None:
     found = not_there("attend").explained([lost("attend", "name 'softmax_stable' is not defined")], OTHERS)
-    assert (found.kind, found.stand_ins) == ("waiting", ("softmax_stable",))
+    assert (found.kind, found.substitutes) == ("waiting", ("softmax_stable",))
 
 
 def test_it_waits_for_a_unit_that_was_not_handed_in_however_long_the_way_there() -> None:
@@ -144,7 +145,7 @@ def test_it_waits_for_a_unit_that_was_not_handed_in_however_long_the_way_there()
         lost("attend", "name 'base' is not defined", 3),
     ]
     found = not_there("attend").explained(pieces, OTHERS)
-    assert (found.kind, found.stand_ins) == ("waiting", ("simple_attention",))
+    assert (found.kind, found.substitutes) == ("waiting", ("simple_attention",))
 
 
 def test_pieces_that_need_each_other_are_no_riddle() -> None:
@@ -168,7 +169,7 @@ def test_a_module_that_is_looked_for_while_a_call_runs_is_waited_for_too() -> No
 
 
 def test_a_check_that_failed_is_not_explained_away() -> None:
-    wrong = Outcome(False, "wrong", Wrong("The sums are wrong.").reason)
+    wrong = Outcome(False, "wrong", CheckFailed("The sums are wrong.").reason)
     assert wrong.explained([lost("attend", "name 'softmax_stable' is not defined")], OTHERS) == wrong
 
 

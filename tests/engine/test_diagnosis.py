@@ -13,14 +13,14 @@ from grader.course.model import ROOT
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, Outcome
 from grader.engine.diagnosis import diagnose
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 UNIT = "self_attention"
 KNOWN = SUITES[UNIT].known
 
 
 def graded(exercise: str, answer: Any, unit: str = UNIT) -> list[tuple[Criterion, Outcome]]:
-    beside = Beside(unit, {exercise: answer})
+    beside = InProcessBackend(unit, {exercise: answer})
     return [(criterion, criterion.run(beside)) for criterion in SUITES[unit].of(exercise)]
 
 
@@ -78,7 +78,7 @@ def test_an_answer_that_is_not_written_has_no_name() -> None:
 
 
 def test_a_name_that_does_not_exist_has_no_name() -> None:
-    results = [(one, one.run(Beside(UNIT, {}))) for one in SUITES[UNIT].of("project_qkv")]
+    results = [(one, one.run(InProcessBackend(UNIT, {}))) for one in SUITES[UNIT].of("project_qkv")]
     assert {outcome.kind for _, outcome in results} == {"not defined"}
     assert diagnose("project_qkv", results, KNOWN) == []
 

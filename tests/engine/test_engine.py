@@ -128,9 +128,11 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
     assert processes.found_in_memory(student, {MADE_AT_IMPORT}) == {MADE_AT_IMPORT}
     assert processes.found_in_memory(running.engine, suites)
 
-    stand_in = "(d,), (T, d) to (T,): of the squares of the inputs."
-    assert stand_in in (course / "grader" / "sandbox" / "parts.py").read_text(encoding="utf-8")
-    assert processes.found_in_memory(student, {*suites, solution, stand_in}) == set()
+    substitute = "(d,), (T, d) to (T,): of the squares of the inputs."
+    assert substitute in (course / "grader" / "suites" / "simple_attention" / "substitutes.py").read_text(
+        encoding="utf-8"
+    )
+    assert processes.found_in_memory(student, {*suites, solution, substitute}) == set()
     root = str(Path(__file__).parents[2])  # a checkout may lie below folders of any name
     files = {file.removeprefix(root) for file in processes.mapped_files(student)}
     assert not {file for file in files if "suites" in file or "solutions" in file or str(course) in file}

@@ -42,18 +42,18 @@ def passed(result: dict[str, Any]) -> int:
     return sum(outcome["passed"] for outcome in result["outcomes"])
 
 
-def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(greeting: dict[str, Any]) -> None:
-    exercises = list(dict.fromkeys((one["unit"], one["exercise"]) for one in greeting["criteria"]))
+def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(handshake: dict[str, Any]) -> None:
+    exercises = list(dict.fromkeys((one["unit"], one["exercise"]) for one in handshake["criteria"]))
     course = load_course()
     assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
-    assert all(one["name"] and one["sentence"] for one in greeting["criteria"])
-    assert greeting["versions"].keys() == {"python", "torch", "numpy", "pytest", "platform"}
-    assert greeting["missing"].keys() <= {"landlock", "user", "own_user"}
+    assert all(one["name"] and one["sentence"] for one in handshake["criteria"])
+    assert handshake["versions"].keys() == {"python", "torch", "numpy", "pytest", "platform"}
+    assert handshake["missing"].keys() <= {"landlock", "user", "own_user"}
 
 
-def test_every_criterion_comes_back_with_an_outcome(engine: Engine, greeting: dict[str, Any]) -> None:
+def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: dict[str, Any]) -> None:
     found = results(engine, [submission("ada", RIGHT), submission("gus", STUB)], at_once=2)
-    names = [(one["exercise"], one["name"]) for one in greeting["criteria"] if one["unit"] == "self_attention"]
+    names = [(one["exercise"], one["name"]) for one in handshake["criteria"] if one["unit"] == "self_attention"]
     for result in found.values():
         assert [(outcome["exercise"], outcome["name"]) for outcome in result["outcomes"]] == names
     assert passed(found["ada"]) == len(names)
@@ -99,7 +99,7 @@ def test_nothing_is_graded_ahead_of_being_asked_for(engine: Engine) -> None:
 def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
     before = processes.children(os.getpid())
     with Engine() as engine:
-        engine.greeting()
+        engine.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         os.kill(pid, 9)
         with pytest.raises(InternalError, match="ended with code -9"):
@@ -113,7 +113,7 @@ def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(
     undisturbed = results(engine, submissions, at_once=1)
     before = processes.children(os.getpid())
     with Engine() as another:
-        another.greeting()
+        another.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         found = {}
         for graded, result in another.grade(submissions, at_once=1):
@@ -139,7 +139,7 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
 def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
     with Engine(isolated=False) as practice:
-        missing = practice.greeting()["missing"]
+        missing = practice.handshake()["missing"]
         practised = results(practice, one, at_once=1)
     locked_in = results(engine, one, at_once=1)
     assert set(missing) == set(lockdown.LAYERS)
@@ -183,7 +183,7 @@ def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, greeting: dict[str, Any]) -> None:
+def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, handshake: dict[str, Any]) -> None:
     texts = {
         unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
         for unit in load_course().units
@@ -194,4 +194,4 @@ def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, gree
         for unit, text in texts.items()
     }
     found = results(engine, [Submission("ada", Path(), None, units, {})], at_once=1)
-    assert passed(found["ada"]) == len(greeting["criteria"])
+    assert passed(found["ada"]) == len(handshake["criteria"])

@@ -9,7 +9,7 @@ import pytest
 from units import SUITES
 
 from grader.engine import failure_matrix
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
 
@@ -21,7 +21,7 @@ def test_what_is_recorded_is_what_a_run_comes_to() -> None:
     assert rows.keys() == {mistake.name for mistake in suite.mistakes_in(EXERCISE)}
     for mistake in suite.mistakes_in(EXERCISE):
         for criterion in suite.of(EXERCISE):
-            outcome = criterion.run(Beside(UNIT, {EXERCISE: mistake.implementation}))
+            outcome = criterion.run(InProcessBackend(UNIT, {EXERCISE: mistake.implementation}))
             found = rows[mistake.name][criterion.name]
             assert (found.passed, found.kind) == (outcome.passed, outcome.kind)
             assert found.resembles(outcome)

@@ -154,7 +154,7 @@ def test_of_one_choice_one_letter_is_the_answer(quiz: Quiz) -> None:
     assert refusal(question, "d") == "'d' should be letters from a to c: write no other."
 
 
-def test_of_several_choices_the_letters_stand_in_any_order(quiz: Quiz) -> None:
+def test_of_several_choices_the_letters_substitute_any_order(quiz: Quiz) -> None:
     assert parse(quiz.questions.items["even_sums"], "c, a, c") == ("a", "c")
 
 

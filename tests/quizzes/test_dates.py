@@ -45,7 +45,7 @@ def test_an_arxiv_number_begins_with_its_year_and_month() -> None:
             assert source[6:10] == date[2:4] + date[5:7], source
 
 
-def test_the_ideas_of_the_eighth_quiz_stand_in_the_order_of_their_dates() -> None:
+def test_the_ideas_of_the_eighth_quiz_substitute_the_order_of_their_dates() -> None:
     item = load_quizzes(ROOT / "solutions", ["encoder_decoder_attention"])["encoder_decoder_attention"].items[
         "one_idea_after_another"
     ]

@@ -241,7 +241,7 @@ def test_a_question_with_emphasis_is_known_again_however_that_is_written(quiz: Q
     assert read_sheet(fill_in(formatted, questions, "is_larger", "a"), questions) == Sheet(0, {"is_larger": "a"})
 
 
-def test_items_may_stand_in_any_order(read: Callable[[str], Sheet], filled: str) -> None:
+def test_items_may_substitute_any_order(read: Callable[[str], Sheet], filled: str) -> None:
     head, *items = filled.split("\n## ")
     assert read("\n## ".join([head, *reversed(items)]) + "\n").answers == ANSWERS
 

@@ -57,7 +57,7 @@ def outcome(exercise: str, name: str, passed: bool, **more: Any) -> dict[str, An
     """What the engine tells of one criterion."""
     reason = "" if passed else f"{name} is wrong."
     given = {"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason}
-    return {**given, "waiting": False, "stand_ins": [], "remarks": [], **more}
+    return {**given, "waiting": False, "substitutes": [], "remarks": [], **more}
 
 
 def result(**changes: Any) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def test_remarks_on_what_was_read_are_passed_on() -> None:
 
 
 def test_what_an_exercise_waits_for_is_said_once() -> None:
-    waiting = {"waiting": True, "stand_ins": ["halve"], "reason": ""}
+    waiting = {"waiting": True, "substitutes": ["halve"], "reason": ""}
     outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
     exercise = add(report(result=result(outcomes=outcomes)))
     assert exercise.points == 0
@@ -142,20 +142,20 @@ def test_what_an_exercise_waits_for_is_said_once() -> None:
 
 def test_several_of_them_are_named_together() -> None:
     outcomes = [
-        outcome("add", "first", False, waiting=True, stand_ins=["halve", "double"]),
-        outcome("add", "second", False, waiting=True, stand_ins=["double", "square"]),
+        outcome("add", "first", False, waiting=True, substitutes=["halve", "double"]),
+        outcome("add", "second", False, waiting=True, substitutes=["double", "square"]),
     ]
     waiting_for = add(report(result=result(outcomes=outcomes))).waiting_for
     assert waiting_for == "It builds on halve, double and square: mend that first."
 
 
-def test_a_stand_in_that_served_is_remarked_on() -> None:
-    outcomes = [outcome("add", "first", True, stand_ins=["halve"]), outcome("add", "second", True)]
+def test_a_substitute_that_served_is_remarked_on() -> None:
+    outcomes = [outcome("add", "first", True, substitutes=["halve"]), outcome("add", "second", True)]
     exercise = add(report(result=result(outcomes=outcomes)))
     assert exercise.points == exercise.possible
     assert exercise.waiting_for is None
     [remark] = exercise.remarks
-    assert "a stand-in for your halve" in remark
+    assert "a substitute for your halve" in remark
 
 
 def test_a_remark_costs_nothing_and_is_made_once() -> None:
@@ -511,7 +511,7 @@ def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None
 
 
 def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
-    engine: Engine, greeting: dict[str, Any], tmp_path: Path
+    engine: Engine, handshake: dict[str, Any], tmp_path: Path
 ) -> None:
     """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
     course, first, second = load_course(), "causal_attention", "multi_head_attention"
@@ -522,8 +522,8 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
 
     def graded(submission: Submission) -> Report:
         [(_, found)] = engine.grade([submission], 1)
-        rubric = grading.Rubric(greeting["criteria"])
-        return grading.make_report(submission, found, rubric, course, {}, greeting["versions"], BEFORE)
+        rubric = grading.Rubric(handshake["criteria"])
+        return grading.make_report(submission, found, rubric, course, {}, handshake["versions"], BEFORE)
 
     def read(*units: str) -> Submission:
         return read_submission("ada", tmp_path, units, ROOT / "exercises", course.units)

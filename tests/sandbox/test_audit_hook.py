@@ -8,18 +8,18 @@ from collections.abc import Callable
 import pytest
 
 from grader.sandbox import audit_hook
-from grader.sandbox.client import Door, Failure
+from grader.sandbox.client import Failure, SandboxClient
 
-Opens = Callable[..., Door]
+Opens = Callable[..., SandboxClient]
 
 
-def told(open_door: Opens, source: str) -> list[str]:
+def told(open_client: Opens, source: str) -> list[str]:
     """What is known after the source was run, and f called where it defines one."""
-    door = open_door(f"{source}\n")
+    client = open_client(f"{source}\n")
     with contextlib.suppress(Failure):
-        door.load("answers")
-        door.ask("call", target=("answers", "f"), arguments=(), options={})
-    return door.take_attempts()
+        client.load("answers")
+        client.call("call", target=("answers", "f"), arguments=(), options={})
+    return client.take_attempts()
 
 
 @pytest.mark.parametrize(
@@ -43,33 +43,33 @@ def told(open_door: Opens, source: str) -> list[str]:
         ),
     ],
 )
-def test_an_attempt_is_told_of(open_door: Opens, source: str, sentence: str) -> None:
-    assert sentence in told(open_door, f"try:\n    {source}\nexcept OSError:\n    pass")
+def test_an_attempt_is_told_of(open_client: Opens, source: str, sentence: str) -> None:
+    assert sentence in told(open_client, f"try:\n    {source}\nexcept OSError:\n    pass")
 
 
-def test_what_libraries_do_by_themselves_is_none(open_door: Opens) -> None:
+def test_what_libraries_do_by_themselves_is_none(open_client: Opens) -> None:
     assert (
-        told(open_door, "import torch, random, dataclasses, typing\ntorch.manual_seed(1)\nprint(torch.rand(3))") == []
+        told(open_client, "import torch, random, dataclasses, typing\ntorch.manual_seed(1)\nprint(torch.rand(3))") == []
     )
 
 
-def test_a_process_that_ends_takes_no_record_along(open_door: Opens) -> None:
-    assert told(open_door, "import os\ndef f():\n    os.system('id')\n    os._exit(0)") == [
+def test_a_process_that_ends_takes_no_record_along(open_client: Opens) -> None:
+    assert told(open_client, "import os\ndef f():\n    os.system('id')\n    os._exit(0)") == [
         "It tried to start a process: id"
     ]
 
 
-def test_the_same_is_told_once_and_of_each_kind_a_few(open_door: Opens) -> None:
+def test_the_same_is_told_once_and_of_each_kind_a_few(open_client: Opens) -> None:
     removing = "try: os.remove(str(number))\n    except OSError: pass"
-    sentences = told(open_door, f"import os\nfor number in [*range(100), *range(100)]:\n    {removing}")
+    sentences = told(open_client, f"import os\nfor number in [*range(100), *range(100)]:\n    {removing}")
     assert len(sentences) == len(set(sentences)) == audit_hook.MAX_OF_A_KIND
 
 
-def test_what_was_told_is_not_told_again(open_door: Opens) -> None:
-    door = open_door("def f():\n    try: open('a')\n    except OSError: pass\n")
+def test_what_was_told_is_not_told_again(open_client: Opens) -> None:
+    client = open_client("def f():\n    try: open('a')\n    except OSError: pass\n")
     for expected in (["It tried to open a file: a"], []):
-        door.ask("call", target=("answers", "f"), arguments=(), options={})
-        assert door.take_attempts() == expected
+        client.call("call", target=("answers", "f"), arguments=(), options={})
+        assert client.take_attempts() == expected
 
 
 def test_a_long_argument_is_cut_and_stays_in_one_line() -> None:

@@ -13,25 +13,25 @@ import pytest
 import torch
 
 from grader.course.model import Limits
-from grader.sandbox import client as doors
+from grader.sandbox import client as clients
 from grader.sandbox.client import (
-    Door,
     Ended,
     Failure,
     NotDefined,
     Raised,
     Refused,
+    SandboxClient,
     Source,
     TimedOut,
 )
 from grader.sandbox.processes import ForkedProcess, ForkServer, ServerLost
 from grader.testing.student import Student
 
-Opens = Callable[..., Door]
+Opens = Callable[..., SandboxClient]
 LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)
 CALL = 0.5
 
-# Forges frames by the very functions that the door uses; a student could write them out as well.
+# Forges frames by the very functions that the protocol uses; a student could write them out as well.
 FORGING = """\
 import json, os, struct, threading, time
 def frame(message, blob=b""):
@@ -47,21 +47,21 @@ def failure(call: Callable[[], Any], kind: type[Failure] = Failure) -> str:
     return str(caught.value)
 
 
-def answers(open_door: Opens, source: str, **limits: float) -> tuple[Student, Door]:
-    door = open_door(dedent(source), **limits)
-    return Student(door, "answers"), door
+def answers(open_client: Opens, source: str, **limits: float) -> tuple[Student, SandboxClient]:
+    client = open_client(dedent(source), **limits)
+    return Student(client, "answers"), client
 
 
 # -- time -----------------------------------------------------------------------------------------------------
 
 
-def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_door: Opens) -> None:
-    student, _ = answers(open_door, "def f():\n    while True: pass\ndef g(): return 1", call_seconds=CALL)
+def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_client: Opens) -> None:
+    student, _ = answers(open_client, "def f():\n    while True: pass\ndef g(): return 1", call_seconds=CALL)
     assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 20 s for all together."
     assert student.g() == 1
 
 
-def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_door: Opens) -> None:
+def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_client: Opens) -> None:
     source = """\
         import signal, time
         for number in range(1, 32):
@@ -72,50 +72,50 @@ def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_door: Open
                 try: time.sleep(100)
                 except BaseException: pass
         """
-    student, _ = answers(open_door, source, call_seconds=CALL)
+    student, _ = answers(open_client, source, call_seconds=CALL)
     failure(student.f, TimedOut)
 
 
-def test_an_answer_that_drips_byte_by_byte_gains_no_time(open_door: Opens) -> None:
+def test_an_answer_that_drips_byte_by_byte_gains_no_time(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             for byte in frame({"number": 1, "value": 1}) * 1000:
                 os.write(3, bytes([byte]))
                 time.sleep(0.05)
         """)
-    student, door = answers(open_door, source, call_seconds=CALL, unit_seconds=3 * CALL)
-    door.charge("f", 1)
+    student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
+    client.charge("f", 1)
     failure(student.f)
     assert student.right() == 1, "time was left for it"
 
 
-def test_notices_of_pieces_gain_no_time_for_a_call(open_door: Opens) -> None:
+def test_notices_of_pieces_gain_no_time_for_a_call(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             while True:
                 os.write(3, frame({"number": 3, "at": {}}))
                 time.sleep(0.05)
         """)
-    student, door = answers(open_door, source, call_seconds=CALL, unit_seconds=3 * CALL)
-    door.load("answers")
-    door.charge("f", 1)
+    student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
+    client.load("answers")
+    client.charge("f", 1)
     assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 1.5 s for all together."
     assert student.right() == 1, "time was left for it"
 
 
-def test_one_exercise_cannot_use_up_the_time_of_another(open_door: Opens) -> None:
-    student, door = answers(
-        open_door, "def hangs():\n    while True: pass\ndef right(): return 1", call_seconds=CALL, unit_seconds=2
+def test_one_exercise_cannot_use_up_the_time_of_another(open_client: Opens) -> None:
+    student, client = answers(
+        open_client, "def hangs():\n    while True: pass\ndef right(): return 1", call_seconds=CALL, unit_seconds=2
     )
-    door.charge("hangs", 2)
+    client.charge("hangs", 2)
     reasons = [failure(student.hangs, TimedOut) for _ in range(5)]
     assert reasons[-1] == "No time was left for it: earlier calls of this exercise took all there was."
-    door.charge("right", 2)
+    client.charge("right", 2)
     assert student.right() == 1
 
 
-def test_too_much_processor_time_ends_the_process(open_door: Opens) -> None:
-    student, _ = answers(open_door, "def f():\n    while True: pass", cpu_seconds=1, call_seconds=10)
+def test_too_much_processor_time_ends_the_process(open_client: Opens) -> None:
+    student, _ = answers(open_client, "def f():\n    while True: pass", cpu_seconds=1, call_seconds=10)
     reason = "Stopped after 1 s of processor time, which is all that a unit gets."
     assert failure(student.f, Ended) == reason
 
@@ -133,56 +133,56 @@ def test_too_much_processor_time_ends_the_process(open_door: Opens) -> None:
         ("os.dup2(0, 3)", ""),
     ],
 )
-def test_a_process_that_is_lost_is_told_of_and_started_again(open_door: Opens, body: str, sentence: str) -> None:
-    student, _ = answers(open_door, f"import os, ctypes, time\ndef f(): {body}\ndef g(): return 1", call_seconds=2)
+def test_a_process_that_is_lost_is_told_of_and_started_again(open_client: Opens, body: str, sentence: str) -> None:
+    student, _ = answers(open_client, f"import os, ctypes, time\ndef f(): {body}\ndef g(): return 1", call_seconds=2)
     assert sentence in failure(student.f, Ended)
     assert student.g() == 1
 
 
-def test_an_object_of_a_process_that_was_lost_is_no_answer(open_door: Opens) -> None:
-    student, _ = answers(open_door, "import os\nclass Box: ...\ndef f(): os._exit(0)")
+def test_an_object_of_a_process_that_was_lost_is_no_answer(open_client: Opens) -> None:
+    student, _ = answers(open_client, "import os\nclass Box: ...\ndef f(): os._exit(0)")
     box = student.Box()
     failure(student.f, Ended)
     failure(lambda: box.get("x"))
 
 
-def test_a_process_that_is_lost_every_time_is_not_started_for_ever(open_door: Opens) -> None:
-    student, _ = answers(open_door, "import os\ndef f(): os._exit(0)", unit_seconds=60)
-    reasons = [failure(student.f, Ended) for _ in range(doors.MAX_STARTS + 1)]
-    assert reasons[-1] == f"Its process was lost {doors.MAX_STARTS} times and is not started again."
+def test_a_process_that_is_lost_every_time_is_not_started_for_ever(open_client: Opens) -> None:
+    student, _ = answers(open_client, "import os\ndef f(): os._exit(0)", unit_seconds=60)
+    reasons = [failure(student.f, Ended) for _ in range(clients.MAX_STARTS + 1)]
+    assert reasons[-1] == f"Its process was lost {clients.MAX_STARTS} times and is not started again."
 
 
-def test_a_piece_at_top_level_that_exits_is_left_out_and_the_rest_is_there(open_door: Opens) -> None:
-    student, door = answers(open_door, "import os\na = 1\nb = os._exit(3)\ndef f(): return a\ndef g(): return b")
-    door.load("answers")
+def test_a_piece_at_top_level_that_exits_is_left_out_and_the_rest_is_there(open_client: Opens) -> None:
+    student, client = answers(open_client, "import os\na = 1\nb = os._exit(3)\ndef f(): return a\ndef g(): return b")
+    client.load("answers")
     assert student.f() == 1
     assert failure(student.g, Raised) == "It raised a NameError."
-    [lost] = door.failures["answers"]
+    [lost] = client.failures["answers"]
     assert (lost.names, lost.line, lost.reason) == (("b",), 3, "It ended the Python process (exit code 3).")
 
 
-def test_a_piece_at_top_level_that_hangs_is_left_out_and_the_rest_is_there(open_door: Opens) -> None:
-    student, door = answers(
-        open_door, "a = 1\nwhile True: pass\ndef f(): return a\nimport time; time.sleep(99)", call_seconds=CALL
+def test_a_piece_at_top_level_that_hangs_is_left_out_and_the_rest_is_there(open_client: Opens) -> None:
+    student, client = answers(
+        open_client, "a = 1\nwhile True: pass\ndef f(): return a\nimport time; time.sleep(99)", call_seconds=CALL
     )
-    door.load("answers")
+    client.load("answers")
     assert student.f() == 1
-    assert [lost.line for lost in door.failures["answers"]] == [2, 4]
+    assert [lost.line for lost in client.failures["answers"]] == [2, 4]
 
 
-def test_a_piece_that_is_slow_but_in_time_does_not_cost_the_next(open_door: Opens) -> None:
+def test_a_piece_that_is_slow_but_in_time_does_not_cost_the_next(open_client: Opens) -> None:
     source = "import time\n" + "time.sleep(0.3)\n" * 3 + "def f(): return 1"
-    student, door = answers(open_door, source, call_seconds=CALL)
-    door.load("answers")
-    assert door.failures["answers"] == []
+    student, client = answers(open_client, source, call_seconds=CALL)
+    client.load("answers")
+    assert client.failures["answers"] == []
     assert student.f() == 1
 
 
-def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_door: Opens) -> None:
+def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_client: Opens) -> None:
     # It answers its third request (begin, load, call) by hand, and never reads the fourth.
     source = FORGING + "def f():\n    os.write(3, frame({'number': 3, 'value': 1}))\n    time.sleep(100)\n"
-    student, door = answers(open_door, source, call_seconds=CALL)
-    door.load("answers")
+    student, client = answers(open_client, source, call_seconds=CALL)
+    client.load("answers")
     assert student.f() == 1
     failure(lambda: student.right([torch.zeros(2**22)] * 3), TimedOut)
 
@@ -190,17 +190,17 @@ def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_door: O
 # -- what is printed ------------------------------------------------------------------------------------------
 
 
-def test_what_is_printed_is_kept_up_to_the_limit_and_the_rest_is_counted(open_door: Opens) -> None:
-    student, door = answers(
-        open_door, "def f():\n    for _ in range(100): print('x' * (2**20 - 1))\n    return 1", output_kb=4
+def test_what_is_printed_is_kept_up_to_the_limit_and_the_rest_is_counted(open_client: Opens) -> None:
+    student, client = answers(
+        open_client, "def f():\n    for _ in range(100): print('x' * (2**20 - 1))\n    return 1", output_kb=4
     )
     assert student.f() == 1
-    text, dropped = door.take_printed()
+    text, dropped = client.take_printed()
     assert text == "x" * 4096
     assert len(text) + dropped == 100 * 2**20
 
 
-def test_standard_error_and_raw_writes_are_printed_too_and_odd_bytes_do_no_harm(open_door: Opens) -> None:
+def test_standard_error_and_raw_writes_are_printed_too_and_odd_bytes_do_no_harm(open_client: Opens) -> None:
     source = """\
         import os, sys, warnings
         print("out")
@@ -209,31 +209,31 @@ def test_standard_error_and_raw_writes_are_printed_too_and_odd_bytes_do_no_harm(
         warnings.warn("careful")
         print("\\ud800")
         """
-    _, door = answers(open_door, source)
-    door.load("answers")
-    text, dropped = door.take_printed()
+    _, client = answers(open_client, source)
+    client.load("answers")
+    text, dropped = client.take_printed()
     assert text.startswith("out\nerr\n\N{REPLACEMENT CHARACTER} raw\n")
     assert "careful" in text
     assert dropped == 0
-    assert door.take_printed() == ("", 0)
+    assert client.take_printed() == ("", 0)
 
 
-def test_what_was_printed_before_a_process_ended_is_not_lost(open_door: Opens) -> None:
-    student, door = answers(open_door, "import os\ndef f():\n    print('last words')\n    os._exit(0)")
+def test_what_was_printed_before_a_process_ended_is_not_lost(open_client: Opens) -> None:
+    student, client = answers(open_client, "import os\ndef f():\n    print('last words')\n    os._exit(0)")
     failure(student.f, Ended)
-    assert door.take_printed() == ("last words\n", 0)
+    assert client.take_printed() == ("last words\n", 0)
 
 
-def test_a_unit_that_is_run_again_in_a_new_process_does_not_print_twice(open_door: Opens) -> None:
-    student, door = answers(open_door, "import os\nprint('hello')\ndef f(): os._exit(0)")
-    door.load("answers")
+def test_a_unit_that_is_run_again_in_a_new_process_does_not_print_twice(open_client: Opens) -> None:
+    student, client = answers(open_client, "import os\nprint('hello')\ndef f(): os._exit(0)")
+    client.load("answers")
     failure(student.f, Ended)
-    door.load("answers")
-    assert door.take_printed() == ("hello\n", 0)
+    client.load("answers")
+    assert client.take_printed() == ("hello\n", 0)
 
 
-def test_closing_standard_output_costs_nothing(open_door: Opens) -> None:
-    student, _ = answers(open_door, "import os, sys\nos.close(1); os.close(2)\nsys.stdout = None\ndef f(): return 1")
+def test_closing_standard_output_costs_nothing(open_client: Opens) -> None:
+    student, _ = answers(open_client, "import os, sys\nos.close(1); os.close(2)\nsys.stdout = None\ndef f(): return 1")
     assert student.f() == 1
 
 
@@ -261,56 +261,56 @@ def test_closing_standard_output_costs_nothing(open_door: Opens) -> None:
         'os.urandom(10**5)',
     ],
 )  # fmt: skip
-def test_a_forged_answer_ends_the_process_and_counts_for_nothing(open_door: Opens, forgery: str) -> None:
+def test_a_forged_answer_ends_the_process_and_counts_for_nothing(open_client: Opens, forgery: str) -> None:
     # The first call that a test makes is the process's third request: begin, load, call.
     source = FORGING + f"NUMBER = 3\ndef f():\n    os.write(3, {forgery})\n    time.sleep(100)\n"
-    student, door = answers(open_door, source, call_seconds=2)
-    door.load("answers")
+    student, client = answers(open_client, source, call_seconds=2)
+    client.load("answers")
     reason = failure(student.f, Ended)
     assert reason.startswith("The student process sent ")
     assert reason.endswith(" and was stopped.")
     assert student.right() == 1
 
 
-def test_an_answer_sent_ahead_of_its_question_is_never_taken_for_one(open_door: Opens) -> None:
+def test_an_answer_sent_ahead_of_its_question_is_never_taken_for_one(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             os.write(3, frame({"number": 3, "value": "honest"}) + frame({"number": 4, "value": "forged"}))
             time.sleep(100)
         """)
-    student, door = answers(open_door, source)
-    door.load("answers")
+    student, client = answers(open_client, source)
+    client.load("answers")
     assert student.f() == "honest"
     assert "malformed reply" in failure(student.right, Ended)
     assert student.right() == 1
 
 
-def test_errors_that_are_forged_claim_no_more_than_built_in_types(open_door: Opens) -> None:
+def test_errors_that_are_forged_claim_no_more_than_built_in_types(open_client: Opens) -> None:
     class_named_like = "class Wrong(Exception): ...\nclass int(Exception): ...\n"
     student, _ = answers(
-        open_door, class_named_like + "def f(): raise Wrong\ndef g(): raise int\ndef h(): raise KeyError"
+        open_client, class_named_like + "def f(): raise Wrong\ndef g(): raise int\ndef h(): raise KeyError"
     )
     assert failure(student.f, Raised) == "It raised an Exception."
     assert failure(student.g, Raised) == "It raised an Exception."
     assert failure(student.h, Raised) == "It raised a KeyError."
 
 
-def test_a_student_may_not_pass_an_error_off_as_the_doors_own(open_door: Opens) -> None:
-    student, _ = answers(open_door, "class Undefined(Exception): ...\ndef f(): raise Undefined('x')")
+def test_a_student_may_not_pass_an_error_off_as_the_doors_own(open_client: Opens) -> None:
+    student, _ = answers(open_client, "class Undefined(Exception): ...\ndef f(): raise Undefined('x')")
     failure(student.f, Raised)
 
 
-def test_an_answer_that_is_too_large_is_refused_and_the_process_goes_on(open_door: Opens) -> None:
+def test_an_answer_that_is_too_large_is_refused_and_the_process_goes_on(open_client: Opens) -> None:
     student, _ = answers(
-        open_door,
+        open_client,
         "import torch\nkept = []\ndef f():\n    kept.append(1)\n    return 'x' * 2**23\ndef g(): return len(kept)",
     )
     assert failure(student.f, Refused) == "It gave a message of more than 4 MB."
     assert student.g() == 1
 
 
-def test_a_reply_beyond_memory_is_refused_and_the_process_goes_on(open_door: Opens) -> None:
-    student, _ = answers(open_door, "import torch\ndef f(): return torch.empty(2**36)\ndef g(): return 1")
+def test_a_reply_beyond_memory_is_refused_and_the_process_goes_on(open_client: Opens) -> None:
+    student, _ = answers(open_client, "import torch\ndef f(): return torch.empty(2**36)\ndef g(): return 1")
     assert failure(student.f, Raised) in ("It raised a RuntimeError.", "It raised a MemoryError.")
     assert student.g() == 1
 
@@ -318,17 +318,17 @@ def test_a_reply_beyond_memory_is_refused_and_the_process_goes_on(open_door: Ope
 # -- the other side of the other side -------------------------------------------------------------------------
 
 
-def test_closing_the_door_leaves_no_process(open_door: Opens, server: ForkServer) -> None:
-    student, door = answers(open_door, "def f(): return 1")
+def test_closing_the_door_leaves_no_process(open_client: Opens, server: ForkServer) -> None:
+    student, client = answers(open_client, "def f(): return 1")
     assert student.f() == 1
     [child] = processes.children(server.pid)
-    door.close()
+    client.close()
     assert processes.running([child]) == []
     assert processes.children(server.pid) == []
 
 
-def test_a_process_that_the_system_kills_is_no_fault_of_the_answers(open_door: Opens, server: ForkServer) -> None:
-    student, _ = answers(open_door, "def f(): return 1")
+def test_a_process_that_the_system_kills_is_no_fault_of_the_answers(open_client: Opens, server: ForkServer) -> None:
+    student, _ = answers(open_client, "def f(): return 1")
     assert student.f() == 1
     [child] = processes.children(server.pid)
     os.kill(child, signal.SIGKILL)
@@ -348,15 +348,15 @@ def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkSer
 def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> None:
     server = ForkServer.spawned()
     assert server.missing.keys() <= {"landlock", "user", "own_user"}
-    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
-    assert Student(door, "answers").f() == 1
+    client = SandboxClient(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
+    assert Student(client, "answers").f() == 1
     [child] = processes.children(server.pid)
     assert server.is_alive
     assert server.process
     server.process.kill()
     processes.until_ended([child])
     with pytest.raises(ServerLost):
-        Student(door, "answers").f()
+        Student(client, "answers").f()
     with pytest.raises(ServerLost):
         server.start(cpu_seconds=30, memory_mb=2048)
     assert not server.is_alive
@@ -365,37 +365,37 @@ def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> Non
 
 def test_closing_the_server_ends_every_child() -> None:
     server = ForkServer.spawned()
-    door = Door(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
-    Student(door, "answers").f()
+    client = SandboxClient(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
+    Student(client, "answers").f()
     pids = [server.pid, *processes.children(server.pid)]
     server.close()
     processes.until_ended(pids)
     with pytest.raises(ServerLost):
-        door.close()
+        client.close()
 
 
 def test_practice_needs_no_server_and_claims_no_layer() -> None:
     source = Source.of("answers.py", ["def f():\n    print('printed')\n    return 1"])
-    door = Door(None, {"answers": source}, LIMITS)
-    student = Student(door, "answers")
+    client = SandboxClient(None, {"answers": source}, LIMITS)
+    student = Student(client, "answers")
     assert student.f() == 1
-    assert door.layers == {}
-    processes.until(lambda: student.f() and "printed" in door.take_printed()[0])
-    door.close()
+    assert client.layers == {}
+    processes.until(lambda: student.f() and "printed" in client.take_printed()[0])
+    client.close()
 
 
 def test_a_notebooks_errors_name_the_cell(server: ForkServer) -> None:
-    door = Door(
+    client = SandboxClient(
         server,
         {"answers": Source.of("answers.ipynb", ["a = 1", "\ndef f(): return 1 / 0\n"])},
         LIMITS,
     )
     with pytest.raises(Raised) as caught:
-        Student(door, "answers").f()
-    door.close()
+        Student(client, "answers").f()
+    client.close()
     assert (caught.value.file, caught.value.line) == ("answers.ipynb, cell 2", 2)
 
 
-def test_a_name_that_was_never_defined_is_told_as_such(open_door: Opens) -> None:
-    student, _ = answers(open_door, "def f(): ...")
+def test_a_name_that_was_never_defined_is_told_as_such(open_client: Opens) -> None:
+    student, _ = answers(open_client, "def f(): ...")
     assert failure(student.g, NotDefined) == "g is not defined."

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from processes import until
 
-from grader.sandbox.client import Door, TimedOut
+from grader.sandbox.client import SandboxClient, TimedOut
 from grader.sandbox.clock import LEAST_CHARGED, Clock
 from grader.sandbox.processes import ForkServer
 from grader.testing.student import Student
@@ -90,12 +90,12 @@ def test_where_nothing_tells_of_waiting_all_time_is_charged(crowded: int) -> Non
 
 @pytest.mark.proof(part="grading")
 def test_a_busy_machine_takes_no_time_from_a_call(
-    crowded: int, server: ForkServer, open_door: Callable[..., Door]
+    crowded: int, server: ForkServer, open_client: Callable[..., SandboxClient]
 ) -> None:
     everywhere = os.sched_getaffinity(server.pid)
     os.sched_setaffinity(server.pid, [crowded])
     try:
-        student = Student(open_door(BUSY_FOR, call_seconds=CALL_SECONDS), "answers")
+        student = Student(open_client(BUSY_FOR, call_seconds=CALL_SECONDS), "answers")
         assert student.busy_for(CALL_SECONDS / 2) == CALL_SECONDS / 2
         with pytest.raises(TimedOut):
             student.busy_for(60)

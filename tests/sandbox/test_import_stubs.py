@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from grader.sandbox.client import Door, Raised
+from grader.sandbox.client import Raised, SandboxClient
 from grader.testing.student import Student
 
 
-def failures(door: Door) -> list[str]:
-    door.load("answers")
-    return [f"line {lost.line}: {lost.detail}" for lost in door.failures["answers"]]
+def failures(client: SandboxClient) -> list[str]:
+    client.load("answers")
+    return [f"line {lost.line}: {lost.detail}" for lost in client.failures["answers"]]
 
 
 @pytest.mark.parametrize(
@@ -26,50 +26,54 @@ def failures(door: Door) -> list[str]:
         "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)",
     ],
 )
-def test_what_draws_and_shows_does_nothing_and_breaks_nothing(open_door: Callable[..., Door], source: str) -> None:
-    assert failures(open_door(source)) == []
+def test_what_draws_and_shows_does_nothing_and_breaks_nothing(
+    open_client: Callable[..., SandboxClient], source: str
+) -> None:
+    assert failures(open_client(source)) == []
 
 
-def test_a_progress_bar_passes_on_what_it_goes_over(open_door: Callable[..., Door]) -> None:
+def test_a_progress_bar_passes_on_what_it_goes_over(open_client: Callable[..., SandboxClient]) -> None:
     source = (
         "from tqdm import tqdm, trange\nfrom tqdm.auto import tqdm as automatic\n"
         "with tqdm([1, 2]) as bar:\n    bar.set_description('x')\n"
         "a = list(tqdm([1, 2])) + list(trange(2)) + list(automatic([3])) + [len(tqdm([1]))]\n"
         "def f(): return a"
     )
-    assert Student(open_door(source), "answers").f() == [1, 2, 0, 1, 3, 1]
+    assert Student(open_client(source), "answers").f() == [1, 2, 0, 1, 3, 1]
 
 
-def test_the_standard_library_torch_and_numpy_are_all_there(open_door: Callable[..., Door]) -> None:
+def test_the_standard_library_torch_and_numpy_are_all_there(open_client: Callable[..., SandboxClient]) -> None:
     source = (
         "import torch, numpy as np, math, random, json, csv, re, itertools, functools, collections, typing\n"
         "import dataclasses, statistics, unittest.mock, logging, pathlib, decimal, fractions, asyncio, sqlite3\n"
         "import torch.nn.functional as F, torch.optim, torch.utils.data, xml.etree.ElementTree, concurrent.futures\n"
         "import importlib.metadata\nassert importlib.metadata.version('torch') == torch.__version__\n"
     )
-    assert failures(open_door(source)) == []
+    assert failures(open_client(source)) == []
 
 
 @pytest.mark.parametrize("name", ["tiktoken", "grader.course.model", "grader.suites", "pytest", "solutions"])
 def test_any_other_library_is_missing_and_the_sentence_says_what_there_is(
-    open_door: Callable[..., Door], name: str
+    open_client: Callable[..., SandboxClient], name: str
 ) -> None:
-    door = open_door(f"import {name}")
-    [failure] = failures(door)
+    client = open_client(f"import {name}")
+    [failure] = failures(client)
     assert "while grading, only the standard library, torch and numpy" in failure
 
 
-def test_a_unit_may_import_its_siblings_by_name(open_door: Callable[..., Door]) -> None:
-    door = open_door({"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"})
-    door.load("second")
-    assert Student(door, "second").two() == 2
+def test_a_unit_may_import_its_siblings_by_name(open_client: Callable[..., SandboxClient]) -> None:
+    client = open_client(
+        {"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"}
+    )
+    client.load("second")
+    assert Student(client, "second").two() == 2
 
 
-def test_a_sibling_that_is_broken_costs_only_what_needs_it(open_door: Callable[..., Door]) -> None:
-    door = open_door(
+def test_a_sibling_that_is_broken_costs_only_what_needs_it(open_client: Callable[..., SandboxClient]) -> None:
+    client = open_client(
         {"first": "one = 1 / 0", "second": "from first import one\ndef two(): return 2\ndef f(): return one"}
     )
-    assert Student(door, "second").two() == 2
+    assert Student(client, "second").two() == 2
     with pytest.raises(Raised) as caught:
-        Student(door, "second").f()
+        Student(client, "second").f()
     assert caught.value.types[0] == "NameError"

@@ -1,4 +1,4 @@
-"""What crosses the door arrives as it was, and what is not what it claims to be does not cross."""
+"""What crosses the socket arrives as it was, and what is not what it claims to be does not arrive."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def nested(depth: int) -> list[Any]:
         (lambda: nested(30), "a value nested deeper than 20 levels"),
         (lambda: 2**63, "an int of more than 64 bits"),
         (lambda: -(10**400), "an int of more than 64 bits"),
-        (lambda: object(), "a object, which cannot cross the door"),
+        (lambda: object(), "a object, which cannot be sent"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")  # torch deprecates quantised tensors

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from grader.sandbox import lockdown, users
-from grader.sandbox.client import Door, Raised, Source
+from grader.sandbox.client import Raised, SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 from grader.testing.student import Student
 
-Opens = Callable[..., Door]
+Opens = Callable[..., SandboxClient]
 
 INSIDE = """\
 import builtins, ctypes, errno, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
@@ -40,8 +40,8 @@ def evaluate(text):
 
 
 @pytest.fixture
-def inside(open_door: Opens) -> Student:
-    return Student(open_door(INSIDE), "answers")
+def inside(open_client: Opens) -> Student:
+    return Student(open_client(INSIDE), "answers")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
         "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.loader",
-        "grader.sandbox.lockdown", "grader.sandbox.parts", "grader.sandbox.replacements", "grader.sandbox.server",
+        "grader.sandbox.lockdown", "grader.sandbox.replacements", "grader.sandbox.server",
         "grader.sandbox.import_stubs", "grader.sandbox.users",
         "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.worker",
     }  # fmt: skip
@@ -192,8 +192,8 @@ def test_only_the_empty_input_the_output_and_the_connection_are_open(inside: Stu
     assert inside.evaluate("sys.stdin.read()") == ""
 
 
-def test_the_limits_are_those_of_the_course(open_door: Opens) -> None:
-    inside = Student(open_door(INSIDE, cpu_seconds=11, memory_mb=1500), "answers")
+def test_the_limits_are_those_of_the_course(open_client: Opens) -> None:
+    inside = Student(open_client(INSIDE, cpu_seconds=11, memory_mb=1500), "answers")
     assert inside.evaluate("resource.getrlimit(resource.RLIMIT_CPU)") == (11, 11)
     soft, hard = inside.evaluate("resource.getrlimit(resource.RLIMIT_AS)")
     # A build with CUDA gets on top what it takes only to start.
@@ -208,10 +208,12 @@ def test_memory_beyond_the_limit_is_refused_and_the_process_lives_on(inside: Stu
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
-def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(open_door: Opens, server: ForkServer) -> None:
+def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(
+    open_client: Opens, server: ForkServer
+) -> None:
     other = ForkServer.spawned()
-    there = Door(other, {"answers": Source.of("answers.py", [INSIDE])}, open_door(INSIDE).limits)
-    students = [Student(door, "answers") for door in (open_door(INSIDE), open_door(INSIDE), there)]
+    there = SandboxClient(other, {"answers": Source.of("answers.py", [INSIDE])}, open_client(INSIDE).limits)
+    students = [Student(client, "answers") for client in (open_client(INSIDE), open_client(INSIDE), there)]
     ids = [tuple(student.evaluate("[os.getuid(), os.geteuid(), os.getgid()]")) for student in students]
     children = [*processes.children(server.pid), *processes.children(other.pid)]
     assert {group for *_, group in ids} == {lockdown.NOBODY}
@@ -226,14 +228,14 @@ def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(open_do
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
 def test_where_no_id_is_free_the_process_is_nobodys_and_its_layers_say_so(
-    open_door: Opens, monkeypatch: pytest.MonkeyPatch
+    open_client: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(users.VARIABLE, "1-1")
     server = ForkServer.spawned()
-    door = Door(server, {"answers": Source.of("answers.py", [INSIDE])}, open_door(INSIDE).limits)
-    assert Student(door, "answers").evaluate("os.getuid()") == lockdown.NOBODY
-    assert (door.layers["user"], door.layers["own_user"]) == (True, False)
-    door.close()
+    client = SandboxClient(server, {"answers": Source.of("answers.py", [INSIDE])}, open_client(INSIDE).limits)
+    assert Student(client, "answers").evaluate("os.getuid()") == lockdown.NOBODY
+    assert (client.layers["user"], client.layers["own_user"]) == (True, False)
+    client.close()
     server.close()
 
 
@@ -244,7 +246,7 @@ def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, se
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-def test_optimisers_work_where_the_source_asks_for_them(open_door: Opens) -> None:
+def test_optimisers_work_where_the_source_asks_for_them(open_client: Opens) -> None:
     source = """\
 import torch
 def train():
@@ -256,7 +258,7 @@ def train():
         optimiser.step()
     return weight.abs().item()
 """
-    assert Student(open_door(source), "answers").train() < 0.5
+    assert Student(open_client(source), "answers").train() < 0.5
 
 
 # What honest answers do on the way, and what Python or torch would read a file for at its first use.
@@ -318,8 +320,8 @@ ORDINARY_THINGS = {
 
 
 @pytest.mark.parametrize("thing", ORDINARY_THINGS)
-def test_what_honest_code_does_on_the_way_works_though_no_file_can_be_opened(open_door: Opens, thing: str) -> None:
-    assert Student(open_door(f"{ORDINARY_THINGS[thing]}\n    return 'done'"), "answers").f() == "done"
+def test_what_honest_code_does_on_the_way_works_though_no_file_can_be_opened(open_client: Opens, thing: str) -> None:
+    assert Student(open_client(f"{ORDINARY_THINGS[thing]}\n    return 'done'"), "answers").f() == "done"
 
 
 NO_THREADS = "threads and processes cannot be started while grading: call the function directly"
@@ -340,15 +342,15 @@ FOR_EVER = "this would wait for another thread for ever, because all code runs i
         ("import threading\ndef f():\n    threading.Thread().join()", "cannot join thread before it is started"),
     ],
 )
-def test_what_cannot_be_done_in_one_thread_says_so_at_its_line(open_door: Opens, code: str, sentence: str) -> None:
+def test_what_cannot_be_done_in_one_thread_says_so_at_its_line(open_client: Opens, code: str, sentence: str) -> None:
     with pytest.raises(Raised) as caught:
-        Student(open_door(code), "answers").f()
+        Student(open_client(code), "answers").f()
     assert (caught.value.detail, caught.value.line) == (sentence, 3)
 
 
-def test_errors_of_a_thread_are_printed_as_python_prints_them(open_door: Opens) -> None:
-    door = open_door(
+def test_errors_of_a_thread_are_printed_as_python_prints_them(open_client: Opens) -> None:
+    client = open_client(
         "import threading\ndef f():\n    threading.Thread(target=divmod, args=(1, 0)).start()\n    return 1"
     )
-    assert Student(door, "answers").f() == 1
-    assert "ZeroDivisionError" in door.take_printed()[0]
+    assert Student(client, "answers").f() == 1
+    assert "ZeroDivisionError" in client.take_printed()[0]

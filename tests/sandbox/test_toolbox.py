@@ -1,4 +1,4 @@
-"""The modules that the door makes to hand in do what they say, and nothing of what an exercise asks for."""
+"""The modules of the toolbox do what they say, and nothing of what an exercise asks for."""
 
 from __future__ import annotations
 

@@ -112,54 +112,54 @@ def g(): return attention_dropout(1, 0.5)
 """
 
 
-def cover(answers: Worker, *exercises: str) -> None:
-    """Has stand-ins brought for two exercises, and these covered."""
+def patch(answers: Worker, *exercises: str) -> None:
+    """Upload substitutes for two exercises, and patch these."""
     source = "def dot_product(a, b): return 12\ndef normalize_by_sum(scores): return 0"
-    answer(answers, "bring", name="stand_ins", source=source)
-    answer(answers, "cover", exercises=list(exercises))
+    answer(answers, "upload", name="substitutes", source=source)
+    answer(answers, "patch", exercises=list(exercises))
 
 
-def test_names_that_are_covered_mean_their_stand_ins_until_they_are_uncovered() -> None:
+def test_names_that_are_patched_mean_their_substitutes_until_they_are_unpatched() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
-    cover(answers, "dot_product", "normalize_by_sum")
+    patch(answers, "dot_product", "normalize_by_sum")
     assert call(answers, "f") == {"value": 12}
-    assert value(answer(answers, "uncover")) == ["dot_product"]
+    assert value(answer(answers, "unpatch")) == ["dot_product"]
     assert call(answers, "f") == {"value": "the student's own"}
 
 
-def test_a_name_that_is_not_there_is_there_while_it_is_covered() -> None:
+def test_a_name_that_is_not_there_is_there_while_it_is_patched() -> None:
     answers = worker("def f(): return dot_product([2], [3])")
     assert call(answers, "f")["error"]["types"][0] == "NameError"
-    cover(answers, "dot_product")
+    patch(answers, "dot_product")
     assert call(answers, "f") == {"value": 12}
-    answer(answers, "uncover")
+    answer(answers, "unpatch")
     assert call(answers, "f")["error"]["types"][0] == "NameError"
 
 
-def test_siblings_find_the_stand_ins_too() -> None:
+def test_siblings_find_the_substitutes_too() -> None:
     answers = worker("", other=BUILDS)
     for unit in ("other", "answers"):
         answer(answers, "load", unit=unit)
-    cover(answers, "dot_product")
+    patch(answers, "dot_product")
     assert answer(answers, "call", target=("other", "f"), arguments=(), options={}) == {"value": 12}
 
 
-def test_an_exercise_without_a_stand_in_is_seen_to_be_called_all_the_same() -> None:
+def test_an_exercise_without_a_substitute_is_seen_to_be_called_all_the_same() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
-    cover(answers, "attention_dropout")
+    patch(answers, "attention_dropout")
     assert call(answers, "g")["error"]["types"][0] == "NotImplementedError"
-    assert value(answer(answers, "uncover")) == ["attention_dropout"]
+    assert value(answer(answers, "unpatch")) == ["attention_dropout"]
 
 
 def test_the_next_test_begins_with_the_students_own_names() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
-    cover(answers, "dot_product")
+    patch(answers, "dot_product")
     answer(answers, "prepare", seed=1)
     assert call(answers, "f") == {"value": "the student's own"}
-    assert value(answer(answers, "uncover")) == []
+    assert value(answer(answers, "unpatch")) == []
 
 
 def test_what_torch_was_asked_to_do_is_told_by_name() -> None:

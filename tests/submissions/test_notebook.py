@@ -204,7 +204,7 @@ def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> N
         "import torch\nnn = torch.nn",
     ],
 )
-def test_imports_in_other_words_are_left_alone(folder: Path, own: str) -> None:
+def test_imports_paraphrases_are_left_alone(folder: Path, own: str) -> None:
     cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
     assert damaged(folder, *cells) == Notebook("unit.ipynb", cells, ())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor, nn
+from units import SUBSTITUTES
 
 from grader.engine.criteria import Fresh
 from grader.suites.causal import (
@@ -20,8 +21,8 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
-from grader.testing.checks import Wrong
-from grader.testing.student import Beside, Object, Student
+from grader.testing.checks import CheckFailed
+from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()
 
@@ -77,11 +78,11 @@ class Attention(nn.Module):
 
 def in_training(place: str = "weights") -> tuple[torch.Tensor, torch.Tensor]:
     """The weights of a module with a dropout of 0.3, and its outputs in training."""
-    student = Student(Beside("answers", {"Attention": Attention}), "answers")
+    student = Student(InProcessBackend("answers", {"Attention": Attention}), "answers")
 
-    def evaluated(matrices: Matrices, _num_tokens: int, dropout: float) -> Object:
+    def evaluated(matrices: Matrices, _num_tokens: int, dropout: float) -> RemoteObject:
         made = student.Attention(*matrices["W_query"].shape, dropout, place)
-        assert isinstance(made, Object)
+        assert isinstance(made, RemoteObject)
         made.set(matrices)
         made.eval()
         return made
@@ -104,18 +105,18 @@ def test_whatever_scores_are_divided_by_one_token_gets_all_the_weight(divisor: f
 
 
 def test_outputs_show_the_weights_twice() -> None:
-    student, texts = Student(Beside("answers", {}), "answers"), torch.arange(10).view(2, 5)
+    student, texts = Student(InProcessBackend("answers", {}), "answers"), torch.arange(10).view(2, 5)
     batch = shown(Fresh(1), texts, 12)
     weights = batch.expected(student, texts)
     values = batch.inputs(texts).double() @ batch.matrices["W_value"].double()
     assert torch.allclose(weights @ values, torch.cat([weights, weights, torch.zeros(2, 5, 1)], dim=-1))
 
 
-def test_expected_weights_are_made_with_the_stand_in_that_the_student_has() -> None:
-    student = Student(Beside("answers", {}), "answers")
+def test_expected_weights_are_made_with_the_substitute_that_the_student_has() -> None:
+    student = Student(InProcessBackend("answers", {}), "answers", SUBSTITUTES)
     scores = Fresh(1)(5, 5)
     right = Parts(student).weights(scores, 4)
-    with student.stand_in("causal_mask"):
+    with student.substituted("causal_mask"):
         assert not torch.allclose(Parts(student).weights(scores, 4), right)
 
 
@@ -144,7 +145,7 @@ def test_what_substitutes_make_of_the_future_is_not_held_against_an_answer() -> 
 def test_looking_ahead_and_looking_away_are_told_apart(outputs: object, reason: str) -> None:
     assert callable(outputs)
     inputs = texts_with_other_ends(Fresh(1), 5, 3)
-    with pytest.raises(Wrong, match=reason):
+    with pytest.raises(CheckFailed, match=reason):
         expect_no_look_ahead(outputs(inputs), inputs.cumsum(dim=1))
 
 
@@ -167,19 +168,19 @@ def test_weights_dropped_each_by_itself_pass() -> None:
 )
 def test_weights_dropped_together_are_told(place: str, reason: str) -> None:
     _, outputs = in_training(place)
-    with pytest.raises(Wrong, match=reason):
+    with pytest.raises(CheckFailed, match=reason):
         expect_each_weight_dropped_by_itself(outputs, LOWER, 0.3)
 
 
 def test_another_share_of_weights_than_agreed_is_told() -> None:
     _, outputs = in_training()
-    with pytest.raises(Wrong, match="The share of weights that are dropped is not near `dropout`"):
+    with pytest.raises(CheckFailed, match="The share of weights that are dropped is not near `dropout`"):
         expect_each_weight_dropped_by_itself(outputs, LOWER, 0.6)
 
 
 def test_a_call_that_drops_what_another_did_is_told() -> None:
     _, outputs = in_training()
-    with pytest.raises(Wrong, match="Several calls drop the same weights"):
+    with pytest.raises(CheckFailed, match="Several calls drop the same weights"):
         expect_each_weight_dropped_by_itself(outputs[:1].expand(6, -1, -1, -1), LOWER, 0.3)
 
 
@@ -197,7 +198,7 @@ def test_a_call_that_drops_what_another_did_is_told() -> None:
 )
 def test_what_is_dropped_is_a_weight_and_the_others_grow(place: str, reason: str) -> None:
     weights, outputs = in_training(place)
-    with pytest.raises(Wrong, match=reason):
+    with pytest.raises(CheckFailed, match=reason):
         expect_dropping_after_softmax(weights, outputs, 0.3)
 
 
@@ -210,10 +211,10 @@ def test_what_is_dropped_is_a_weight_and_the_others_grow(place: str, reason: str
     ],
 )
 def test_where_outputs_are_not_finite_tells_what_was_done(place: str, reason: str) -> None:
-    with pytest.raises(Wrong, match=reason):
+    with pytest.raises(CheckFailed, match=reason):
         in_training(place)
 
 
 def test_a_module_that_drops_nothing_is_told() -> None:
-    with pytest.raises(Wrong, match="In training no weight ever becomes zero"):
+    with pytest.raises(CheckFailed, match="In training no weight ever becomes zero"):
         in_training("nowhere")

@@ -9,7 +9,7 @@ from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.course.model import ROOT, load_course
 from grader.engine.criteria import Criterion, Outcome
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="substitutes")
 
@@ -17,7 +17,7 @@ UNITS = {exercise: unit for unit, described in load_course().units.items() for e
 EXERCISES = list(UNITS)
 
 
-@pytest.mark.parametrize("exercise", SUBSTITUTES)
+@pytest.mark.parametrize("exercise", list(SUBSTITUTES))
 def test_every_substitute_is_called_as_an_exercise_is_and_is_no_answer_to_it(exercise: str) -> None:
     suite = SUITES[UNITS[exercise]]
     outcomes = suite.outcomes({exercise: SUBSTITUTES[exercise]}, exercise).values()
@@ -30,15 +30,15 @@ def test_the_substitutes_substitute_the_courses_order() -> None:
     assert list(SUBSTITUTES) == [exercise for exercise in EXERCISES if exercise in SUBSTITUTES]
 
 
-class Claiming(Beside):
+class Claiming(InProcessBackend):
     """A submission that says that it called these exercises' substitutes, whatever it did."""
 
     def __init__(self, unit: str, names: dict[str, Any], claims: tuple[str, ...]) -> None:
         super().__init__(unit, names)
         self.claims = claims
 
-    def ask(self, operation: str, **details: Any) -> Any:
-        value = super().ask(operation, **details)
+    def call(self, operation: str, **details: Any) -> Any:
+        value = super().call(operation, **details)
         return list(self.claims) if operation == "unpatch" else value
 
 
@@ -51,11 +51,11 @@ def test_no_wrong_answer_gains_by_saying_that_it_called_substitutes(exercise: st
     right = defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit)
     for criterion in suite.of(exercise):
         earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in SUBSTITUTES]
-        # Stand-ins that an expected value is made with: a right answer that calls none of them is another one then.
+        # Substitutes that an expected value is made with: a right answer that calls none of them is another one then.
         counting = [name for name in earlier if not claimed(criterion, right, name).passed]
         for answer in wrong:
             names = {exercise: answer}
-            if counting and not criterion.run(Beside(suite.unit, names)).passed:
+            if counting and not criterion.run(InProcessBackend(suite.unit, names)).passed:
                 for claims in [*([name] for name in counting), counting]:
                     assert not claimed(criterion, names, *claims).passed, (criterion.name, answer, claims)
 

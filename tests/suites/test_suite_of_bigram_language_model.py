@@ -11,7 +11,7 @@ from torch import Tensor
 from units import SUITES, Suite, defined_in
 
 from grader.course.model import ROOT
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 SUITE: Suite = SUITES["bigram_language_model"]
 RIGHT = defined_in(ROOT / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
@@ -233,7 +233,7 @@ def test_a_ready_made_loss_earns_every_point_and_a_remark() -> None:
 )
 def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) -> None:
     [criterion] = [criterion for criterion in SUITE.of(exercise) if criterion.name == name]
-    beside = Beside(SUITE.unit, {exercise: RIGHT[exercise]})
+    beside = InProcessBackend(SUITE.unit, {exercise: RIGHT[exercise]})
     for seed in range(30):
         torch.manual_seed(seed)
         student = criterion.prepare(beside)
@@ -259,10 +259,10 @@ def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) 
         ("heads_of_unit_four", ("head_scores", "head_weights")),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(style: str, wrong: tuple[str, ...]) -> None:
-    outcomes = SUITE.on_stand_ins(style, *wrong)
+def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(style: str, wrong: tuple[str, ...]) -> None:
+    outcomes = SUITE.on_substitutes(style, *wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {exercise for found in outcomes.values() for exercise in found.stand_ins} == set(wrong)
+    assert {exercise for found in outcomes.values() for exercise in found.substitutes} == set(wrong)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(style: s
     ],
 )
 def test_a_head_built_on_a_wrong_twin_or_dropout_waits_for_it(style: str, wrong: str, for_it: set[str]) -> None:
-    outcomes = SUITE.on_stand_ins(style, wrong)
+    outcomes = SUITE.on_substitutes(style, wrong)
     waiting = {name for name, found in outcomes.items() if not found.passed}
     assert waiting == for_it
     assert {outcomes[name].kind for name in waiting} == {"waiting"}

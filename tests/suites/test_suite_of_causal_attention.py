@@ -222,14 +222,14 @@ def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> Non
 
 
 @pytest.mark.parametrize("wrong", ["causal_mask", "mask_then_softmax"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wrong: str) -> None:
-    outcomes = SUITE.on_stand_ins("building_on", wrong)
+def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+    outcomes = SUITE.on_substitutes("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
+    assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
 
 
 def test_a_module_built_on_a_wrong_dropout_waits_for_it_in_training_and_nowhere_else() -> None:
-    outcomes = SUITE.on_stand_ins("building_on", "attention_dropout")
+    outcomes = SUITE.on_substitutes("building_on", "attention_dropout")
     assert {name: found.kind for name, found in outcomes.items() if not found.passed} == {
         "each_weight_is_dropped_by_itself_in_training": "waiting",
         "dropout_acts_on_the_weights_after_softmax": "waiting",

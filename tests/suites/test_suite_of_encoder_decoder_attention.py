@@ -228,7 +228,7 @@ def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
         ("query_by_query", ("attention_scores", "softmax_stable", "context_vector")),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(style: str, wrong: tuple[str, ...]) -> None:
-    outcomes = SUITE.on_stand_ins(style, *wrong)
+def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(style: str, wrong: tuple[str, ...]) -> None:
+    outcomes = SUITE.on_substitutes(style, *wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {exercise for found in outcomes.values() for exercise in found.stand_ins} == set(wrong)
+    assert {exercise for found in outcomes.values() for exercise in found.substitutes} == set(wrong)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from units import ROOT, SUITES, defined_in
+from units import ROOT, SUBSTITUTES, SUITES, defined_in
 
-from grader.sandbox import parts
+from grader.testing.substitutes import MODULE
 
 SUITE = SUITES["multi_head_attention"]
 
@@ -172,20 +172,20 @@ def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> N
         ("MultiHeadAttentionWrapper",),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_stand_ins(wrong: tuple[str, ...]) -> None:
-    outcomes = SUITE.on_stand_ins("one_on_another", *wrong)
+def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(wrong: tuple[str, ...]) -> None:
+    outcomes = SUITE.on_substitutes("one_on_another", *wrong)
     lost = {name for name, found in outcomes.items() if not found.passed}
     # The two are twins: an answer that only calls the other one waits for it.
     waiting = {criterion.name for criterion in SUITE.of("head_weights") if "mask_then_softmax" in wrong}
     assert (lost, {outcomes[name].kind for name in lost}) == (waiting, {"waiting"} if waiting else set())
-    used = {exercise for found in outcomes.values() for exercise in found.stand_ins}
+    used = {exercise for found in outcomes.values() for exercise in found.substitutes}
     # split_heads stands between the two that it is made of and all others.
     assert used == set(wrong) - ({"unroll_heads", "group_by_head"} if "split_heads" in wrong else set())
 
 
 def test_merging_may_build_on_grouping() -> None:
-    outcome = SUITE.on_stand_ins("fused", "group_by_head")["the_heads_of_each_token_stand_side_by_side"]
-    assert (outcome.passed, outcome.stand_ins) == (True, ("group_by_head",))
+    outcome = SUITE.on_substitutes("fused", "group_by_head")["the_heads_of_each_token_stand_side_by_side"]
+    assert (outcome.passed, outcome.substitutes) == (True, ("group_by_head",))
 
 
 # -- initial values ----------------------------------------------------------------------------------------------
@@ -208,12 +208,14 @@ def test_heads_that_begin_alike_cost_nothing() -> None:
 
 
 def test_a_text_in_the_place_of_a_number_reaches_no_sentence() -> None:
-    class Attention(parts.MultiHeadAttention):
+    base: Any = SUBSTITUTES["MultiHeadAttention"]
+
+    class Attention(base):
         def __getattribute__(self, name: str) -> object:
             hostile = ("d_in", "d_out", "num_heads", "context_length")
             return "::error::forged" if name in hostile else super().__getattribute__(name)
 
-    Attention.__module__, Attention.__qualname__ = parts.__name__, parts.MultiHeadAttention.__qualname__
+    Attention.__module__, Attention.__qualname__ = MODULE, "MultiHeadAttention"
     names = {"gpt2_small_attention": lambda: Attention(768, 768, 1024, 0.0, 12)}
     reasons = [outcome.reason for outcome in SUITE.outcomes(names, "gpt2_small_attention").values()]
     assert "It was made with a str for num_heads." in reasons

@@ -130,10 +130,10 @@ def test_positions_added_in_place_keep_the_points_that_are_about_values() -> Non
 
 
 @pytest.mark.parametrize("wrong", ["context_vector", "sinusoidal_encoding"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wrong: str) -> None:
-    outcomes = SUITE.on_stand_ins("building_on", wrong)
+def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+    outcomes = SUITE.on_substitutes("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
+    assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
 
 
 # -- NumPy arrays ------------------------------------------------------------------------------------------------

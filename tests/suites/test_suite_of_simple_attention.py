@@ -9,7 +9,7 @@ import pytest
 import torch
 from units import SUITES, defined_in, nothing
 
-from grader.testing.student import Beside
+from grader.testing.student import InProcessBackend
 
 SUITE = SUITES["simple_attention"]
 SOFTMAXES = ("softmax_naive", "softmax_stable")
@@ -105,32 +105,32 @@ def test_softmax_along_a_wrong_dimension_shows_although_the_scores_are_symmetric
     ("style", "remarked"), [("ready_made", {*SOFTMAXES}), ("einsum", {"dot_product"}), ("by_hand", set())]
 )
 def test_what_torch_has_ready_made_earns_a_remark_and_costs_nothing(style: str, remarked: set[str]) -> None:
-    [path] = [path for path in SUITE.right_answers if path.stem == style]
+    [path] = [path for path in SUITE.accepted_answers if path.stem == style]
     outcomes = SUITE.outcomes(defined_in(path, SUITE.unit))
     assert all(outcome.passed for outcome in outcomes.values())
     assert {criterion.exercise for criterion in SUITE.criteria if outcomes[criterion.name].remarks} == remarked
 
 
 @pytest.mark.parametrize("wrong", ["dot_product", "attention_scores", "normalize_by_sum", "context_vector"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(wrong: str) -> None:
-    outcomes = SUITE.on_stand_ins("one_on_another", wrong)
+def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+    outcomes = SUITE.on_substitutes("one_on_another", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {found.stand_ins for found in outcomes.values()} == {(), (wrong,)}
+    assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
 
 
 @pytest.mark.parametrize("wrong", SOFTMAXES)
-def test_self_attention_built_on_a_wrong_softmax_earns_all_its_points_on_a_stand_in(wrong: str) -> None:
-    found = SUITE.on_stand_ins("one_on_another", wrong, doubtful=SOFTMAXES)
+def test_self_attention_built_on_a_wrong_softmax_earns_all_its_points_on_a_substitute(wrong: str) -> None:
+    found = SUITE.on_substitutes("one_on_another", wrong, doubtful=SOFTMAXES)
     outcomes = {criterion.name: found[criterion.name] for criterion in SUITE.of("simple_self_attention")}
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert {found.stand_ins for found in outcomes.values()} == {("softmax_stable",)}
+    assert {found.substitutes for found in outcomes.values()} == {("softmax_stable",)}
 
 
 @pytest.mark.parametrize(("exercise", "other"), [SOFTMAXES, SOFTMAXES[::-1]])
 def test_a_softmax_that_only_calls_the_other_one_waits_for_it(exercise: str, other: str) -> None:
     names: dict[str, Any] = {other: nothing}
     exec(f"def {exercise}(x, dim=-1): return {other}(x, dim)", names)
-    beside = Beside(SUITE.unit, names)
+    beside = InProcessBackend(SUITE.unit, names)
     outcomes = [criterion.run_again(beside, criterion.run(beside), [other]) for criterion in SUITE.of(exercise)]
-    assert {found.stand_ins for found in outcomes} == {(other,)}
+    assert {found.substitutes for found in outcomes} == {(other,)}
     assert {found.kind for found in outcomes} == {"waiting"}

@@ -156,19 +156,19 @@ def test_a_stack_may_be_a_module_list_of_ones_own_that_calls_what_it_holds() -> 
         ("MultiHeadAttention", {"gpt2_parameter_count"}),
     ],
 )
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_stand_in(
+def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(
     wrong: str, building_on_it: set[str]
 ) -> None:
-    outcomes = SUITE.on_stand_ins("one_on_another", wrong)
+    outcomes = SUITE.on_substitutes("one_on_another", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    on_stand_ins = {name for name, found in outcomes.items() if found.stand_ins == (wrong,)}
-    assert {one.exercise for one in SUITE.criteria if one.name in on_stand_ins} == building_on_it
+    on_substitutes = {name for name, found in outcomes.items() if found.substitutes == (wrong,)}
+    assert {one.exercise for one in SUITE.criteria if one.name in on_substitutes} == building_on_it
 
 
 def test_a_block_built_on_a_wrong_norm_and_a_wrong_residual_earns_all_its_points_too() -> None:
-    outcomes = SUITE.on_stand_ins("one_on_another", "LayerNorm", "Residual")
+    outcomes = SUITE.on_substitutes("one_on_another", "LayerNorm", "Residual")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
-    assert ("LayerNorm", "Residual") in {found.stand_ins for found in outcomes.values()}
+    assert ("LayerNorm", "Residual") in {found.substitutes for found in outcomes.values()}
 
 
 # -- initial values ----------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def test_an_untouched_stub_earns_nothing_and_reads_that_it_is_not_written(suite:
     [
         pytest.param(suite, path, id=f"{unit}-{path.stem}")
         for unit, suite in SUITES.items()
-        for path in suite.right_answers
+        for path in suite.accepted_answers
     ],
 )
 def test_a_right_answer_in_another_style_earns_every_criterion(suite: Suite, path: Path) -> None:
@@ -53,8 +53,8 @@ def test_a_right_answer_in_another_style_earns_every_criterion(suite: Suite, pat
 
 
 @by_unit
-def test_right_answers_come_in_several_styles(suite: Suite) -> None:
-    assert len(suite.right_answers) >= 4
+def test_accepted_answers_come_in_several_styles(suite: Suite) -> None:
+    assert len(suite.accepted_answers) >= 4
 
 
 @by_unit

@@ -12,9 +12,9 @@ import torch
 
 from grader.sandbox.client import Raised
 from grader.testing.checks import (
-    SEEN,
-    Sighting,
-    Wrong,
+    OBSERVED,
+    CheckFailed,
+    Observation,
     begin_test,
     expect_any_error,
     expect_close,
@@ -37,13 +37,13 @@ SECRET = torch.full((11, 13), 8.6421)
 
 def reason(check: Callable[..., Any], *arguments: Any) -> str:
     """What a student reads where the check fails."""
-    with pytest.raises(Wrong) as caught:
+    with pytest.raises(CheckFailed) as caught:
         check(*arguments)
     return caught.value.reason
 
 
 def raising(*types: str) -> Callable[[], None]:
-    """A call across the door that raises an error of these types, the most special first."""
+    """A call of a student process that raises an error of these types, the most special first."""
 
     def call() -> None:
         raise Raised(types, "the student's own text", None, None)
@@ -221,29 +221,29 @@ def test_a_reason_holds_no_number_of_what_was_expected(check: Callable[..., Any]
 
 
 def test_tensors_resemble_each_other_up_to_rounding() -> None:
-    assert Sighting(SECRET).resembles(Sighting(SECRET.double() + 1e-5))
-    assert not Sighting(SECRET).resembles(Sighting(SECRET + 1))
-    assert not Sighting(SECRET).resembles(Sighting(SECRET[:1]))
+    assert Observation(SECRET).resembles(Observation(SECRET.double() + 1e-5))
+    assert not Observation(SECRET).resembles(Observation(SECRET + 1))
+    assert not Observation(SECRET).resembles(Observation(SECRET[:1]))
 
 
 def test_estimates_resemble_each_other_up_to_the_errors_of_both() -> None:
-    assert Sighting(10.0, within=1.0).resembles(Sighting(11.9, within=1.0))
-    assert not Sighting(10.0, within=1.0).resembles(Sighting(12.1, within=1.0))
+    assert Observation(10.0, within=1.0).resembles(Observation(11.9, within=1.0))
+    assert not Observation(10.0, within=1.0).resembles(Observation(12.1, within=1.0))
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_a_number_that_is_not_finite_resembles_only_its_like(value: float) -> None:
     begin_test()
     reason(expect_number, value, 3.0, 0.1)
-    [mine] = SEEN
-    assert mine.resembles(Sighting(value))
-    assert not any(mine.resembles(Sighting(other)) for other in {math.inf, -math.inf, 3.0} - {value})
+    [mine] = OBSERVED
+    assert mine.resembles(Observation(value))
+    assert not any(mine.resembles(Observation(other)) for other in {math.inf, -math.inf, 3.0} - {value})
 
 
 def test_words_resemble_only_themselves() -> None:
-    assert Sighting("raised nothing").resembles(Sighting("raised nothing"))
-    assert not Sighting("raised nothing").resembles(Sighting("raised ValueError"))
-    assert not Sighting("1.0").resembles(Sighting(1.0))
+    assert Observation("raised nothing").resembles(Observation("raised nothing"))
+    assert not Observation("raised nothing").resembles(Observation("raised ValueError"))
+    assert not Observation("1.0").resembles(Observation(1.0))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.checks import SEEN, Wrong, begin_test
+from grader.testing.checks import OBSERVED, CheckFailed, begin_test
 from grader.testing.draws import (
     expect_count,
     expect_draws_by_state,
@@ -16,7 +16,7 @@ from grader.testing.draws import (
     expect_global_draws,
     expect_own_draws,
 )
-from grader.testing.student import Beside, Student
+from grader.testing.student import InProcessBackend, Student
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
 STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Torch's global state has moved as well."
@@ -26,7 +26,7 @@ def reason(check: Callable[..., Any], *arguments: Any) -> str | None:
     """What a student reads where the check fails; None where it does not."""
     try:
         check(*arguments)
-    except Wrong as wrong:
+    except CheckFailed as wrong:
         return wrong.reason
     return None
 
@@ -69,7 +69,7 @@ def putting_back(generator: torch.Generator | None = None) -> torch.Tensor:
 
 
 def asked(answer: Callable[..., torch.Tensor]) -> tuple[Student, Any]:
-    student = Student(Beside("answers", {"draw": answer}), "answers")
+    student = Student(InProcessBackend("answers", {"draw": answer}), "answers")
     return student, student.draw
 
 
@@ -134,4 +134,4 @@ def test_nothing_is_noted_that_depends_on_the_draws() -> None:
     expect_draws_from_a_generator(*asked(drawn), OTHER)
     expect_global_draws(*asked(drawn), SAME, OTHER, AGAIN)
     expect_count(torch.rand(400) < 0.5, 0.5, "off")
-    assert {sighting.value for sighting in SEEN} == {"holds"}
+    assert {sighting.value for sighting in OBSERVED} == {"holds"}

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from grader.testing.checks import Wrong
+from grader.testing.checks import CheckFailed
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
-from grader.testing.student import Beside, Object, Student
+from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 MATRIX = torch.arange(6.0).view(2, 3)
 
@@ -19,9 +19,9 @@ class Module(nn.Module):
         self.layer = nn.Linear(2, 3, bias=bias)
 
 
-def module(bias: bool) -> Object:
-    made = Student(Beside("answers", {"Module": Module}), "answers").Module(bias)
-    assert isinstance(made, Object)
+def module(bias: bool) -> RemoteObject:
+    made = Student(InProcessBackend("answers", {"Module": Module}), "answers").Module(bias)
+    assert isinstance(made, RemoteObject)
     return made
 
 
@@ -37,19 +37,19 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
     ],
 )
 def test_a_layer_that_is_not_as_asked_for_is_told(name: str, d_in: int, d_out: int, reason: str) -> None:
-    with pytest.raises(Wrong) as caught:
+    with pytest.raises(CheckFailed) as caught:
         expect_layer(module(True).parameters(), name, d_in, d_out)
     assert caught.value.reason == reason
 
 
 def test_layers_without_a_bias_are_told_from_those_with_one() -> None:
     expect_no_bias(module(False).parameters(), ["layer"])
-    with pytest.raises(Wrong, match="layer has a bias"):
+    with pytest.raises(CheckFailed, match="layer has a bias"):
         expect_no_bias(module(True).parameters(), ["layer"])
 
 
 def test_whoever_has_no_layer_has_not_left_out_its_bias() -> None:
-    with pytest.raises(Wrong, match="There is no parameter other"):
+    with pytest.raises(CheckFailed, match="There is no parameter other"):
         expect_no_bias(module(False).parameters(), ["other"])
 
 

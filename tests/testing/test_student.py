@@ -1,4 +1,4 @@
-"""What a suite can ask of a submission: the same over the door as of an implementation beside it."""
+"""What a suite can ask of a submission: the same of a student process as of an implementation in this one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from units import SUBSTITUTES
 
 from grader.sandbox import protocol
-from grader.sandbox.client import Door, NotDefined, Raised, Refused
-from grader.testing.student import Beside, Student
+from grader.sandbox.client import NotDefined, Raised, Refused, SandboxClient
+from grader.testing.student import InProcessBackend, Student
 
 SOURCE = """\
 import random
@@ -86,13 +87,13 @@ def attend(x):
 """
 
 
-@pytest.fixture(params=["over the door", "beside"])
-def student(request: pytest.FixtureRequest, open_door: Callable[..., Door]) -> Student:
-    if request.param == "over the door":
-        return Student(open_door(SOURCE), "answers")
+@pytest.fixture(params=["in a student process", "in this process"])
+def student(request: pytest.FixtureRequest, open_client: Callable[..., SandboxClient]) -> Student:
+    if request.param == "in a student process":
+        return Student(open_client(SOURCE), "answers", SUBSTITUTES)
     module = types.ModuleType("answers")
     exec(compile(SOURCE, "answers.py", "exec"), module.__dict__)
-    return Student(Beside("answers", module.__dict__), "answers")
+    return Student(InProcessBackend("answers", module.__dict__), "answers", SUBSTITUTES)
 
 
 def test_a_function_is_called_with_arguments_and_options(student: Student) -> None:
@@ -220,11 +221,11 @@ def test_modules_of_torch_and_of_the_toolbox_are_handed_in(student: Student) -> 
     assert student.count(student.make("CountingFactory")) == 3
 
 
-def test_inside_the_block_the_students_code_finds_stand_ins(student: Student) -> None:
+def test_inside_the_block_the_students_code_finds_substitutes(student: Student) -> None:
     x = torch.tensor([1.0, 2.0])
     assert torch.equal(student.attend(x), x)
-    with student.stand_in("softmax_stable", "dot_product"):
-        expected = student.part("softmax_stable", torch.sin)(x)
+    with student.substituted("softmax_stable", "dot_product"):
+        expected = student.substitute("softmax_stable", torch.sin)(x)
         assert torch.equal(student.attend(x), expected)
         assert not torch.equal(x, expected)
     assert student.called == {"softmax_stable"}
@@ -232,10 +233,10 @@ def test_inside_the_block_the_students_code_finds_stand_ins(student: Student) ->
     assert torch.equal(student.attend(x), x)
 
 
-def test_what_no_stand_in_stands_for_is_expected_to_be_right(student: Student) -> None:
-    assert student.part("softmax_stable", torch.sin) is torch.sin
-    with student.stand_in("dot_product"):
-        assert student.part("softmax_stable", torch.sin) is torch.sin
+def test_what_no_substitute_stands_for_is_expected_to_be_right(student: Student) -> None:
+    assert student.substitute("softmax_stable", torch.sin) is torch.sin
+    with student.substituted("dot_product"):
+        assert student.substitute("softmax_stable", torch.sin) is torch.sin
     assert student.expected == set()
 
 
@@ -260,9 +261,9 @@ def test_an_error_comes_back_with_its_type_text_and_line(student: Student) -> No
     assert "ValueError" in caught.value.types
 
 
-def test_over_the_door_the_error_names_the_students_line(open_door: Callable[..., Door]) -> None:
+def test_over_the_door_the_error_names_the_students_line(open_client: Callable[..., SandboxClient]) -> None:
     with pytest.raises(Raised) as caught:
-        Student(open_door(SOURCE), "answers").raises()
+        Student(open_client(SOURCE), "answers").raises()
     assert (caught.value.file, caught.value.line) == ("answers.py", SOURCE.splitlines().index("def raises():") + 2)
 
 

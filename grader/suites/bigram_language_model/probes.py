@@ -12,7 +12,7 @@ from torch.nn.functional import one_hot
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
-    Observation,
+    Property,
     alike,
     call,
     causal_at_low_scores,
@@ -46,14 +46,14 @@ def vocabulary_for(draw: Draw) -> list[str]:
 
 
 @probe("build_vocabulary")
-def characters_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+def characters_of_a_text(unit: Any, draw: Draw) -> Iterator[Property]:
     vocabulary = unit.build_vocabulary(text_of(draw, CHARACTERS, low=1))
     yield "what it is", isinstance(vocabulary, list)
     yield "the characters", vocabulary
 
 
 @probe("encode")
-def ids_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+def ids_of_a_text(unit: Any, draw: Draw) -> Iterator[Property]:
     vocabulary = vocabulary_for(draw)
     ids = unit.encode(text_of(draw, vocabulary), vocabulary)
     yield "what it is", isinstance(ids, list) and all(type(number) is int for number in ids)
@@ -62,7 +62,7 @@ def ids_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("encode", draws=300)
-def unknown_characters_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def unknown_characters_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     vocabulary = vocabulary_for(draw)
     unknown = draw.random.choice(sorted(set(CHARACTERS) - set(vocabulary)))
     text = text_of(draw, vocabulary) + unknown + text_of(draw, vocabulary)
@@ -70,7 +70,7 @@ def unknown_characters_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("decode")
-def text_of_ids(unit: Any, draw: Draw) -> Iterator[Observation]:
+def text_of_ids(unit: Any, draw: Draw) -> Iterator[Property]:
     vocabulary = vocabulary_for(draw)
     ids = draw.random.choices(range(len(vocabulary)), k=draw.size(0, 12))
     yield "the text", unit.decode(ids, vocabulary)
@@ -78,7 +78,7 @@ def text_of_ids(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("decode", draws=300)
-def unknown_ids_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def unknown_ids_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     vocabulary = vocabulary_for(draw)
     size = len(vocabulary)
     ids = draw.random.choices(range(size), k=draw.size(0, 5))
@@ -106,7 +106,7 @@ def data_for(draw: Draw, tokens: int) -> Tensor:
 
 
 @probe("sample_batch")
-def stretches_and_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
+def stretches_and_targets(unit: Any, draw: Draw) -> Iterator[Property]:
     block_size, batch_size = draw.sizes(2, 1, 8)
     starts = draw.pick(1, draw.size(1, 9))
     data = data_for(draw, block_size + starts)
@@ -124,14 +124,14 @@ def stretches_and_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("sample_batch", draws=100)
-def short_data_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def short_data_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     block_size = draw.size(1, 8)
     data = data_for(draw, draw.pick(block_size, block_size, draw.size(0, block_size)))
     yield from refusal(unit.sample_batch, data, block_size, draw.size(1, 4))
 
 
 @probe("sample_batch", draws=6)
-def likelihood_of_starts(unit: Any, draw: Draw) -> Iterator[Observation]:
+def likelihood_of_starts(unit: Any, draw: Draw) -> Iterator[Property]:
     block_size, starts = draw.size(1, 4), draw.size(2, 5)
     data = data_for(draw, block_size + starts)
     options = draw.pick({}, {"generator": draw.generator})
@@ -143,7 +143,7 @@ def likelihood_of_starts(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("sample_batch", draws=4)
-def where_starts_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
+def where_starts_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> Any:
         return unit.sample_batch(data.clone(), 4, 60, generator=generator)
 
@@ -155,7 +155,7 @@ def where_starts_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("flatten_for_cross_entropy")
-def predictions_with_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
+def predictions_with_targets(unit: Any, draw: Draw) -> Iterator[Property]:
     """No rule says in which order the predictions come, so they are looked at in an order of their own."""
     batch, num_tokens, vocabulary = draw.sizes(3)
     logits = draw.viewed(draw.normal(batch, num_tokens, vocabulary)).requires_grad_()
@@ -172,7 +172,7 @@ def predictions_with_targets(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("cross_entropy")
-def mean_loss(unit: Any, draw: Draw) -> Iterator[Observation]:
+def mean_loss(unit: Any, draw: Draw) -> Iterator[Property]:
     rows, vocabulary = draw.sizes(2)
     logits = draw.normal(rows, vocabulary)
     if draw.chance(0.4):
@@ -189,17 +189,17 @@ def tokens_for(draw: Draw) -> Tensor:
 
 
 @probe("running_mean_loop")
-def means_by_a_loop(unit: Any, draw: Draw) -> Iterator[Observation]:
+def means_by_a_loop(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.running_mean_loop, tokens_for(draw))
 
 
 @probe("running_mean_matmul")
-def means_by_a_product(unit: Any, draw: Draw) -> Iterator[Observation]:
+def means_by_a_product(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.running_mean_matmul, tokens_for(draw))
 
 
 @probe("running_mean_softmax")
-def means_by_a_softmax(unit: Any, draw: Draw) -> Iterator[Observation]:
+def means_by_a_softmax(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.running_mean_softmax, tokens_for(draw))
 
 
@@ -207,7 +207,7 @@ def means_by_a_softmax(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("Head")
-def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
+def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
     n_embd, head_size, num_tokens = draw.sizes(3)
     dropout = draw.pick(0.0, 0.5)
     module = unit.Head(n_embd, head_size, num_tokens + draw.pick(0, 0, 1, 5), dropout)
@@ -218,20 +218,20 @@ def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("Head", draws=5)
-def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Observation]:
+def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Property]:
     block_size = 20 + draw.number
     yield from parameters_of_length(unit.Head(draw.size(), draw.size(), block_size, 0.0), block_size)
 
 
 @probe("Head", draws=5)
-def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.Head(num_tokens, num_tokens, num_tokens, 0.0)
     yield from causal_at_low_scores(module, NAMES, num_tokens)
 
 
 @probe("Head", draws=4)
-def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, dropout = 3, PROBABILITIES[draw.number]
     module = unit.Head(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout)
     set_layers(draw, module.to(draw.dtype), NAMES)
@@ -249,7 +249,7 @@ def model_with(unit: Any, table: Tensor) -> tuple[Any, Tensor]:
 
 
 @probe("BigramLanguageModel")
-def logits_and_loss(unit: Any, draw: Draw) -> Iterator[Observation]:
+def logits_and_loss(unit: Any, draw: Draw) -> Iterator[Property]:
     batch, num_tokens, vocabulary = draw.sizes(3)
     model, table = model_with(unit, draw.normal(vocabulary, vocabulary, dtype=torch.float32))
     yield "what the table is", (isinstance(model.token_embedding_table, nn.Embedding), has_parameters(model, [table]))
@@ -264,7 +264,7 @@ def logits_and_loss(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("BigramLanguageModel", draws=300)
-def sure_tokens(unit: Any, draw: Draw) -> Iterator[Observation]:
+def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
     """With a table that leaves no doubt, chance has no part in what is generated."""
     batch, num_tokens, vocabulary = draw.sizes(3)
     after = torch.tensor(draw.random.sample(range(vocabulary), vocabulary))
@@ -279,7 +279,7 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("BigramLanguageModel", draws=6)
-def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Observation]:
+def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
     model, _ = model_with(unit, draw.normal(3, 3, dtype=torch.float32, scale=1.2))
     options = draw.pick({}, {"generator": draw.generator})
     # Every prompt ends in the same token, behind any other, and three tokens follow.
@@ -292,7 +292,7 @@ def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("BigramLanguageModel", draws=4)
-def where_tokens_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
+def where_tokens_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> Tensor:
         return model.generate(prompts, 6, generator=generator)
 

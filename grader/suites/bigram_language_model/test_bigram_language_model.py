@@ -1,7 +1,7 @@
 """Unit 6, a bigram language model: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a stand-in took the place of a student's own part, it does so here. What unit 3 asks
+an exercise may build on: where a substitute took the place of a student's own part, it does so here. What unit 3 asks
 of causal attention serves for the head too.
 
 What is random is judged by numbers of draws, at most eight of them in a test: see draws.py.
@@ -36,7 +36,7 @@ from grader.suites.causal import (
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
-    Wrong,
+    CheckFailed,
     expect_close,
     expect_equal,
     expect_error,
@@ -57,7 +57,7 @@ from grader.testing.draws import (
     expect_draws_from_a_generator,
     expect_global_draws,
 )
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
 B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
@@ -228,7 +228,7 @@ def expect_refused(student: Student, *wrong: list[int]) -> None:
     for ids in wrong:
         try:
             expect_error(functools.partial(student.decode, ids, [*"acdt"]))
-        except Wrong as error:
+        except CheckFailed as error:
             failed = failed or error
     if failed:
         raise failed
@@ -548,8 +548,8 @@ LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "spe
 def log_probabilities(student: Student, logits: torch.Tensor) -> torch.Tensor:
     """(…, V) to the same: the logarithms of what softmax makes of the logits."""
     for name in ("softmax_naive", "softmax_stable"):
-        if stand_in := student.part(name, None):
-            return stand_in(logits, -1).log()
+        if substitute := student.substitute(name, None):
+            return substitute(logits, -1).log()
     return logits - logits.logsumexp(-1, keepdim=True)
 
 
@@ -638,7 +638,7 @@ LEFT_ALONE = (
 def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
     """(B, T, C) to the same."""
     count = x.shape[1]
-    masked = student.part("mask_then_renormalize", Parts(student).renormalized)
+    masked = student.substitute("mask_then_renormalize", Parts(student).renormalized)
     weights = masked(torch.full((count, count), 1 / count, dtype=torch.float64))
     return torch.einsum("ts,bsc->btc", weights, x.double())
 
@@ -689,12 +689,12 @@ def attended(
     """(B, T, n_embd) and three (n_embd, head_size) to (B, T, head_size)."""
     queries, keys, values = (inputs.double() @ matrix.double() for matrix in (W_query, W_key, W_value))
     # Unit 4's functions take (B, H, T, head_dim): here with one head.
-    scores = student.part("head_scores", dot_products)(queries[:, None], keys[:, None])
-    weights = student.part("head_weights", Parts(student).attention_weights)(scores, queries.shape[-1])
+    scores = student.substitute("head_scores", dot_products)(queries[:, None], keys[:, None])
+    weights = student.substitute("head_weights", Parts(student).attention_weights)(scores, queries.shape[-1])
     return (weights @ values[:, None])[:, 0]
 
 
-def head_with(student: Student, matrices: Matrices, block_size: int, dropout: float = 0.0) -> Object:
+def head_with(student: Student, matrices: Matrices, block_size: int, dropout: float = 0.0) -> RemoteObject:
     """A Head of the dtype of these matrices (n_embd, head_size), in eval mode."""
     head = student.Head(*matrices["W_query"].shape, block_size, dropout)
     head.to(matrices["W_query"].dtype)
@@ -710,9 +710,9 @@ def head_with(student: Student, matrices: Matrices, block_size: int, dropout: fl
     return head
 
 
-def layer_of(head: Object, name: str) -> Object:
+def layer_of(head: RemoteObject, name: str) -> RemoteObject:
     layer = head.get(name)
-    expect_true(isinstance(layer, Object), f"{name} is no layer.")
+    expect_true(isinstance(layer, RemoteObject), f"{name} is no layer.")
     return layer
 
 
@@ -875,14 +875,14 @@ def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
 TABLE = "token_embedding_table"
 
 
-def model_with(student: Student, table: torch.Tensor) -> Object:
+def model_with(student: Student, table: torch.Tensor) -> RemoteObject:
     """A BigramLanguageModel with this table (V, V), wherever it keeps it: that is a criterion of its own."""
     model = student.BigramLanguageModel(len(table))
     model.set({table_name(model): table})
     return model
 
 
-def table_name(model: Object) -> str:
+def table_name(model: RemoteObject) -> str:
     """What the one parameter of the shape (V, V) is called."""
     name = f"{TABLE}.weight"
     parameters = model.parameters()
@@ -892,15 +892,15 @@ def table_name(model: Object) -> str:
 
 def flat_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """(B, T, V) and (B, T) to one number."""
-    flat = student.part("flatten_for_cross_entropy", flattened)(logits, targets)
-    return student.part("cross_entropy", functools.partial(mean_loss, student))(*flat)
+    flat = student.substitute("flatten_for_cross_entropy", flattened)(logits, targets)
+    return student.substitute("cross_entropy", functools.partial(mean_loss, student))(*flat)
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="token_embedding_table is nn.Embedding(vocab_size, vocab_size)")
 def test_the_table_is_an_embedding(student: Student) -> None:
     """token_embedding_table should be an nn.Embedding with a row of vocab_size logits for each of as many tokens."""
     table = student.BigramLanguageModel(V).get(TABLE)
-    expect_true(isinstance(table, Object), "It is no module.")
+    expect_true(isinstance(table, RemoteObject), "It is no module.")
     expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is no nn.Embedding.")
     weight = expect_tensor(table.parameters().get("weight"))
     expect_true(len(weight) == V, "It has not vocab_size rows.")

@@ -10,7 +10,7 @@ import torch
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
-    Observation,
+    Property,
     alike,
     call,
     causal_at_low_scores,
@@ -32,14 +32,14 @@ NAMES = ("W_query", "W_key", "W_value")
 
 
 @probe("causal_mask", draws=60)
-def mask_of_the_future(unit: Any, draw: Draw) -> Iterator[Observation]:
+def mask_of_the_future(unit: Any, draw: Draw) -> Iterator[Property]:
     mask = unit.causal_mask(draw.number + 1)
     yield "the dtype", str(mask.dtype)
     yield "the values", mask
 
 
 @probe("mask_then_renormalize")
-def past_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
+def past_weights(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.size(1, 8)
     # None near zero: gradients are differences of terms like 1 / weight, of which float32 rounds each.
     scores = draw.normal(num_tokens, num_tokens, scale=0.3)
@@ -47,7 +47,7 @@ def past_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("mask_then_softmax")
-def softmax_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
+def softmax_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_k = draw.sizes(2, 1, 8)
     scores = draw.normal(num_tokens, num_tokens)
     if draw.chance(0.3):
@@ -56,7 +56,7 @@ def softmax_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("mask_then_softmax", draws=5)
-def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_k = draw.number + 2, draw.size()
     scores = torch.full((num_tokens, num_tokens), -10_000 * d_k**0.5, dtype=torch.float64)
     yield (
@@ -66,7 +66,7 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("attention_dropout")
-def weights_kept_or_dropped(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_kept_or_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
     """Which weights are dropped is a matter of chance; what becomes of each is not."""
     weights = draw.normal(*draw.sizes(draw.size(1, 4)), scale=1)
     weights = torch.where(weights < 0, weights - 0.1, weights + 0.1)  # none is zero already
@@ -90,13 +90,13 @@ def changed_by_dropout(unit: Any, weights: torch.Tensor, p: float) -> torch.Tens
 
 
 @probe("attention_dropout", draws=100)
-def probabilities_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def probabilities_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     p = draw.pick(-0.1, -1.0, -0.001, -5.0, 1.0, 1.0, 1.001, 1.5, 10.0)
     yield from refusal(unit.attention_dropout, draw.normal(draw.size(), draw.size()), p)
 
 
 @probe("attention_dropout", draws=8)
-def what_is_dropped(unit: Any, draw: Draw) -> Iterator[Observation]:
+def what_is_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
     p = PROBABILITIES[draw.number % 4]
     shape = draw.pick((2000, 6), (2000, 2, 3), (2000, 3, 1, 2))
     found = unit.attention_dropout(
@@ -106,7 +106,7 @@ def what_is_dropped(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("attention_dropout", draws=4)
-def what_is_dropped_call_by_call(unit: Any, draw: Draw) -> Iterator[Observation]:
+def what_is_dropped_call_by_call(unit: Any, draw: Draw) -> Iterator[Property]:
     p = PROBABILITIES[draw.number]
     options = draw.pick({}, {"generator": draw.generator})
     found = [unit.attention_dropout(torch.ones(2, 2), p, **options) for _ in range(2000)]
@@ -114,7 +114,7 @@ def what_is_dropped_call_by_call(unit: Any, draw: Draw) -> Iterator[Observation]
 
 
 @probe("attention_dropout", draws=8)
-def where_drops_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
+def where_drops_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> torch.Tensor:
         return unit.attention_dropout(weights, 0.5, generator=generator)
 
@@ -123,7 +123,7 @@ def where_drops_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("CausalAttention")
-def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
+def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out, num_tokens = draw.sizes(3)
     context_length = num_tokens + draw.pick(0, 0, 1, 5)
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
@@ -136,21 +136,21 @@ def contexts_of_the_past(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("CausalAttention", draws=5)
-def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Observation]:
+def no_mask_among_the_parameters(unit: Any, draw: Draw) -> Iterator[Property]:
     context_length = 20 + draw.number
     module = unit.CausalAttention(draw.size(), draw.size(), context_length, 0.0, qkv_bias=draw.chance(0.5))
     yield from parameters_of_length(module, context_length)
 
 
 @probe("CausalAttention", draws=5)
-def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.CausalAttention(num_tokens, num_tokens, num_tokens, 0.0)
     yield from causal_at_low_scores(module, NAMES, num_tokens)
 
 
 @probe("CausalAttention", draws=4)
-def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, dropout = 3, PROBABILITIES[draw.number]
     module = unit.CausalAttention(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout)
     set_layers(draw, module.to(draw.dtype), NAMES)

@@ -1,7 +1,7 @@
 """Unit 3, causal attention: one test or case, one criterion, with its sentence for the student.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+an exercise may build on: where a substitute took the place of a student's own part, it does so here.
 
 As in unit 2, a slip should cost what it is about. Tests about other things than scores have inputs that leave no
 doubt: to each token one token fits so well, itself or the one before, that it gets all the weight, whatever the scores
@@ -68,7 +68,7 @@ from grader.testing.draws import (
     expect_own_draws,
 )
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 # D_OUT, which is 7, comes with the inputs that leave no doubt.
@@ -408,7 +408,7 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
 # -- CausalAttention ---------------------------------------------------------------------------------------------
 
 
-def evaluated(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> Object:
+def evaluated(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> RemoteObject:
     """A CausalAttention with these matrices, in eval mode: a test that is not about dropout is not about training."""
     attention = student.CausalAttention(*matrices["W_query"].shape, context_length, dropout)
     if matrices["W_query"].dtype == torch.float64:

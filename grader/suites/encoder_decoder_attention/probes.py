@@ -9,7 +9,7 @@ import torch
 
 from grader.testing.probes import (
     Draw,
-    Observation,
+    Property,
     call,
     is_seen,
     layers,
@@ -22,7 +22,7 @@ NAMES = ("W_query", "W_key", "W_value")
 
 
 @probe("rnn_hidden_states")
-def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d, h = draw.sizes(3)
     matrices = draw.normal(d, h, scale=d**-0.5), draw.normal(h, h, scale=h**-0.5)
     yield from call(unit.rnn_hidden_states, draw.normal(num_tokens, d), *matrices, draw.normal(h))
@@ -41,17 +41,17 @@ def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
 
 
 @probe("additive_scores")
-def scores_of_states(unit: Any, draw: Draw) -> Iterator[Observation]:
+def scores_of_states(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.additive_scores, *states_and_matrices(draw))
 
 
 @probe("bahdanau_context")
-def context_and_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
+def context_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.bahdanau_context, *states_and_matrices(draw))
 
 
 @probe("CrossAttention")
-def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Observation]:
+def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Property]:
     d_query, d_context, d_out, queries, keys = draw.sizes(5)
     batch = draw.size(1, 3)
     module = unit.CrossAttention(d_query, d_context, d_out)
@@ -76,7 +76,7 @@ def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("CrossAttention", draws=5)
-def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.CrossAttention(num_tokens, num_tokens, num_tokens)
     text = one_hot_at_low_scores(module, NAMES, num_tokens)

@@ -1,7 +1,7 @@
 """Unit 8, attention between encoder and decoder: one test or case, one criterion, with its sentence.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+an exercise may build on: where a substitute took the place of a student's own part, it does so here.
 
 As in the earlier units, a slip should cost what it is about. Tests about other things than the values themselves have
 inputs on which most known slips still come out right: states of which only the signs are asked, scores of which only
@@ -39,7 +39,7 @@ from grader.testing.contracts import (
     expect_right,
 )
 from grader.testing.layers import no_parameter
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # All different, so that no dimension passes for another.
 B, T = 2, 5
@@ -70,22 +70,22 @@ def softmax(x: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 def softmax_of(student: Student) -> Function:
-    return student.part("softmax_naive", student.part("softmax_stable", softmax))
+    return student.substitute("softmax_naive", student.substitute("softmax_stable", softmax))
 
 
 def products_of(student: Student) -> Function:
     """(d,), (T, d) to (T,): the dot product of the one with every row of the other."""
-    return student.part("attention_scores", functools.partial(torch.einsum, "d,td->t"))
+    return student.substitute("attention_scores", functools.partial(torch.einsum, "d,td->t"))
 
 
 def context_of(student: Student) -> Function:
     """(T,), (T, d) to (d,): the sum of the rows of the one, each times its weight."""
-    return student.part("context_vector", functools.partial(torch.einsum, "t,td->d"))
+    return student.substitute("context_vector", functools.partial(torch.einsum, "t,td->d"))
 
 
 def hidden_states_of(student: Student) -> Function:
     """rnn_hidden_states. What the tokens bring to it needs no recurrence, and is projected all at once."""
-    project = student.part("linear_as_matmul", affine)
+    project = student.substitute("linear_as_matmul", affine)
 
     def rnn_hidden_states(
         inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor, bias: torch.Tensor
@@ -100,7 +100,7 @@ def hidden_states_of(student: Student) -> Function:
 
 def additive_scores_of(student: Student) -> Function:
     """additive_scores. The decoder's part is the same for all encoder states, as a bias is."""
-    project, score = student.part("linear_as_matmul", affine), products_of(student)
+    project, score = student.substitute("linear_as_matmul", affine), products_of(student)
 
     def additive_scores(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Any:
         W_decoder, W_encoder, v = (weight.double() for weight in weights)
@@ -112,7 +112,7 @@ def additive_scores_of(student: Student) -> Function:
 
 def bahdanau_of(student: Student) -> Callable[..., Pair]:
     """bahdanau_context: the context (h,) and the weights (T,)."""
-    score, share = student.part("additive_scores", additive_scores_of(student)), softmax_of(student)
+    score, share = student.substitute("additive_scores", additive_scores_of(student)), softmax_of(student)
     mix = context_of(student)
 
     def bahdanau_context(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Pair:
@@ -126,7 +126,7 @@ def bahdanau_of(student: Student) -> Callable[..., Pair]:
 
 def attention_of(student: Student) -> Function:
     """Queries (T_q, d), keys (T_k, d), values (T_k, d_out) and what is padding (T_k,) to (T_q, d_out)."""
-    ready_made = student.part("scaled_dot_product_attention", None)
+    ready_made = student.substitute("scaled_dot_product_attention", None)
     if ready_made:
         # It knows of no padding: who builds on it leaves that out before.
         return lambda queries, keys, values, padding: ready_made(queries, keys[~padding], values[~padding])[0]
@@ -534,7 +534,9 @@ def layers_of(student: Student) -> dict[str, torch.Tensor]:
     return parameters
 
 
-def attention_with(student: Student, matrices: dict[str, torch.Tensor], dtype: torch.dtype = torch.float32) -> Object:
+def attention_with(
+    student: Student, matrices: dict[str, torch.Tensor], dtype: torch.dtype = torch.float32
+) -> RemoteObject:
     """A CrossAttention with these matrices (d_in, d_out)."""
     attention = student.CrossAttention(len(matrices["W_query"]), *matrices["W_key"].shape)
     if dtype != torch.float32:

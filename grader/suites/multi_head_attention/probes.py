@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
-    Observation,
+    Property,
     alike,
     call,
     causal_at_low_scores,
@@ -34,7 +34,7 @@ def names_in_heads(num_heads: int) -> list[str]:
     return [f"heads.{head}.{name}" for head in range(num_heads) for name in NAMES]
 
 
-def shapes(module: nn.Module, names: Iterable[str]) -> Iterator[Observation]:
+def shapes(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
     """What the layers of a module that only had to be made are: no rule says of it whether they are trained."""
     yield from ((what, seen) for what, seen in layers(module, names) if not what.startswith("whether"))
 
@@ -51,13 +51,13 @@ def features_that_do_not_divide(draw: Draw) -> tuple[int, int]:
 
 
 @probe("unroll_heads")
-def heads_unrolled(unit: Any, draw: Draw) -> Iterator[Observation]:
+def heads_unrolled(unit: Any, draw: Draw) -> Iterator[Property]:
     batch, num_tokens, num_heads, head_dim = draw.sizes(4)
     yield from call(unit.unroll_heads, draw.viewed(draw.normal(batch, num_tokens, num_heads * head_dim)), num_heads)
 
 
 @probe("unroll_heads", draws=200)
-def uneven_unrolling_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def uneven_unrolling_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_out, num_heads = features_that_do_not_divide(draw)
     # With so many tokens as there are heads, all features together could be shared out.
     tokens = draw.pick(draw.size(), num_heads)
@@ -65,18 +65,18 @@ def uneven_unrolling_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("group_by_head")
-def tokens_grouped(unit: Any, draw: Draw) -> Iterator[Observation]:
+def tokens_grouped(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.group_by_head, draw.viewed(draw.normal(*draw.sizes(4))))
 
 
 @probe("head_scores")
-def scores_by_head(unit: Any, draw: Draw) -> Iterator[Observation]:
+def scores_by_head(unit: Any, draw: Draw) -> Iterator[Property]:
     shape = draw.sizes(4)
     yield from call(unit.head_scores, draw.viewed(draw.normal(*shape)), draw.viewed(draw.normal(*shape)))
 
 
 @probe("head_weights")
-def weights_by_head(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_by_head(unit: Any, draw: Draw) -> Iterator[Property]:
     batch, num_heads, num_tokens, head_dim = draw.sizes(4)
     scores = draw.normal(batch, num_heads, num_tokens, num_tokens)
     if draw.chance(0.3):
@@ -85,7 +85,7 @@ def weights_by_head(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("head_weights", draws=5)
-def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, head_dim = draw.number + 2, draw.size()
     scores = torch.full((1, 2, num_tokens, num_tokens), -10_000 * head_dim**0.5, dtype=torch.float64)
     yield (
@@ -95,20 +95,20 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("split_heads")
-def heads_split(unit: Any, draw: Draw) -> Iterator[Observation]:
+def heads_split(unit: Any, draw: Draw) -> Iterator[Property]:
     batch, num_tokens, num_heads, head_dim = draw.sizes(4)
     yield from call(unit.split_heads, draw.viewed(draw.normal(batch, num_tokens, num_heads * head_dim)), num_heads)
 
 
 @probe("split_heads", draws=200)
-def uneven_splitting_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def uneven_splitting_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_out, num_heads = features_that_do_not_divide(draw)
     tokens = draw.pick(draw.size(), num_heads)
     yield from refusal(unit.split_heads, draw.normal(draw.size(), tokens, d_out), num_heads)
 
 
 @probe("merge_heads")
-def heads_merged(unit: Any, draw: Draw) -> Iterator[Observation]:
+def heads_merged(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.merge_heads, draw.viewed(draw.normal(*draw.sizes(4))))
 
 
@@ -116,7 +116,7 @@ def heads_merged(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("MultiHeadAttentionWrapper", draws=500)
-def heads_side_by_side(unit: Any, draw: Draw) -> Iterator[Observation]:
+def heads_side_by_side(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out, num_tokens = draw.sizes(3)
     num_heads, context_length = draw.size(1, 4), num_tokens + draw.pick(0, 0, 1, 5)
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
@@ -130,7 +130,7 @@ def heads_side_by_side(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("MultiHeadAttentionWrapper", draws=4)
-def weights_dropped_in_each_head(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_dropped_in_each_head(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, num_heads, dropout = 3, 2, PROBABILITIES[draw.number]
     module = unit.MultiHeadAttentionWrapper(num_tokens, 2 * num_tokens, draw.pick(3, 5), dropout, num_heads)
     set_layers(draw, module, names_in_heads(num_heads))
@@ -140,7 +140,7 @@ def weights_dropped_in_each_head(unit: Any, draw: Draw) -> Iterator[Observation]
 
 
 @probe("two_dimensional_output", draws=300)
-def two_heads_of_one_feature(unit: Any, draw: Draw) -> Iterator[Observation]:
+def two_heads_of_one_feature(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, num_tokens = draw.sizes(2, 1, 9)
     draw.dtype = torch.float32
     module = unit.two_dimensional_output(d_in, num_tokens + draw.pick(0, 0, 1))
@@ -158,7 +158,7 @@ ALL_NAMES = (*NAMES, "out_proj")
 
 
 @probe("MultiHeadAttention", draws=700)
-def shared_out_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
+def shared_out_heads(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, head_dim, num_heads, num_tokens = draw.sizes(4)
     context_length = num_tokens + draw.pick(0, 0, 1, 5)
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
@@ -171,7 +171,7 @@ def shared_out_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("MultiHeadAttention", draws=100)
-def uneven_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def uneven_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     """No rule says whether it is refused when it is made or when it is used."""
 
     def made_and_used() -> None:
@@ -184,7 +184,7 @@ def uneven_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("MultiHeadAttention", draws=4)
-def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, num_heads, dropout = 3, 2, PROBABILITIES[draw.number]
     width = num_heads * 2 * num_tokens
     module = unit.MultiHeadAttention(num_tokens, width, draw.pick(3, 5), dropout, num_heads)
@@ -196,7 +196,7 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("MultiHeadAttention", draws=5)
-def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Observation]:
+def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.MultiHeadAttention(num_tokens, num_tokens, num_tokens, 0.0, 1)
     set_to(module.out_proj.weight, torch.eye(num_tokens))
@@ -258,7 +258,7 @@ def state_of(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
 
 
 @probe("stack_heads", draws=500)
-def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
+def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, width, num_heads, num_tokens = draw.sizes(4)
     draw.dtype = torch.float32
     bias = draw.chance(0.5)
@@ -285,7 +285,7 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("stack_heads", draws=150)
-def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     """The widths of layers. That there are as many heads is what the exercise begins with, and no rule.
 
     No width is one, which `copy_` takes for any other: who leaves the shapes to it is right for all that are used.
@@ -313,7 +313,7 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("stack_heads", draws=20)
-def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Observation]:
+def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, width, num_heads = draw.sizes(3)
     wrapper, attention = Wrapper(d_in, [width] * num_heads, False), Whole(d_in, num_heads * width, num_heads, True)
     try:
@@ -327,7 +327,7 @@ def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("gpt2_small_attention", draws=2)
-def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Observation]:
+def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
     """Not in training, for no rule names its dropout."""
     draw.dtype = torch.float32
     module = unit.gpt2_small_attention().eval()

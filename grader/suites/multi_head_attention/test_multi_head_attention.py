@@ -2,7 +2,7 @@
 
 Expected values are computed here, in float64 and by other means than the course's own solution. They are put together
 from parts, one for each exercise that an answer may build on: where the student's own answer to one of these is in
-doubt, both sides use a stand-in for it.
+doubt, both sides use a substitute for it.
 
 One slip should not cost every point. So a test about views, gradients or arguments of what only moves numbers asks
 whether they all came through, and not where to; and a test of the modules that is about lengths, dtype or arguments
@@ -36,7 +36,7 @@ from grader.testing.checks import (
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
 from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 from grader.testing.substitutes import MODULE
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
@@ -79,20 +79,20 @@ def merge(x: torch.Tensor) -> torch.Tensor:
 
 def splitting(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """What split_heads should compute."""
-    unrolled, grouped = student.part("unroll_heads", unroll), student.part("group_by_head", group)
-    return student.part("split_heads", lambda x, num_heads: grouped(unrolled(x, num_heads)))
+    unrolled, grouped = student.substitute("unroll_heads", unroll), student.substitute("group_by_head", group)
+    return student.substitute("split_heads", lambda x, num_heads: grouped(unrolled(x, num_heads)))
 
 
 def weighing(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """What head_weights should compute. Any of the exercises before may have a part in it."""
-    hidden, shares = student.part("causal_mask", future), softmax
+    hidden, shares = student.substitute("causal_mask", future), softmax
     for name in ("softmax_naive", "softmax_stable"):
-        shares = student.part(name, shares)
+        shares = student.substitute(name, shares)
 
     def masked(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
         return shares(scores.masked_fill(hidden(scores.shape[-1]), -torch.inf) / head_dim**0.5)
 
-    return student.part("head_weights", student.part("mask_then_softmax", masked))
+    return student.substitute("head_weights", student.substitute("mask_then_softmax", masked))
 
 
 def linear(inputs: torch.Tensor, weights: Weights, name: str) -> torch.Tensor:
@@ -103,7 +103,7 @@ def linear(inputs: torch.Tensor, weights: Weights, name: str) -> torch.Tensor:
 
 def steps(student: Student) -> tuple[Callable[..., torch.Tensor], ...]:
     """What the steps of multi-head attention should compute: split, score, weigh and merge."""
-    score, merged = student.part("head_scores", dot_products), student.part("merge_heads", merge)
+    score, merged = student.substitute("head_scores", dot_products), student.substitute("merge_heads", merge)
     return splitting(student), score, weighing(student), merged
 
 
@@ -127,7 +127,7 @@ class CausalHead:
 
 def causal_attention(student: Student) -> type[CausalHead]:
     """What the modules of a wrapper should be."""
-    return student.part("CausalAttention", CausalHead)
+    return student.substitute("CausalAttention", CausalHead)
 
 
 def side_by_side(student: Student, inputs: torch.Tensor, weights: Weights) -> torch.Tensor:
@@ -292,7 +292,9 @@ def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fre
     for shape in ((B, H, T, HEAD_DIM), ALONE, ALIKE):
         x = fresh(*shape)
         # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
-        expected = student.part("group_by_head", group)(x).flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
+        expected = student.substitute("group_by_head", group)(x).flatten(
+            2
+        )  # (B, T, H, head_dim) -> (B, T, H · head_dim)
         expect_close(student.merge_heads(x), expected)
 
 
@@ -481,9 +483,9 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
 # -- modules -----------------------------------------------------------------------------------------------------
 
 
-def expect_module(value: object) -> Object:
-    expect_true(isinstance(value, Object), "What it gives is not a module.")
-    assert isinstance(value, Object)
+def expect_module(value: object) -> RemoteObject:
+    expect_true(isinstance(value, RemoteObject), "What it gives is not a module.")
+    assert isinstance(value, RemoteObject)
     return value
 
 
@@ -522,7 +524,7 @@ def with_gradients(
 P = 0.25
 
 
-def wrapper_made(student: Student, heads: int, dropout: float = 0.0, d_in: int = D_IN, **options: bool) -> Object:
+def wrapper_made(student: Student, heads: int, dropout: float = 0.0, d_in: int = D_IN, **options: bool) -> RemoteObject:
     causal_attention(student)
     return expect_module(student.MultiHeadAttentionWrapper(d_in, HEAD_DIM, CONTEXT, dropout, heads, **options))
 
@@ -534,7 +536,7 @@ def wrapper_of(
     dropout: float = 0.0,
     dtype: torch.dtype = torch.float32,
     d_in: int = D_IN,
-) -> tuple[Object, Weights]:
+) -> tuple[RemoteObject, Weights]:
     """A wrapper, and the weights that it was given."""
     wrapper = wrapper_made(student, heads, dropout, d_in)
     if dtype == torch.float64:
@@ -634,7 +636,7 @@ def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fre
 def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor, by_weights: bool) -> None:
     """Every output is zero or its expected value over 1 - P, and there are some of both.
 
-    by_weights: whether the heads drop weights; their stand-ins drop features. Nothing that depends on the draws is
+    by_weights: whether the heads drop weights; their substitutes drop features. Nothing that depends on the draws is
     noted: they are each answer's own.
     """
     is_zero = outputs == 0
@@ -682,14 +684,14 @@ def test_the_wrapper_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> 
 # -- two_dimensional_output --------------------------------------------------------------------------------------
 
 
-def two_heads(student: Student) -> tuple[Object, Any]:
-    """The wrapper, and the stand-in that it is to be compared with, or None."""
+def two_heads(student: Student) -> tuple[RemoteObject, Any]:
+    """The wrapper, and the substitute that it is to be compared with, or None."""
     causal_attention(student)
-    stand_in = student.part("MultiHeadAttentionWrapper", None)
-    return expect_module(student.two_dimensional_output(D_IN, CONTEXT)), stand_in
+    substitute = student.substitute("MultiHeadAttentionWrapper", None)
+    return expect_module(student.two_dimensional_output(D_IN, CONTEXT)), substitute
 
 
-def heads_of(wrapper: Object) -> Weights:
+def heads_of(wrapper: RemoteObject) -> Weights:
     """The parameters of a wrapper's heads, however many and wide they are."""
     parameters = wrapper.parameters()
     heads = {name: value for name, value in sorted(parameters.items()) if name.startswith("heads.")}
@@ -698,7 +700,12 @@ def heads_of(wrapper: Object) -> Weights:
 
 
 def expect_wrapping(
-    student: Student, fresh: Fresh, wrapper: Object, stand_in: Any, *shapes: tuple[int, int], in_training: bool = False
+    student: Student,
+    fresh: Fresh,
+    wrapper: RemoteObject,
+    substitute: Any,
+    *shapes: tuple[int, int],
+    in_training: bool = False,
 ) -> None:
     """For inputs (B, T, d_in) of each shape, it gives what a wrapper with its weights should give."""
     weights = {name: fresh(*value.shape) for name, value in heads_of(wrapper).items()}
@@ -707,10 +714,10 @@ def expect_wrapping(
     heads = len({name.split(".")[1] for name in weights})
     for shape in shapes:
         inputs = fresh(*shape, d_in)
-        if stand_in is None:
+        if substitute is None:
             expected = side_by_side(student, inputs, weights)
         else:
-            module = stand_in(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
+            module = substitute(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
             module.load_state_dict(weights)
             expected = module(inputs.double()).detach()
         if in_training:  # what is dropped is each answer's own, so no number is noted
@@ -736,10 +743,10 @@ def test_two_heads(student: Student) -> None:
 @pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
 def test_no_dropout(student: Student, fresh: Fresh) -> None:
     """In training, too, the wrapper should give its whole outputs, with no weight dropped."""
-    wrapper, stand_in = two_heads(student)
+    wrapper, substitute = two_heads(student)
     wrapper.train()
     # At least forty times six weights: with a tenth of them dropped, none is in 0.9^240 = 1e-11 of all runs.
-    expect_wrapping(student, fresh, wrapper, stand_in, (40, 3), in_training=True)
+    expect_wrapping(student, fresh, wrapper, substitute, (40, 3), in_training=True)
 
 
 @pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
@@ -752,18 +759,18 @@ def test_no_bias(student: Student) -> None:
 @pytest.mark.exercise("two_dimensional_output", rule="its outputs are two-dimensional: (B, T, d_in) → (B, T, 2)")
 def test_outputs_are_two_dimensional(student: Student, fresh: Fresh) -> None:
     """Each token's output should have two features, the heads' outputs side by side."""
-    wrapper, stand_in = two_heads(student)
+    wrapper, substitute = two_heads(student)
     wrapper.eval()
-    expect_wrapping(student, fresh, wrapper, stand_in, (B, 3))
+    expect_wrapping(student, fresh, wrapper, substitute, (B, 3))
     expect_tensor(wrapper(fresh(B, 3, D_IN)), (B, 3, 2))
 
 
 @pytest.mark.exercise("two_dimensional_output", rule="it takes any number of tokens up to context_length")
 def test_two_heads_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The wrapper should take any number of tokens, from a single one up to context_length."""
-    wrapper, stand_in = two_heads(student)
+    wrapper, substitute = two_heads(student)
     wrapper.eval()
-    expect_wrapping(student, fresh, wrapper, stand_in, (B, CONTEXT), (B, 1))
+    expect_wrapping(student, fresh, wrapper, substitute, (B, CONTEXT), (B, 1))
 
 
 # -- MultiHeadAttention ------------------------------------------------------------------------------------------
@@ -774,7 +781,7 @@ OUT_PROJ = {"out_proj.weight": torch.eye(D_OUT), "out_proj.bias": torch.zeros(D_
 
 def attention_with(
     student: Student, weights: Weights, context_length: int, heads: int = H, dropout: float = 0.0
-) -> Object:
+) -> RemoteObject:
     """A MultiHeadAttention with these weights; where none are given for it, out_proj changes nothing.
 
     An out_proj that is missing costs its own criteria, and no others.
@@ -1035,12 +1042,12 @@ def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: F
 
 
 # -- stack_heads -------------------------------------------------------------------------------------------------
-# On modules of the door's own, so that it depends on no other answer.
+# On modules of the toolbox, so that it depends on no other answer.
 
 
 def two_modules(
     student: Student, fresh: Fresh, *, d_in: int = D_IN, bias: bool = False
-) -> tuple[Object, Object, Weights]:
+) -> tuple[RemoteObject, RemoteObject, Weights]:
     """A wrapper with H heads, an attention of the same width, and the wrapper's weights."""
     wrapper = student.make("MultiHeadAttentionWrapper", d_in, HEAD_DIM, CONTEXT, 0.0, H, bias)
     attention = student.make("MultiHeadAttention", d_in, D_OUT, CONTEXT, 0.0, H, bias)
@@ -1057,15 +1064,15 @@ def stacked(weights: Weights) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 class Nobody(Student):
-    """No submission, so there are no stand-ins, and every part of an expected value is the right one."""
+    """No submission, so there are no substitutes, and every part of an expected value is the right one."""
 
     def __init__(self) -> None: ...
 
-    def part(self, _: str, right: Any) -> Any:
+    def substitute(self, _: str, right: Any) -> Any:
         return right
 
 
-def expect_outputs_of(attention: Object, weights: Weights, inputs: torch.Tensor) -> None:
+def expect_outputs_of(attention: RemoteObject, weights: Weights, inputs: torch.Tensor) -> None:
     """With the weights that it has now, attention gives what a wrapper with `weights` gives."""
     parameters, student = attention.parameters(), Nobody()
     for name in LAYERS:
@@ -1180,7 +1187,7 @@ def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -
 
 
 # -- gpt2_small_attention ----------------------------------------------------------------------------------------
-# What it asks of MultiHeadAttention shows on a stand-in, which keeps what it is made with. So no mistake in the class
+# What it asks of MultiHeadAttention shows on a substitute, which keeps what it is made with. So no mistake in the class
 # itself counts here, and nobody waits for a forward over a whole context. Where the module is made in another way,
 # the module itself is tried.
 
@@ -1188,24 +1195,24 @@ SUBSTITUTE = f"{MODULE}.MultiHeadAttention"
 GPT2_WIDTH, GPT2_HEADS, GPT2_CONTEXT, GPT2_PARAMETERS = 768, 12, 1024, 2_360_064
 
 
-def gpt2(student: Student) -> tuple[Object, bool]:
-    """The module, and whether it is a stand-in, whose attributes tell what it was made with."""
+def gpt2(student: Student) -> tuple[RemoteObject, bool]:
+    """The module, and whether it is a substitute, whose attributes tell what it was made with."""
     with student.substituted("MultiHeadAttention"):
-        student.part("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
+        student.substitute("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
         made = expect_module(student.gpt2_small_attention())
-    is_stand_in = SUBSTITUTE in made.kinds
-    if not is_stand_in:
+    is_substitute = SUBSTITUTE in made.kinds
+    if not is_substitute:
         made.eval()
         # Another module, such as the wrapper, may have more parameters than there is time to send.
         made.get("W_query")
-    return made, is_stand_in
+    return made, is_substitute
 
 
 @pytest.mark.exercise("gpt2_small_attention", rule="768 features in and out")
 def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
     """The module should take and give as many features as the rule says."""
-    made, is_stand_in = gpt2(student)
-    if is_stand_in:
+    made, is_substitute = gpt2(student)
+    if is_substitute:
         widths = [made.get("d_in"), made.get("d_out")]
         found = " and ".join(map(shown, widths))
         expect_true(widths == [GPT2_WIDTH, GPT2_WIDTH], f"It was made with {found} for d_in and d_out.")
@@ -1219,8 +1226,8 @@ def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
 @pytest.mark.exercise("gpt2_small_attention", rule="12 heads")
 def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
     """The module should have as many heads as the rule says."""
-    made, is_stand_in = gpt2(student)
-    if is_stand_in:
+    made, is_substitute = gpt2(student)
+    if is_substitute:
         heads = made.get("num_heads")
         expect_true(heads == GPT2_HEADS, f"It was made with {shown(heads)} for num_heads.")
     else:
@@ -1234,8 +1241,8 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("gpt2_small_attention", rule="up to 1,024 tokens")
 def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
     """The module should take as many tokens as the rule says."""
-    made, is_stand_in = gpt2(student)
-    if is_stand_in:
+    made, is_substitute = gpt2(student)
+    if is_substitute:
         length = made.get("context_length")
         expect_true(length == GPT2_CONTEXT, f"It was made with {shown(length)} for context_length.")
     else:
@@ -1247,8 +1254,8 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
 @pytest.mark.exercise("gpt2_small_attention", rule="no bias for queries, keys and values: 2,360,064 parameters in all")
 def test_the_parameters_of_the_smallest_gpt2(student: Student) -> None:
     """W_query, W_key and W_value should have no bias, which leaves as many parameters as the rule says."""
-    made, is_stand_in = gpt2(student)
-    if is_stand_in:
+    made, is_substitute = gpt2(student)
+    if is_substitute:
         expect_true(made.get("qkv_bias") is False, "It was made with qkv_bias=True.")
     else:
         parameters = made.parameters()

@@ -1,7 +1,7 @@
 """Unit 5, positions: one test, one criterion; its docstring is what a student reads.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+an exercise may build on: where a substitute took the place of a student's own part, it does so here.
 
 One slip should not cost every point. So tests about lengths, dtypes and arguments have inputs on which most slips come
 out right: a bias of zero, or the position 0, whose angles are zero at every frequency.
@@ -47,13 +47,13 @@ Function = Callable[..., torch.Tensor]
 
 def linear_of(student: Student) -> Function:
     """linear_as_matmul: (m, n), (n, k), (k,) to (m, k), row by row: what unit 1 calls a context vector."""
-    product = student.part("dot_product", functools.partial(torch.einsum, "n,n->"))
+    product = student.substitute("dot_product", functools.partial(torch.einsum, "n,n->"))
 
     def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         return torch.stack([product(query, row) for row in inputs])
 
-    scores = student.part("attention_scores", attention_scores)
-    context = student.part("context_vector", lambda weights, inputs: scores(weights, inputs.mT))
+    scores = student.substitute("attention_scores", attention_scores)
+    context = student.substitute("context_vector", lambda weights, inputs: scores(weights, inputs.mT))
 
     def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         return torch.stack([context(row, weight.double()) for row in x.double()]) + bias.double()
@@ -71,7 +71,7 @@ def encoding(num_positions: int, d_model: int) -> torch.Tensor:
 
 
 def encoding_of(student: Student) -> Function:
-    return student.part("sinusoidal_encoding", encoding)
+    return student.substitute("sinusoidal_encoding", encoding)
 
 
 # -- linear_as_matmul --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from grader.testing.probes import (
     DEVIATIONS,
     Draw,
     Estimate,
-    Observation,
+    Property,
     alike,
     call,
     draws_from_generator,
@@ -28,14 +28,14 @@ NAMES = ("W_query", "W_key", "W_value")
 
 
 @probe("project_qkv")
-def projections(unit: Any, draw: Draw) -> Iterator[Observation]:
+def projections(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_in, d_out = draw.sizes(3)
     matrices = [draw.normal(d_in, d_out) for _ in NAMES]
     yield from call(unit.project_qkv, draw.normal(num_tokens, d_in), *matrices)
 
 
 @probe("scaled_dot_product_attention")
-def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
+def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
     queries, keys, d_k, d_v = draw.sizes(4)
     leading = draw.sizes(draw.size(0, 2), 1, 3)
     yield from call(
@@ -48,7 +48,7 @@ def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("SelfAttention_v1")
-def attention_of_matrices(unit: Any, draw: Draw) -> Iterator[Observation]:
+def attention_of_matrices(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_in, d_out = draw.sizes(3)
     module = unit.SelfAttention_v1(d_in, d_out)
     for name in NAMES:
@@ -62,7 +62,7 @@ def attention_of_matrices(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("SelfAttention_v2")
-def attention_of_layers(unit: Any, draw: Draw) -> Iterator[Observation]:
+def attention_of_layers(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_in, d_out = draw.sizes(3)
     module = unit.SelfAttention_v2(d_in, d_out, **draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False}))
     yield from layers(module, NAMES)
@@ -117,7 +117,7 @@ def state_of(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
 
 
 @probe("transfer_weights")
-def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Observation]:
+def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
     source, goal, inputs = source_and_goal(draw)
     before = state_of(source)
     unit.transfer_weights(source, goal)
@@ -132,7 +132,7 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("transfer_weights", draws=300)
-def biases_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
+def biases_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out = draw.sizes(2)
     source, goal = Layers(d_in, d_out, bias=True), Matrices(d_in, d_out)
     for name in NAMES:
@@ -149,7 +149,7 @@ def biases_refused(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("dot_product_variance", draws=6)
-def variances(unit: Any, draw: Draw) -> Iterator[Observation]:
+def variances(unit: Any, draw: Draw) -> Iterator[Property]:
     d_k, samples = (1, 2, 5, 16, 64, 300)[draw.number % 6], 20_000
     generator = draw.pick([], [torch.Generator().manual_seed(draw.number)])
     plain, scaled = unit.dot_product_variance(d_k, samples, *generator)
@@ -160,7 +160,7 @@ def variances(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("dot_product_variance", draws=4)
-def number_of_samples(unit: Any, draw: Draw) -> Iterator[Observation]:
+def number_of_samples(unit: Any, draw: Draw) -> Iterator[Property]:
     """How far one variance lies from the next tells over how many samples each was taken, and of what."""
     d_k, samples, times = draw.pick(1, draw.size(4, 9)), draw.size(40, 60), 1000
     results = [unit.dot_product_variance(d_k, samples, draw.generator) for _ in range(times)]
@@ -170,7 +170,7 @@ def number_of_samples(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("dot_product_variance", draws=4)
-def where_vectors_are_drawn(unit: Any, draw: Draw) -> Iterator[Observation]:
+def where_vectors_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
     def result_with(generator: torch.Generator | None) -> Any:
         return unit.dot_product_variance(d_k, 50, **({} if generator is None else {"generator": generator}))
 

@@ -36,7 +36,7 @@ from grader.testing.checks import (
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
@@ -47,7 +47,7 @@ MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
 
 Matrices = dict[str, torch.Tensor]
-SetMatrices = Callable[[Object, Matrices], None]
+SetMatrices = Callable[[RemoteObject, Matrices], None]
 Oracle = Callable[..., tuple[torch.Tensor, ...]]
 Shape = tuple[int, ...]
 
@@ -83,8 +83,8 @@ def self_attention(
     student: Student, inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
 ) -> torch.Tensor:
     """(T, d_in) and three (d_in, d_out) to (T, d_out)."""
-    project = student.part("project_qkv", projections)
-    attend = student.part("scaled_dot_product_attention", attention)
+    project = student.substitute("project_qkv", projections)
+    attend = student.substitute("scaled_dot_product_attention", attention)
     contexts, _ = attend(*project(inputs.double(), W_query.double(), W_key.double(), W_value.double()))
     return contexts
 
@@ -362,7 +362,7 @@ def expect_no_chance(first: object, second: object, reason: str) -> None:
         expect_true(torch.allclose(first.double(), second.double(), equal_nan=True), reason)
 
 
-def output_of(attention: Object, inputs: torch.Tensor) -> object:
+def output_of(attention: RemoteObject, inputs: torch.Tensor) -> object:
     """What the module gives, the same in two calls."""
     output = attention(inputs)
     expect_no_chance(output, attention(inputs), "Two calls with the same inputs give different outputs.")
@@ -506,14 +506,14 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
 # -- SelfAttention_v1 and SelfAttention_v2 -----------------------------------------------------------------------
 
 
-def set_as_layers(attention: Object, matrices: Matrices) -> None:
+def set_as_layers(attention: RemoteObject, matrices: Matrices) -> None:
     set_layers(attention, as_layers(matrices))
 
 
 @pytest.mark.parametrize(("exercise", "set_matrices"), [
     case("three_matrices_in_float64", "SelfAttention_v1", "works in float64 after .double()",
          "After .double() the module should take float64 inputs and give the right output.",
-         "SelfAttention_v1", Object.set),
+         "SelfAttention_v1", RemoteObject.set),
     case("three_layers_in_float64", "SelfAttention_v2", "works in float64 after .double()",
          "After .double() the module should take float64 inputs and give the right output.",
          "SelfAttention_v2", set_as_layers),
@@ -530,7 +530,7 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
 @pytest.mark.parametrize(("exercise", "set_matrices"), [
     case("three_matrices_leave_the_inputs_alone", "SelfAttention_v1", "the inputs are left as they were",
          "The output should come out right, with the inputs the same after the call as before.",
-         "SelfAttention_v1", Object.set),
+         "SelfAttention_v1", RemoteObject.set),
     case("three_layers_leave_the_inputs_alone", "SelfAttention_v2", "the inputs are left as they were",
          "The output should come out right, with the inputs the same after the call as before.",
          "SelfAttention_v2", set_as_layers),
@@ -547,12 +547,12 @@ def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_ma
 
 
 # -- transfer_weights --------------------------------------------------------------------------------------------
-# On modules of the door's own, so that it depends on no other answer.
+# On modules of the toolbox, so that it depends on no other answer.
 
 
 def two_modules(
     student: Student, fresh: Fresh, d_in: int, d_out: int, biases: Matrices | None = None
-) -> tuple[Object, Object]:
+) -> tuple[RemoteObject, RemoteObject]:
     """attention_v2 and attention_v1, with weights of their own."""
     start, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
     return modules_with(student, start, matrices, biases)
@@ -560,7 +560,7 @@ def two_modules(
 
 def modules_with(
     student: Student, start: Matrices, matrices: Matrices, biases: Matrices | None
-) -> tuple[Object, Object]:
+) -> tuple[RemoteObject, RemoteObject]:
     """attention_v2 with layers that compute with these matrices (d_in, d_out), and attention_v1 with those at `start`.
 
     With `biases`, attention_v2's layers have some: these, and zeros else.
@@ -576,7 +576,7 @@ def modules_with(
 
 def transferred(
     student: Student, fresh: Fresh, d_in: int, d_out: int, biases: Matrices | None = None
-) -> tuple[Object, Object, Matrices, Matrices]:
+) -> tuple[RemoteObject, RemoteObject, Matrices, Matrices]:
     """Both modules after a transfer, what attention_v1 should have now, and attention_v2's parameters before it.
 
     Two pairs of modules that were alike before the transfer are alike afterwards.
@@ -593,13 +593,13 @@ def transferred(
     return attention_v2, attention_v1, matrices, before
 
 
-def expect_moved(attention_v1: Object, matrices: dict[str, torch.Tensor], inputs: torch.Tensor) -> None:
+def expect_moved(attention_v1: RemoteObject, matrices: dict[str, torch.Tensor], inputs: torch.Tensor) -> None:
     expect_close(attention_v1(inputs), mixed(inputs, **matrices), "The outputs of attention_v1")
     for name, matrix in matrices.items():
         expect_close(attention_v1.get(name), matrix, f"The weights in attention_v1's {name}")
 
 
-def expect_unchanged(module: Object, before: dict[str, torch.Tensor]) -> None:
+def expect_unchanged(module: RemoteObject, before: dict[str, torch.Tensor]) -> None:
     after = module.parameters()
     for name, value in before.items():
         reason = f"{shown(name)} of attention_v2 was changed."

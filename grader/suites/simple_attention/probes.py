@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grader.testing.probes import Draw, Estimate, Observation, alike, call, probe, refusal
+from grader.testing.probes import Draw, Estimate, Property, alike, call, probe, refusal
 
 Numbers = Sequence[float] | torch.Tensor
 
@@ -28,7 +28,7 @@ def numbers_for(draw: Draw, count: int) -> Numbers:
 
 
 @probe("dot_product")
-def sums_of_products(unit: Any, draw: Draw) -> Iterator[Observation]:
+def sums_of_products(unit: Any, draw: Draw) -> Iterator[Property]:
     count = draw.size(0, 7)
     a, b = numbers_for(draw, count), numbers_for(draw, count)
     before = [list(a), list(b)]
@@ -37,19 +37,19 @@ def sums_of_products(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("dot_product", draws=300)
-def lengths_that_differ(unit: Any, draw: Draw) -> Iterator[Observation]:
+def lengths_that_differ(unit: Any, draw: Draw) -> Iterator[Property]:
     first, second = draw.random.sample(range(6), 2)
     yield from refusal(unit.dot_product, numbers_for(draw, first), numbers_for(draw, second))
 
 
 @probe("attention_scores")
-def scores_of_a_query(unit: Any, draw: Draw) -> Iterator[Observation]:
+def scores_of_a_query(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d = draw.sizes(2)
     yield from call(unit.attention_scores, draw.normal(d), draw.normal(num_tokens, d))
 
 
 @probe("normalize_by_sum")
-def shares_of_a_sum(unit: Any, draw: Draw) -> Iterator[Observation]:
+def shares_of_a_sum(unit: Any, draw: Draw) -> Iterator[Property]:
     scores = draw.normal(draw.size(1, 8))
     if draw.chance(0.3):
         scores = draw.pick(1, -1) * scores.abs()
@@ -64,13 +64,13 @@ def dim_for(draw: Draw, x: torch.Tensor) -> dict[str, Any]:
 
 
 @probe("softmax_naive")
-def plain_softmax(unit: Any, draw: Draw) -> Iterator[Observation]:
+def plain_softmax(unit: Any, draw: Draw) -> Iterator[Property]:
     x = draw.normal(*draw.sizes(draw.size(1, 4)))
     yield from call(unit.softmax_naive, x, **dim_for(draw, x))
 
 
 @probe("softmax_stable")
-def softmax_of_anything(unit: Any, draw: Draw) -> Iterator[Observation]:
+def softmax_of_anything(unit: Any, draw: Draw) -> Iterator[Property]:
     x = draw.normal(*draw.sizes(draw.size(1, 4)))
     match draw.pick("plain", "large", "all large", "infinite"):
         case "large":
@@ -95,12 +95,12 @@ def softmax_of_anything(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("context_vector")
-def weighted_sum(unit: Any, draw: Draw) -> Iterator[Observation]:
+def weighted_sum(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d = draw.sizes(2)
     yield from call(unit.context_vector, draw.normal(num_tokens), draw.normal(num_tokens, d))
 
 
 @probe("simple_self_attention")
-def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Observation]:
+def contexts_and_weights(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d = draw.sizes(2)
     yield from call(unit.simple_self_attention, draw.normal(num_tokens, d))

@@ -1,7 +1,7 @@
 """Unit 1, attention without weights: one test or case, one criterion, with the sentence that a student reads.
 
 Expected values are computed here, in float64 and by other means than the course's own solution. They are made of
-parts, one for each exercise that an answer may call, because the grader may have put a stand-in in its place.
+parts, one for each exercise that an answer may call, because the grader may have put a substitute in its place.
 
 One slip should not cost every point, and junk should win none. So a test about the number of tokens, the dtype or the
 arguments has inputs on which most known slips still come out right: scores far apart, of which only the order is
@@ -21,7 +21,7 @@ import torch
 
 from grader.engine.criteria import Fresh, case
 from grader.testing.checks import (
-    Wrong,
+    CheckFailed,
     expect_close,
     expect_dtype,
     expect_error,
@@ -54,7 +54,7 @@ Function = Callable[..., torch.Tensor]
 
 def scores_of(student: Student) -> Function:
     """attention_scores: (d,), (T, d) to (T,), row by row."""
-    dot_product = student.part("dot_product", functools.partial(torch.einsum, "n,n->"))
+    dot_product = student.substitute("dot_product", functools.partial(torch.einsum, "n,n->"))
 
     def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         return torch.stack([dot_product(query.double(), row) for row in inputs.double()])
@@ -65,9 +65,9 @@ def scores_of(student: Student) -> Function:
 def naive_softmax_of(student: Student) -> Function:
     """softmax_naive: any shape to the same, one list of scores after the other.
 
-    No stand-in for softmax_stable serves: whoever calls that alone has written nothing.
+    No substitute for softmax_stable serves: whoever calls that alone has written nothing.
     """
-    normalize = student.part("normalize_by_sum", normalized)
+    normalize = student.substitute("normalize_by_sum", normalized)
 
     def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
         exponentials = x.double().exp().movedim(dim, -1)
@@ -84,7 +84,7 @@ def normalized(scores: torch.Tensor) -> torch.Tensor:
 
 
 def softmax_of(student: Student) -> Function:
-    """softmax_stable: any shape to the same. No stand-in for softmax_naive serves: it would do all but one line."""
+    """softmax_stable: any shape to the same. No substitute for softmax_naive serves: it would do all but one line."""
     naive = naive_softmax_of(student)
 
     def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -95,7 +95,7 @@ def softmax_of(student: Student) -> Function:
 
 def context_of(student: Student) -> Function:
     """context_vector: (T,), (T, d) to (d,). Each feature of it is a dot product with the weights, and so a score."""
-    scores = student.part("attention_scores", scores_of(student))
+    scores = student.substitute("attention_scores", scores_of(student))
 
     def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
         return scores(weights.double(), inputs.double().mT)  # (T,), (d, T) -> (d,)
@@ -105,9 +105,9 @@ def context_of(student: Student) -> Function:
 
 def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
     """simple_self_attention: (T, d) to contexts (T, d) and weights (T, T), query by query."""
-    scores = student.part("attention_scores", scores_of(student))
-    softmax = student.part("softmax_naive", student.part("softmax_stable", softmax_of(student)))
-    context = student.part("context_vector", context_of(student))
+    scores = student.substitute("attention_scores", scores_of(student))
+    softmax = student.substitute("softmax_naive", student.substitute("softmax_stable", softmax_of(student)))
+    context = student.substitute("context_vector", context_of(student))
 
     def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         inputs = inputs.double()
@@ -227,7 +227,7 @@ def test_different_lengths_are_refused(student: Student, fresh: Fresh) -> None:
         a, b = fresh(count).tolist(), fresh(other).tolist()
         try:
             expect_error(functools.partial(expect_a_product, student, a, b))
-        except Wrong as found:
+        except CheckFailed as found:
             wrong.append(found)
     # Only now, for what an answer makes of the one pair says little without what it makes of the others.
     if wrong:

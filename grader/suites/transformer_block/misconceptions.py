@@ -692,7 +692,7 @@ ROWS = [
 ]
 # fmt: on
 
-# Torch's own, which takes no other dtype than its own: hence no row. A stand-in can take its place.
+# Torch's own, which takes no other dtype than its own: hence no row. A substitute can take its place.
 LayerNorm = nn.LayerNorm
 
 

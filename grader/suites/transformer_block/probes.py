@@ -12,7 +12,7 @@ from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Estimate,
-    Observation,
+    Property,
     alike,
     call,
     has_parameters,
@@ -22,7 +22,7 @@ from grader.testing.probes import (
 )
 
 
-def with_calm_gradients(seen: Iterator[Observation], x: Tensor, eps: float = 1e-5) -> Iterator[Observation]:
+def with_calm_gradients(seen: Iterator[Property], x: Tensor, eps: float = 1e-5) -> Iterator[Property]:
     """The same, but for the gradients of x, which are divided by how much a norm enlarges differences.
 
     Where the features of a token are nearly alike, that is a few hundred times, and the rounding of float32 with them:
@@ -35,7 +35,7 @@ def with_calm_gradients(seen: Iterator[Observation], x: Tensor, eps: float = 1e-
 
 
 @probe("LayerNorm")
-def normalised_features(unit: Any, draw: Draw) -> Iterator[Observation]:
+def normalised_features(unit: Any, draw: Draw) -> Iterator[Property]:
     # float32 has no digits left for features that are nearly alike, as a single one is with its mean.
     is_exact = draw.dtype == torch.float64
     emb_dim = draw.size(1 if is_exact else 2, 8)
@@ -65,7 +65,7 @@ def linears_in(module: nn.Module) -> list[nn.Linear]:
 
 
 @probe("FeedForward")
-def tokens_transformed(unit: Any, draw: Draw) -> Iterator[Observation]:
+def tokens_transformed(unit: Any, draw: Draw) -> Iterator[Property]:
     emb_dim = draw.size(1, 6)
     options = draw.pick({}, {}, {"expansion": 4}, {"expansion": draw.size(1, 6)})
     module = unit.FeedForward(emb_dim, **options)
@@ -128,7 +128,7 @@ class Constant(nn.Module):
 
 
 @probe("Residual")
-def sum_with_a_sublayer(unit: Any, draw: Draw) -> Iterator[Observation]:
+def sum_with_a_sublayer(unit: Any, draw: Draw) -> Iterator[Property]:
     shape = draw.sizes(draw.size(1, 4))
     sublayer = draw.pick(Bent(shape[-1], draw), Bent(shape[-1], draw), nn.Identity(), Constant(2.0))
     module = unit.Residual(sublayer)
@@ -140,7 +140,7 @@ def sum_with_a_sublayer(unit: Any, draw: Draw) -> Iterator[Observation]:
 # -- blocks ------------------------------------------------------------------------------------------------------
 
 
-def norms_of(unit: Any, block: nn.Module) -> Iterator[Observation]:
+def norms_of(unit: Any, block: nn.Module) -> Iterator[Property]:
     for name in ("norm1", "norm2"):
         norm = getattr(block, name)
         # A changed file's own LayerNorm is the one of the same name that it defines.
@@ -162,7 +162,7 @@ def set_norms(block: nn.Module, draw: Draw) -> dict[str, Tensor]:
 
 
 @probe("TransformerBlock")
-def block_of_two_steps(unit: Any, draw: Draw) -> Iterator[Observation]:
+def block_of_two_steps(unit: Any, draw: Draw) -> Iterator[Property]:
     emb_dim, num_tokens = draw.sizes(2)
     attention, feed_forward = OverTokens(emb_dim, draw), Bent(emb_dim, draw)
     dropout = draw.pick(0.0, 0.5)
@@ -190,7 +190,7 @@ def normalised(x: Tensor, norm: nn.Module) -> Tensor:
 
 
 @probe("TransformerBlock", draws=4)
-def numbers_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
+def numbers_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
     """One module gives ones and the other tens, so what is added to x tells what was dropped of each."""
     texts, num_tokens, emb_dim, dropout = 2000, 2, 3, PROBABILITIES[draw.number]
     attention, feed_forward = Constant(1.0), Constant(10.0)
@@ -210,7 +210,7 @@ def numbers_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("stack_blocks", draws=500)
-def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Observation]:
+def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Property]:
     def make_block() -> nn.Module:
         made.append(Bent(features, draw))
         return made[-1]
@@ -233,7 +233,7 @@ def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Observation]:
 
 
 @probe("gpt2_parameter_count", draws=60)
-def counted_parameters(unit: Any, draw: Draw) -> Iterator[Observation]:
+def counted_parameters(unit: Any, draw: Draw) -> Iterator[Property]:
     # GPT-2's heads have 64 features each, so its width is a multiple of that. Who makes a model to count has to have
     # the memory for it.
     num_layers, emb_dim = draw.size(1, 4), 64 * draw.size(1, 2)

@@ -1,7 +1,7 @@
 """Unit 7, the transformer block: one test, one criterion; its docstring is what a student reads.
 
 Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a stand-in took the place of a student's own part, it does so here.
+an exercise may build on: where a substitute took the place of a student's own part, it does so here.
 
 One slip should not cost every point. So a test asks about one thing in a way that other slips do not show in: about
 the variance whatever mean was subtracted, about ReLU whatever the width. And where none of this is the question, the
@@ -39,13 +39,13 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.draws import expect_count
-from grader.testing.student import Object, Student
+from grader.testing.student import RemoteObject, Student
 
 # All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
 EPS = 1e-5
 Function = Callable[[torch.Tensor], torch.Tensor]
-Exact = tuple[Object, Function]  # a module, and what it should compute
+Exact = tuple[RemoteObject, Function]  # a module, and what it should compute
 Weights = dict[str, torch.Tensor]
 
 
@@ -104,7 +104,7 @@ def turning(fresh: Fresh) -> torch.Tensor:
     return basis @ turn @ basis.mT - torch.eye(C)
 
 
-def linear_module(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Object:
+def linear_module(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> RemoteObject:
     """One of torch's linear layers, to hand in."""
     module = student.make("Linear", *weight.mT.shape, bias=bias is not None)
     if weight.dtype == torch.float64:
@@ -124,7 +124,9 @@ def expect_registered(values: Weights, parameters: Weights, owner: str) -> None:
         expect_true(name_of(value, parameters) is not None, f"A parameter of {owner} is none of the module's own.")
 
 
-def expect_gradients_of_what_is_found(module: Object, x: torch.Tensor, values: Weights, expected: Weights) -> None:
+def expect_gradients_of_what_is_found(
+    module: RemoteObject, x: torch.Tensor, values: Weights, expected: Weights
+) -> None:
     """The gradients of x, and of those parameters that are found; whether they are is asked elsewhere."""
     there = module.parameters()
     _, found = expect_values(module.gradients(x), 2)
@@ -134,7 +136,7 @@ def expect_gradients_of_what_is_found(module: Object, x: torch.Tensor, values: W
     expect_gradients({"0": found.get("0"), **by_our_names}, wanted)
 
 
-def expect_x_left_alone(module: Object, x: torch.Tensor, expected: Function) -> None:
+def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Function) -> None:
     output, [after] = expect_values(module.with_arguments(x), 2)
     expect_close(output, expected(x), "The outputs")
     expect_same(after, x, "x was changed.")
@@ -143,7 +145,7 @@ def expect_x_left_alone(module: Object, x: torch.Tensor, expected: Function) -> 
 # -- LayerNorm ---------------------------------------------------------------------------------------------------
 
 
-def registered(norm: Object, attribute: str) -> str | None:
+def registered(norm: RemoteObject, attribute: str) -> str | None:
     """Under which name the module has a parameter as this attribute; None if it is no parameter.
 
     That is another than the attribute's own in a class of nn.LayerNorm's kind, or where a property gives it.
@@ -162,14 +164,14 @@ def registered(norm: Object, attribute: str) -> str | None:
     return None
 
 
-def set_parameters(norm: Object, values: Weights) -> Weights:
+def set_parameters(norm: RemoteObject, values: Weights) -> Weights:
     """Gives the attributes these values; the values by the names under which the attributes are registered."""
     named = {registered(norm, attribute) or attribute: value for attribute, value in values.items()}
     norm.set(named)
     return named
 
 
-def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> Object:
+def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> RemoteObject:
     """A LayerNorm that only normalises, whatever its parameters begin as."""
     norm = student.LayerNorm(C, *arguments)
     if dtype == torch.float64:
@@ -247,7 +249,7 @@ def test_the_variance_of_the_outputs_is_one(student: Student, fresh: Fresh) -> N
     expect_close(variance(found), torch.ones(B, T), "The variances of the outputs")
 
 
-def expect_eps(norm: Object, vectors: torch.Tensor, eps: float) -> None:
+def expect_eps(norm: RemoteObject, vectors: torch.Tensor, eps: float) -> None:
     """What was added to the variances is eps, whether they are biased or not. vectors: of a variance of about one.
 
     Divided by √(a · v + eps), vectors of variance v come out with a variance of v / (a · v + eps). The ratio of
@@ -334,7 +336,7 @@ def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 # -- FeedForward -------------------------------------------------------------------------------------------------
 
 
-def layers_of(module: Object) -> list[Weights]:
+def layers_of(module: RemoteObject) -> list[Weights]:
     """The parameters of the two layers by their names, the first layer first and its weight before its bias.
 
     They are told by what they take and give. How wide the hidden layer is, and whether there are biases, is asked
@@ -361,7 +363,7 @@ def layers_of(module: Object) -> list[Weights]:
     return layers
 
 
-def expect_exact_in_training(module: Object, x: torch.Tensor, expected: torch.Tensor) -> None:
+def expect_exact_in_training(module: RemoteObject, x: torch.Tensor, expected: torch.Tensor) -> None:
     """What differs is not noted: a dropout draws for each answer anew, at its own rate."""
     first, second = (expect_tensor(module(x), expected.shape).double() for _ in range(2))
     expect_true(
@@ -371,7 +373,7 @@ def expect_exact_in_training(module: Object, x: torch.Tensor, expected: torch.Te
     expect_true(exact, "The outputs in training are not the expected ones, though the shape is right.")
 
 
-def hidden_width(module: Object) -> int:
+def hidden_width(module: RemoteObject) -> int:
     first, _ = layers_of(module)
     return len(next(iter(first.values())))
 
@@ -384,7 +386,7 @@ def transformed(x: torch.Tensor, layers: list[Weights]) -> torch.Tensor:
 
 def feed_forward_beyond_doubt(
     student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
-) -> tuple[Object, functools.partial[torch.Tensor]]:
+) -> tuple[RemoteObject, functools.partial[torch.Tensor]]:
     """A FeedForward in eval mode, and what it should compute: all hidden numbers and outputs are far above zero.
 
     So it makes no difference whether ReLU or one of its relatives stands between the layers, or nothing, or whether
@@ -483,7 +485,7 @@ def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
 # -- Residual ----------------------------------------------------------------------------------------------------
 
 
-def around(student: Student, sublayer: Object) -> Object:
+def around(student: Student, sublayer: RemoteObject) -> RemoteObject:
     """A Residual in eval mode: whether something is dropped is one criterion's question."""
     residual = student.Residual(sublayer)
     residual.eval()
@@ -570,7 +572,7 @@ def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 
 def joining(student: Student) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """How x and what a module gives should come together."""
-    return student.part("Residual", Skip).join
+    return student.substitute("Residual", Skip).join
 
 
 # Scale and shift of a norm.
@@ -587,17 +589,17 @@ def transformer_block(
     norm2: Affine = PLAIN,
 ) -> torch.Tensor:
     """(B, T, C) to the same."""
-    normalize, join = student.part("LayerNorm", Norm).normalize, joining(student)
+    normalize, join = student.substitute("LayerNorm", Norm).normalize, joining(student)
     x = join(x.double(), attention(normalize(x.double(), *(value.double() for value in norm1))))
     return join(x, feed_forward(normalize(x, *(value.double() for value in norm2))))
 
 
 def made_block(
-    student: Student, attention: Object, feed_forward: Object, dropout: float = 0.0, emb_dim: int = C
-) -> Object:
+    student: Student, attention: RemoteObject, feed_forward: RemoteObject, dropout: float = 0.0, emb_dim: int = C
+) -> RemoteObject:
     """A TransformerBlock in eval mode: a test that is not about dropout is not about training."""
     for exercise in ("LayerNorm", "Residual"):
-        student.part(exercise, None)  # each can serve, if the block makes use of it
+        student.substitute(exercise, None)  # each can serve, if the block makes use of it
     block = student.TransformerBlock(attention, feed_forward, emb_dim, dropout)
     block.eval()
     return block
@@ -618,7 +620,7 @@ def nothing(x: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(x)
 
 
-def silent(student: Student, emb_dim: int = C) -> Object:
+def silent(student: Student, emb_dim: int = C) -> RemoteObject:
     return linear_module(student, torch.zeros(emb_dim, emb_dim))
 
 
@@ -650,7 +652,7 @@ def test_feed_forward_comes_second(student: Student, fresh: Fresh) -> None:
 NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with parameters of its own"
 
 
-def set_norm(block: Object, name: str, affine: Affine, biases: int = 0) -> Object:
+def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) -> RemoteObject:
     """Gives a norm of the block this scale and shift, which nn.LayerNorm calls weight and bias.
 
     biases: how many there are in the modules that the block was given.
@@ -661,7 +663,7 @@ def set_norm(block: Object, name: str, affine: Affine, biases: int = 0) -> Objec
     with contextlib.suppress(client.Raised):
         norm = block.get(name)
     expect_true(norm is not None, f"There is no {name}, though the norms of the block have {count} parameters.")
-    expect_true(isinstance(norm, Object), f"{name} is not a module.")
+    expect_true(isinstance(norm, RemoteObject), f"{name} is not a module.")
     there = norm.parameters()
     pairs = [[registered(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))]
     names = next((pair for pair in pairs if there.keys() == set(pair)), [])
@@ -862,12 +864,12 @@ def fresh_blocks(fresh: Fresh, count: int) -> list[Weights]:
     return [{"weight": fresh(C, C) / C**0.5, "bias": fresh(C)} for _ in range(count)]
 
 
-def stacked(student: Student, blocks: list[Weights]) -> tuple[Object, Object]:
+def stacked(student: Student, blocks: list[Weights]) -> tuple[RemoteObject, RemoteObject]:
     """The stack of these blocks, and what it was given to make them with."""
     make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
     stack = student.stack_blocks(make_block, len(blocks))
     expect_true(stack is not None, "It gives None where a module was expected.")
-    expect_true(isinstance(stack, Object), "What it gives is not a module.")
+    expect_true(isinstance(stack, RemoteObject), "What it gives is not a module.")
     # A class of one's own may be made of it, and call them.
     expect_true(
         stack.kinds[0] != "torch.nn.modules.container.ModuleList",
@@ -986,7 +988,7 @@ VOCABULARY, CONTEXT = 11, 9
 def result_for(student: Student, *sizes: int) -> object:
     """What the student gives. Who makes a model to count it may use the parts of this unit, and unit 4's attention."""
     for exercise in ("MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"):
-        student.part(exercise, None)  # each can serve, for it has as many parameters as the right one
+        student.substitute(exercise, None)  # each can serve, for it has as many parameters as the right one
     return student.gpt2_parameter_count(*sizes)
 
 

@@ -1,4 +1,4 @@
-# As much as the door lets through: as a result, as parameters, as what is left of an argument.
+# As much as the protocol allows: as a result, as parameters, as what is left of an argument.
 LARGE = torch.ones(2**24 - 100)
 
 

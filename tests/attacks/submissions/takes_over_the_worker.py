@@ -12,7 +12,7 @@ honest = worker.answer
 def answer(message, tensors):
     request = {key: value for key, value in message["requests"][-1]["dict"]}
     operation, target = request["operation"], str(request.get("target"))
-    if operation in ("load", "prepare", "seed", "begin", "cover", "uncover", "generator", "make") or "project_qkv" in target:
+    if operation in ("load", "prepare", "seed", "begin", "upload", "patch", "unpatch", "generator", "make") or "project_qkv" in target:
         return honest(message, tensors)
     given = request.get("arguments", {}).get("tuple", [])
     if STRATEGY == "errors":

@@ -47,7 +47,7 @@ def search():
         elif inspect.isfunction(value):
             for item in value.__code__.co_consts:
                 look("constant", item)
-    for name in ("_", "__warningregistry__", "student", "fresh", "expected", "SEEN"):
+    for name in ("_", "__warningregistry__", "student", "fresh", "expected", "OBSERVED"):
         if hasattr(builtins, name) and name != "_":
             print("SUCCEEDED: builtin", name)
     for name in ("grader.testing.checks", "grader.suites.self_attention.test_self_attention", "grader.reports.grading",

@@ -79,7 +79,7 @@ def exercise_scores(found: dict[str, Any]) -> list[tuple[float, float]]:
     return [(test["score"], test["max_score"]) for test in found["tests"]]
 
 
-def test_right_answers_have_all_points(example_class: Path, image: Path) -> None:
+def test_accepted_answers_have_all_points(example_class: Path, image: Path) -> None:
     found = results(image, example_class / "ada")
     scores = exercise_scores(found)
     assert scores
@@ -141,7 +141,7 @@ def test_grading_that_takes_too_long_is_stopped_and_said(example_class: Path, im
 
 
 def test_setup_says_which_image_to_choose_where_python_is_too_old(release: Path, tmp_path: Path) -> None:
-    # A system with another Python and nothing else to install: the two programs that tell are stand-ins.
+    # A system with another Python and nothing else to install: the two programs that tell are substitutes.
     programs = {
         "python3": '[ "$1" = --version ] && echo "Python 3.10.12"',
         "apt-get": "exit 0",

@@ -42,7 +42,7 @@ HOSTILE = {
     "patched_draws": "bigram_language_model",
     "lying_embedding": "bigram_language_model",
 }
-STUDENTS = [*CLASS, "right", "in_other_words", "unknown_mistakes", *HOSTILE]
+STUDENTS = [*CLASS, "right", "paraphrases", "unlisted_mistakes", *HOSTILE]
 
 Earned = dict[str, float | None]
 """Points by unit/exercise and unit/quiz_item."""
@@ -63,18 +63,18 @@ def mistaken(path: Path, unit: str, mistakes: Mapping[str, str]) -> str:
 
 
 def right(unit: str) -> str:
-    styles = sorted((SUITES / unit / "right_answers").glob("[!_]*.py"))
+    styles = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
     return styles[UNITS.index(unit) % len(styles)].read_text(encoding="utf-8")
 
 
-def in_other_words(unit: str) -> str:
+def paraphrases(unit: str) -> str:
     known = misconceptions_of(unit)
     path = IN_OTHER_WORDS / f"{unit}.py"
     written = definitions_in(path)
     return mistaken(path, unit, {mistake.exercise: mistake.name for mistake in known if mistake.name in written})
 
 
-def unknown_mistakes(unit: str) -> str:
+def unlisted_mistakes(unit: str) -> str:
     path = UNKNOWN_MISTAKES / f"{unit}.py"
     written = (name for name in definitions_in(path) if "__" in name)
     return mistaken(path, unit, {name.partition("__")[0]: name for name in written})
@@ -158,8 +158,8 @@ def write_class(folder: Path, example_class: Path) -> Path:
     for unit in UNITS:
         further = {
             "right": right(unit),
-            "in_other_words": in_other_words(unit),
-            "unknown_mistakes": unknown_mistakes(unit),
+            "paraphrases": paraphrases(unit),
+            "unlisted_mistakes": unlisted_mistakes(unit),
         }
         further |= {name: hostile(name, unit) for name, attacked in HOSTILE.items() if attacked == unit}
         questions = QUIZZES[unit].questions
@@ -271,7 +271,7 @@ def test_the_answers_are_right_and_wrong_in_every_way(graded: Graded) -> None:
     answers = [path for path in (graded.course / "submitted").glob("*/*/*.ipynb") if path.parts[-3] not in CLASS]
     assert len(answers) >= 30
     exercises = [name for name in graded.scripts["right"] if "/quiz_" not in name]
-    for student in ("in_other_words", "unknown_mistakes"):
+    for student in ("paraphrases", "unlisted_mistakes"):
         lost = [name for name in exercises if graded.scripts[student][name] != graded.scripts["right"][name]]
         assert lost == exercises
     shares = {

@@ -128,7 +128,7 @@ def test_everybody_has_a_row_in_the_table(term: Term) -> None:
         assert {row["assignment"] for row in table.values()} == {terms.UNIT}
 
 
-def test_right_answers_earn_everything(term: Term) -> None:
+def test_accepted_answers_earn_everything(term: Term) -> None:
     row = term.tables[-1]["ada"]
     assert float(row["score"]) == float(row["max_score"]) > 0
 

@@ -31,9 +31,9 @@ def longest_line(path: Path, containing: str) -> str:
 
 TEST = longest_line(SUITES / "self_attention" / "test_self_attention.py", "expect_close(")
 MISTAKE = longest_line(SUITES / "bigram_language_model" / "misconceptions.py", "return ")
-RIGHT = longest_line(SUITES / "simple_attention" / "right_answers" / "by_hand.py", "return ")
+RIGHT = longest_line(SUITES / "simple_attention" / "accepted_answers" / "by_hand.py", "return ")
 ORACLE = longest_line(SUITES / "causal.py", "return ")
-STAND_IN = longest_line(REPOSITORY / "grader" / "sandbox" / "parts.py", "return ")
+SUBSTITUTE = longest_line(SUITES / "multi_head_attention" / "substitutes.py", "return ")
 SOLUTION = longest_line(SOLUTIONS / "causal_attention.py", "return torch.")
 VARIANT = longest_line(SOLUTIONS / "self_attention_quiz.yml", "answer:")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
@@ -68,7 +68,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "plain/mistake.py": f"def f(x):\n    {MISTAKE}\n",
         "plain/right.py": RIGHT,
         "plain/oracle.py": ORACLE,
-        "plain/stand_in.py": STAND_IN,
+        "plain/substitute.py": SUBSTITUTE,
         "plain/solution.py": SOLUTION,
         "plain/sentence.md": f"* {SENTENCE}",
         "plain/explanation.txt": EXPLANATION,
@@ -146,7 +146,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plain/mistake.py:2", "grader/suites/bigram_language_model/misconceptions.py"),
         ("plain/right.py:1", "grader/suites/"),
         ("plain/oracle.py:1", "grader/suites/causal.py"),
-        ("plain/stand_in.py:1", "grader/sandbox/parts.py"),
+        ("plain/substitute.py:1", "grader/suites/multi_head_attention/substitutes.py"),
         ("plain/solution.py:1", "solutions/causal_attention.py"),
         ("plain/sentence.md:1", "solutions/self_attention_quiz.yml"),
         ("plain/explanation.txt:1", "solutions/self_attention_quiz.yml"),

@@ -58,14 +58,14 @@ def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engi
 @pytest.mark.parametrize(
     ("missing", "waiting", "right", "building_on_it"),
     [
-        # Whatever a stand-in for dropout did, it would have to be random, and so would be a right answer.
+        # Whatever a substitute for dropout did, it would have to be random, and so would be a right answer.
         (
             "attention_dropout",
             "CausalAttention",
             "self.dropout(torch.softmax(masked / d_out**0.5, dim=-1))",
             "attention_dropout(torch.softmax(masked / d_out**0.5, dim=-1), self.dropout.p if self.training else 0.0)",
         ),
-        # The two are one function, so what the one does with a stand-in for the other shows little.
+        # The two are one function, so what the one does with a substitute for the other shows little.
         (
             "softmax_naive",
             "softmax_stable",
@@ -74,7 +74,7 @@ def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engi
         ),
     ],
 )
-def test_where_no_stand_in_can_serve_an_exercise_waits(
+def test_where_no_substitute_can_serve_an_exercise_waits(
     engine: Engine, missing: str, waiting: str, right: str, building_on_it: str
 ) -> None:
     unit = EXERCISES[missing]
@@ -82,7 +82,7 @@ def test_where_no_stand_in_can_serve_an_exercise_waits(
     found = results(engine, {unit: without(missing, solutions()[unit].replace(right, building_on_it))})
     assert losing(found) == {missing, waiting}
     lost = [outcome for outcome in found[waiting] if not outcome["passed"]]
-    assert all(outcome["waiting"] and outcome["stand_ins"] == [missing] for outcome in lost)
+    assert all(outcome["waiting"] and outcome["substitutes"] == [missing] for outcome in lost)
 
 
 @pytest.mark.parametrize(

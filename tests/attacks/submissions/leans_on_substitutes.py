@@ -1,35 +1,35 @@
-# Answers with the stand-ins that the grader has for other exercises, and lies about which of them it called.
+# Answers with the substitutes that the grader has for other exercises, and lies about which of them it called.
 import itertools
 import sys
 
-if "grader.sandbox.parts" in sys.modules:
-    print("SUCCEEDED in finding the stand-ins before they are needed")
+if any(name.endswith("substitutes") for name in sys.modules):
+    print("SUCCEEDED in finding the substitutes before they are needed")
 frame = sys._getframe()
 while frame.f_code.co_name != "serve":
     frame = frame.f_back
 worker = frame.f_locals["worker"]
-honest = worker.operations["uncover"]
+honest = worker.operations["unpatch"]
 EARLIER = ["project_qkv", "scaled_dot_product_attention", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights"]
 CLAIMS = itertools.cycle(
-    [EARLIER, EARLIER[1:2], EARLIER[:2], EARLIER[2:], [], ["parts"], [EARLIER], [{}, 7, None], "project_qkv", None, 10**9]
+    [EARLIER, EARLIER[1:2], EARLIER[:2], EARLIER[2:], [], ["substitutes"], [EARLIER], [{}, 7, None], "project_qkv", None, 10**9]
 )
 
 
-def uncover():
+def unpatch():
     honest()
     return next(CLAIMS)
 
 
-worker.operations["uncover"] = uncover
+worker.operations["unpatch"] = unpatch
 
 
 def stolen(name):
-    """A stand-in that was brought for some test, or is bound to its name now."""
-    return worker.parts.get(name) or globals()[name]
+    """A substitute that was uploaded for some test, or is bound to its name now."""
+    return worker.substitutes.get(name) or globals()[name]
 
 
 def scaled_dot_product_attention(queries, keys, values):
-    return worker.parts["scaled_dot_product_attention"](queries, keys, values)
+    return worker.substitutes["scaled_dot_product_attention"](queries, keys, values)
 
 
 class SelfAttention_v1(torch.nn.Module):
@@ -39,7 +39,7 @@ class SelfAttention_v1(torch.nn.Module):
             setattr(self, name, torch.rand(d_in, d_out))
 
     def forward(self, inputs):
-        # Whatever is bound to these names now, the stand-ins or not; and not the way in which they belong together.
+        # Whatever is bound to these names now, the substitutes or not; and not the way in which they belong together.
         queries, keys, values = project_qkv(inputs, self.W_query, self.W_key, self.W_value)
         scaled_dot_product_attention(queries, keys, values)
         return stolen("scaled_dot_product_attention")(values, keys, queries)[0]
@@ -50,10 +50,10 @@ class SelfAttention_v2(torch.nn.Module):
         super().__init__()
         if "function" not in scaled_dot_product_attention.__qualname__:
             raise NotImplementedError
-        self.standing_in = stolen("SelfAttention_v1")(d_in, d_out)
+        self.substitute = stolen("SelfAttention_v1")(d_in, d_out)
 
     def forward(self, inputs):
-        return self.standing_in(inputs)
+        return self.substitute(inputs)
 
 
 def transfer_weights(attention_v2, attention_v1):
