@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.course.model import load_course
-from grader.engine.criteria import Fresh, criterion_of_item
+from grader.engine.criteria import criterion_of_item
+from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
 
 COURSE = load_course()

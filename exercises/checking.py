@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader.sandbox.client import Raised
 from grader.testing.checks import CheckFailed
-from grader.testing.student import RemoteObject
+from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
 

@@ -24,7 +24,7 @@ from checking import (
     worked_example,
 )
 
-from grader.sandbox.client import Raised
+from grader.sandbox.failures import Raised
 from grader.testing.student import RemoteObject, Student
 
 INPUTS = worked_example("inputs").unsqueeze(0)  # (6, 3) -> (1, 6, 3)

@@ -11,7 +11,7 @@ import torch
 from checking import expect_error, expect_unchanged, expect_values, fail
 from torch import nn
 
-from grader.sandbox.client import Raised
+from grader.sandbox.failures import Raised
 from grader.testing.student import Student
 
 # With four columns there are two hands: one turns by 1 with each position, the other by 1/100.

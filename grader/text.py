@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from pathlib import Path
 
 MOST_OF_A_TEXT = 4000
 """So many characters of one text are in a report."""
@@ -46,9 +47,8 @@ def sanitize(text: str) -> str:
 @functools.cache
 def _private_folders() -> list[str]:
     """The folders of the grader and of Python, and those around the grader except the outermost, such as /home."""
-    from grader.course.model import ROOT  # here, because the command line imports this module at start-up
-
-    return [str(ROOT), sys.prefix, sys.base_prefix, *(str(folder) for folder in ROOT.parents[:-2])]
+    root = Path(__file__).resolve().parents[1]
+    return [str(root), sys.prefix, sys.base_prefix, *(str(folder) for folder in root.parents[:-2])]
 
 
 def log_lines(text: str) -> str:

@@ -10,10 +10,11 @@ import courses
 import pytest
 from example_class import make_class
 
-from grader.course.model import ROOT, Limits
+from grader.course.model import ROOT
 from grader.engine.client import Engine
 from grader.quizzes.source import Quiz, load_quiz
 from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
 
 LIMITS = {"call_seconds": 5, "unit_seconds": 20, "cpu_seconds": 30, "memory_mb": 2048, "output_kb": 64}

@@ -7,7 +7,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.integrations.github.collected import Collected, CollectError, Student, alike
+from grader.classes.collected import Collected, CollectError, Student, alike
 from grader.reports import model
 from grader.reports.exporters.escape import markdown
 

@@ -264,11 +264,13 @@ def build() -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
     from grader.course.model import describe_left_out, load_course
+    from grader.integrations.github.release import write_workflow
     from grader.testing.misconceptions import build as build_misconceptions
 
     try:
         course = load_course()
-        for path in [*build_exercises(), *build_misconceptions(list(course.units))]:
+        written = [*build_exercises(), *write_workflow(course), *build_misconceptions(list(course.units))]
+        for path in written:
             out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
         from grader.engine import failure_matrix
 
@@ -288,13 +290,13 @@ def collect(
     unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
 ) -> None:
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
+    from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
     from grader.course.model import load_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
-    from grader.integrations.github.collected import COLLECTED
 
     if shutil.which("git") is None:
         raise GraderError("git is missing: install it first.")
@@ -337,9 +339,9 @@ def table(
     into: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
 ) -> None:
     """Write the grades of a class as CSV, and print them as Markdown."""
+    from grader.classes.collected import read_collected
     from grader.classes.gradebook import csv_text, grades, markdown_text
     from grader.files import write_atomically
-    from grader.integrations.github.collected import read_collected
 
     try:
         found = grades(read_collected(collected), reports)
@@ -355,9 +357,9 @@ def status(
     collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
 ) -> None:
     """Show students their points on GitHub, beside the commit that was graded. Exit 1 where one cannot be posted."""
+    from grader.classes.collected import read_collected
     from grader.classes.gradebook import grades
     from grader.integrations.github.api import GitHub
-    from grader.integrations.github.collected import read_collected
     from grader.integrations.github.status import post_statuses
 
     posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))

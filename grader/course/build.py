@@ -30,9 +30,8 @@ def build(root: Path = ROOT) -> list[Path]:
     """Write what students receive of every unit and quiz of the course to exercises/.
 
     What an earlier build wrote of units and quizzes that autograder.yml leaves out now is removed. Returns the files
-    that were written or removed. With them goes the workflow that students' repositories can call. Raises BuildError,
-    or CourseError for a quiz or autograder.yml, before anything is written when a source is malformed or nbgrader is
-    missing.
+    that were written or removed. Raises BuildError, or CourseError for a quiz or autograder.yml, before anything is
+    written when a source is malformed or nbgrader is missing.
     """
     files = _files(root)
     for path, text in files.items():
@@ -127,22 +126,12 @@ def _files(root: Path) -> dict[Path, str | None]:
     """Return the text of each file that is built; None for one that is to be removed."""
     course = load_course(root)
     sheets = _sheets(root, course)  # first, for a mistake is found there at once
-    files = {**_stubs(root, course), **sheets, **_workflow(root, course)}
+    files = {**_stubs(root, course), **sheets}
     sources = root / "solutions"
     names = [path.name for path in sources.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in sources.glob(f"*{QUIZ_SUFFIX}")]
     could_be = [root / "exercises" / name for name in sorted([*names, FILENAME])]
     return {**files, **{path: None for path in could_be if path not in files and path.exists()}}
-
-
-def _workflow(root: Path, course: Course) -> dict[Path, str]:
-    """The one that grades for another repository, where there are workflows."""
-    from grader.integrations.github.release import render
-
-    folder = root / ".github" / "workflows"
-    if not folder.is_dir():
-        return {}
-    return {folder / "grade-submission.yml": render("grade_submission.yml.j2", course)}
 
 
 def _sheets(root: Path, course: Course) -> dict[Path, str]:

@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from grader.documents import CourseError, Document, Location, Model, nearest
+from grader.sandbox.limits import Limits
 
 FILENAME = "autograder.yml"
 
@@ -31,23 +32,6 @@ Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[float, Field(ge=0, le=100)]
-
-
-class Limits(Model):
-    """What the process that runs a submission's code may use."""
-
-    call_seconds: Seconds
-    unit_seconds: Seconds
-    cpu_seconds: Count
-    memory_mb: Annotated[int, Field(ge=1024)]  # torch's oneDNN breaks below about 750
-    output_kb: Count
-
-    @field_validator("unit_seconds")
-    @classmethod
-    def _holds_one_call(cls, unit_seconds: float, info: Any) -> float:
-        if unit_seconds < info.data.get("call_seconds", 0):
-            raise PydanticCustomError("too_short_for_a_call", "Input should be at least call_seconds")
-        return unit_seconds
 
 
 class Feedback(Model):

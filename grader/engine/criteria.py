@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import torch
 
 from grader.course.model import PACKAGE, load_course
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
@@ -22,7 +21,9 @@ from grader.engine.replay import Recorded
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox import client
+from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
 from grader.testing.checks import NO_ERROR, OBSERVED, REFUSALS, REMARKS, CheckFailed, Observation, begin_test
+from grader.testing.inputs import Fresh
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
 from grader.testing.substitutes import Substitutes
 
@@ -63,7 +64,7 @@ class Criterion:
             backend.load(self.unit)
             backend.forget()
             backend.notify("prepare", seed=self._seed("student"))
-        except (client.Failure, InternalError):
+        except (Failure, InternalError):
             raise
         except Exception as error:
             raise InternalError(f"{self.name} could not be prepared: {error!r}") from error
@@ -112,27 +113,9 @@ class Criterion:
         return outcome if outcome.substitutes else first
 
 
-class Fresh:
-    """Draws standard normal inputs, the same ones in every run of a test."""
-
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype)
-
-    def order(self, count: int) -> torch.Tensor:
-        """The numbers from 0 to count - 1, (count,), in any order."""
-        return self(count).argsort()
-
-    def rotation(self, size: int) -> torch.Tensor:
-        """An orthogonal matrix, (size, size), in float64."""
-        return torch.linalg.qr(self(size, size, dtype=torch.float64)).Q
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """What one run came to. reason, detail, line, file: see client.Failure. kind tells apart why there is no value.
+    """What one run came to. reason, detail, line, file: see Failure. kind tells apart why there is no value.
 
     substitutes: the exercises whose substitutes had a part in it. It is "waiting" where they could not serve.
     """
@@ -147,7 +130,7 @@ class Outcome:
     substitutes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    def explained(self, lost: Sequence[client.FailedStatement], others: Collection[str]) -> Outcome:
+    def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """The same, with the reason traced to the piece of source that should have defined what is missing.
 
         others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
@@ -188,7 +171,7 @@ class Outcome:
         )
 
 
-def _wanted(names: set[str], lost: Sequence[client.FailedStatement]) -> set[str]:
+def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
     """These names, and what the pieces of source that should have defined them looked for in vain themselves."""
     found = set(names)
     while True:
@@ -211,15 +194,15 @@ def judge(error: BaseException | None) -> Outcome:
             raise LimitExceeded(OUT_OF_MEMORY) from error
         case CheckFailed():
             return Outcome(False, "wrong", error.reason, observations=seen)
-        case client.Raised():
+        case Raised():
             if error.types[0] == "NotImplementedError" and NO_FORWARD not in error.detail:
                 kind, reason = "not written", NOT_WRITTEN
             else:
                 kind, reason = "raised", error.reason
             seen = (*seen, Observation(_told(error)))
             return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
-        case client.Failure():
-            kinds = {client.NotDefined: "not defined", client.TimedOut: "timed out", client.Ended: "ended"}
+        case Failure():
+            kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
             # What is in brackets is the student's own, such as a shape.
             seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
             return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
@@ -227,25 +210,12 @@ def judge(error: BaseException | None) -> Outcome:
     return Outcome(False, "wrong", "The result is not of the kind that was asked for.", observations=seen)
 
 
-def _told(error: client.Raised) -> str:
+def _told(error: Raised) -> str:
     """What an error tells of the idea behind it: of what type it is, and of a TypeError, about what."""
     if REFUSALS & set(error.types):
         return "raised a refusal"
     about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None
     return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"
-
-
-def case(name: str, exercise: str, rule: str, sentence: str, *values: Any) -> Any:
-    """One run of a parametrized test, as a criterion of its own.
-
-    Args:
-        name: The criterion's name.
-        exercise: The exercise that it belongs to.
-        rule: The rule, in the stub's own words.
-        sentence: What a student reads where it fails.
-        values: What the run is given, beside the student and fresh inputs.
-    """
-    return pytest.param(*values, id=name, marks=pytest.mark.exercise(exercise, rule=rule, sentence=sentence))
 
 
 def criterion_of(

@@ -11,20 +11,14 @@ from typing import Any
 import pytest
 
 from grader.course.model import PACKAGE, ROOT, Course, load_course
-from grader.engine.criteria import (
-    Criterion,
-    Fresh,
-    Outcome,
-    criterion_of_item,
-    hidden_substitutes,
-    judge,
-    parameters_of,
-)
+from grader.engine.criteria import Criterion, Outcome, criterion_of_item, hidden_substitutes, judge, parameters_of
 from grader.errors import InternalError
-from grader.sandbox.client import ALWAYS_TRUE, Failure, SandboxClient, Source
+from grader.sandbox.client import ALWAYS_TRUE, SandboxClient, Source
+from grader.sandbox.failures import Failure
 from grader.sandbox.processes import ForkServer
 from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
 from grader.testing.checks import begin_test
+from grader.testing.inputs import Fresh
 from grader.testing.student import NO_SUBSTITUTES, Student
 
 COURSE = pytest.StashKey[Course]()

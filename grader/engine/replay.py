@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.sandbox import client
+from grader.sandbox.failures import Failure
 from grader.testing.student import Backend
 
 
@@ -55,7 +55,7 @@ class Recorded:
                 self.backend.notify(told, **named)
         try:
             value = self.backend.call(operation, **details)
-        except client.Failure as failure:
+        except Failure as failure:
             value = failure
         if operation == "unpatch" and self.withheld:
             value = self.called  # a second run that went on may have called fewer than the first
@@ -65,6 +65,6 @@ class Recorded:
 
 
 def _given(value: Any) -> Any:
-    if isinstance(value, client.Failure):
+    if isinstance(value, Failure):
         raise value
     return value

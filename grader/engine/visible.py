@@ -15,7 +15,7 @@ import pytest
 
 from grader.course.selection import pytest_collection_modifyitems
 from grader.engine.criteria import judge
-from grader.sandbox.client import Failure
+from grader.sandbox.failures import Failure
 from grader.testing.checks import CheckFailed, begin_test
 from grader.testing.student import InProcessBackend, Student
 

@@ -18,9 +18,10 @@ from typing import Any
 
 import torch
 
-from grader.course.model import Limits
 from grader.sandbox import audit_hook, protocol
 from grader.sandbox.clock import Clock
+from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, Refused, TimedOut
+from grader.sandbox.limits import Limits
 from grader.sandbox.loader import AlwaysTrue
 from grader.sandbox.processes import START_SECONDS, Ending, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.worker import MAX_FAILURES, MAX_MESSAGE
@@ -47,45 +48,6 @@ NOT_PYTHON = "It is not valid Python."
 ALWAYS_TRUE = "This assert is always true."
 
 
-class Failure(Exception):
-    """What a student's process did instead of giving the value that was asked for.
-
-    reason: a plain sentence for the student. detail: the student's own error text. line, file: where.
-    """
-
-    def __init__(self, reason: str, detail: str = "", line: int | None = None, file: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
-        self.line = line
-        self.file = file
-
-
-class Raised(Failure):
-    """The student's code raised; `types` holds the built-in types of the error, most special first."""
-
-    def __init__(self, types: tuple[str, ...], detail: str, line: int | None, file: str | None) -> None:
-        kind = next((name for name in types if name != "object"), "Exception")
-        super().__init__(f"It raised {'an' if kind[0] in 'AEIOU' else 'a'} {kind}.", detail, line, file)
-        self.types = types
-
-
-class Refused(Failure):
-    """The student's object does not have, or give, what was asked for."""
-
-
-class NotDefined(Refused):
-    """The name that was asked for does not exist."""
-
-
-class TimedOut(Failure):
-    """No answer in time; the process has been ended."""
-
-
-class Ended(Failure):
-    """The process is gone, or sent what no answer looks like and was ended."""
-
-
 @dataclass(frozen=True)
 class Source:
     """A unit's source texts, each with the name by which errors call it."""
@@ -101,21 +63,6 @@ class Source:
         is_notebook = filename.endswith(".ipynb")
         labels = [f"{filename}, cell {number}" for number in range(1, len(cells) + 1)] if is_notebook else [filename]
         return cls(filename, tuple(cells), tuple(labels), is_notebook)
-
-
-@dataclass
-class FailedStatement:
-    """A piece of source that failed: the names it would have defined, why, and where.
-
-    kept: those of the names that an earlier piece has defined.
-    """
-
-    names: tuple[str, ...]
-    reason: str
-    detail: str
-    line: int | None
-    file: str | None
-    kept: tuple[str, ...] = ()
 
 
 def interpret(reply: dict[str, Any], tensors: list[torch.Tensor]) -> Any:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.engine.criteria import Fresh
 from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
 from grader.testing.draws import expect_count, expect_own_draws
+from grader.testing.inputs import Fresh
 from grader.testing.student import RemoteObject, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.

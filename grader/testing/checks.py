@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import client, protocol
+from grader.sandbox import protocol
+from grader.sandbox.failures import Failure, Raised
 from grader.testing.student import RemoteCallable
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
@@ -77,7 +78,7 @@ def begin_test() -> None:
 
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
     """Remarks on it, at no cost, where a call makes use of torch functions of these names."""
-    with contextlib.suppress(client.Failure):
+    with contextlib.suppress(Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
         if used:
             REMARKS.append(f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing.")
@@ -167,7 +168,7 @@ def expect_error(call: Callable[[], Any], where: str = "") -> None:
     """`call` raises a ValueError or an AssertionError. where: for which arguments it should, for the student."""
     try:
         call()
-    except client.Raised as raised:
+    except Raised as raised:
         if raised.types[0] == "NotImplementedError":
             raise  # an exercise that is not written yet says so by itself
         is_allowed = bool(REFUSALS & set(raised.types))
@@ -184,7 +185,7 @@ def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
     refused = False
     try:
         call()
-    except client.Raised as raised:
+    except Raised as raised:
         if raised.types[0] == "NotImplementedError":
             raise  # an exercise that is not written yet says so by itself
         refused = "Exception" in raised.types

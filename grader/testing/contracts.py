@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from grader.engine.criteria import Fresh
 from grader.testing.checks import expect_close, expect_gradients, expect_same, expect_values, oracle_gradients
+from grader.testing.inputs import Fresh
 from grader.testing.student import RemoteCallable, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.

@@ -12,6 +12,9 @@ from typing import Any, Protocol
 import torch
 
 from grader.sandbox import client, protocol
+from grader.sandbox.failures import Failure as Failure  # what suites may catch
+from grader.sandbox.failures import Raised as Raised
+from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.worker import Worker
 from grader.testing.substitutes import MODULE, Substitutes
 
@@ -63,7 +66,7 @@ class InProcessBackend:
 
 
 class RemoteCallable:
-    """Something of the student's: it can be called, and asked about. Every method may raise client.Failure."""
+    """Something of the student's: it can be called, and asked about. Every method may raise Failure."""
 
     def __init__(self, backend: Backend, target: tuple[Any, ...]) -> None:
         self._backend = backend
@@ -84,7 +87,7 @@ class RemoteCallable:
         match self._call("call", arguments=arguments, options={}, arguments_after=True):
             case (result, tuple(after)) if len(after) == len(arguments):
                 return result, after
-        raise client.Refused(ODD_REPLY)
+        raise Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
         """The result, and gradients of its sum weighted by `protocol.cotangent`.
@@ -97,7 +100,7 @@ class RemoteCallable:
                 return result, _tensors({name: value for name, value in found.items() if value is not None}) | {
                     name: None for name, value in found.items() if value is None
                 }
-        raise client.Refused(ODD_REPLY)
+        raise Refused(ODD_REPLY)
 
     def torch_functions(self, *arguments: Any) -> list[str]:
         """The names of torch's functions and methods that a call makes use of."""
@@ -124,7 +127,7 @@ class RemoteObject(RemoteCallable, protocol.Handle):
         found = self._call("parameters")
         pairs = found if isinstance(found, dict) else {"": found}
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
-            raise client.Refused(ODD_REPLY)
+            raise Refused(ODD_REPLY)
         flags = {name: flag is True for name, (_, flag) in pairs.items()}
         values = _tensors({name: value for name, (value, _) in pairs.items()})
         return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
@@ -184,7 +187,7 @@ class Student:
     def _object(self, operation: str, **details: Any) -> RemoteObject:
         made = _wrap(self._backend, self._backend.call(operation, **details))
         if not isinstance(made, RemoteObject):
-            raise client.Refused(ODD_REPLY)
+            raise Refused(ODD_REPLY)
         return made
 
     @contextlib.contextmanager
@@ -201,7 +204,7 @@ class Student:
         finally:
             self.patched.difference_update(exercises)
             # Where the process was lost, nothing is patched any more, and nobody can tell what was called.
-            with contextlib.suppress(client.Failure):
+            with contextlib.suppress(Failure):
                 called = self._backend.call("unpatch")
                 names = called if isinstance(called, list) else []
                 self.called = frozenset(name for name in names if isinstance(name, str))
@@ -222,12 +225,12 @@ class Student:
 
 
 def _tensors(found: Any) -> dict[str, torch.Tensor]:
-    """Check that these are tensors by name. Raises client.Refused."""
+    """Check that these are tensors by name. Raises Refused."""
     if isinstance(found, dict) and all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in found.items()
     ):
         return found
-    raise client.Refused(ODD_REPLY)
+    raise Refused(ODD_REPLY)
 
 
 def _globals(value: Any) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,8 @@ import pytest
 from local_github import LocalGitHub, local_github
 from markdown_it import MarkdownIt
 
+from grader.classes.collected import Collected, CollectError, read_collected
 from grader.classes.gradebook import csv_text, grades, markdown_text
-from grader.integrations.github.collected import Collected, CollectError, read_collected
 
 DUE, EARLY, LATE = "2020-01-25T23:59:00+01:00", "2020-01-20T10:00:00Z", "2020-01-26T10:00:00Z"
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from units import SUBSTITUTES
 
-from grader.engine.criteria import Criterion, Fresh, Outcome
-from grader.sandbox.client import FailedStatement
+from grader.engine.criteria import Criterion, Outcome
+from grader.sandbox.failures import FailedStatement
 from grader.testing.checks import CheckFailed, expect_close
+from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
 
 EARLIER = ("normalize_by_sum", "softmax_stable", "attention_dropout")

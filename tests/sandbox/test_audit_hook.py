@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from grader.sandbox import audit_hook
-from grader.sandbox.client import Failure, SandboxClient
+from grader.sandbox.client import SandboxClient
+from grader.sandbox.failures import Failure
 
 Opens = Callable[..., SandboxClient]
 

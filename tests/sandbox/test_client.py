@@ -12,18 +12,10 @@ import processes
 import pytest
 import torch
 
-from grader.course.model import Limits
 from grader.sandbox import client as clients
-from grader.sandbox.client import (
-    Ended,
-    Failure,
-    NotDefined,
-    Raised,
-    Refused,
-    SandboxClient,
-    Source,
-    TimedOut,
-)
+from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.failures import Ended, Failure, NotDefined, Raised, Refused, TimedOut
+from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkedProcess, ForkServer, ServerLost
 from grader.testing.student import Student
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from processes import until
 
-from grader.sandbox.client import SandboxClient, TimedOut
+from grader.sandbox.client import SandboxClient
 from grader.sandbox.clock import LEAST_CHARGED, Clock
+from grader.sandbox.failures import TimedOut
 from grader.sandbox.processes import ForkServer
 from grader.testing.student import Student
 

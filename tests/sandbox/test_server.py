@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from grader.sandbox import lockdown, users
-from grader.sandbox.client import Raised, SandboxClient, Source
+from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.failures import Raised
 from grader.sandbox.processes import ForkServer
 from grader.testing.student import Student
 

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from units import SUBSTITUTES
 
-from grader.engine.criteria import Fresh
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -22,6 +21,7 @@ from grader.suites.causal import (
     tokens_beyond_doubt,
 )
 from grader.testing.checks import CheckFailed
+from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, RemoteObject, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()

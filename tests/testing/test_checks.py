@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.client import Raised
+from grader.sandbox.failures import Raised
 from grader.testing.checks import (
     OBSERVED,
     CheckFailed,

@@ -10,7 +10,8 @@ import torch
 from units import SUBSTITUTES
 
 from grader.sandbox import protocol
-from grader.sandbox.client import NotDefined, Raised, Refused, SandboxClient
+from grader.sandbox.client import SandboxClient
+from grader.sandbox.failures import NotDefined, Raised, Refused
 from grader.testing.student import InProcessBackend, Student
 
 SOURCE = """\

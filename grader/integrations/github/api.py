@@ -8,10 +8,10 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from grader.classes.collected import Push
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -40,32 +40,6 @@ class GitHubError(GraderError):
 
 class NotKept(GitHubError):
     """GitHub answers, but keeps no such record."""
-
-
-@dataclass(frozen=True)
-class Push:
-    """One change of a branch, as GitHub saw it come in: when, by whose account, and from which commit to which."""
-
-    at: datetime.datetime
-    actor: str | None
-    kind: str
-    ref: str
-    before: str
-    after: str
-
-    @property
-    def begins(self) -> bool:
-        """Whether the branch was not there before."""
-        return not self.before.strip("0")
-
-    @property
-    def ends(self) -> bool:
-        """Whether the branch was not there after it."""
-        return not self.after.strip("0")
-
-    @property
-    def branch(self) -> str:
-        return self.ref.removeprefix("refs/heads/")
 
 
 class GitHub:

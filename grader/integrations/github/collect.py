@@ -18,12 +18,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from grader.classes.collected import COLLECTED, Collected, CollectError, Student, Work
 from grader.classes.roster import Entry
 from grader.course.model import FILENAME, ROOT, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
-from grader.integrations.github.collected import COLLECTED, Collected, CollectError, Student, Work
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
 from grader.integrations.github.noticed import noticed
 from grader.integrations.github.release import RECORD, of_students

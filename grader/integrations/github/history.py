@@ -9,8 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from grader.integrations.github.api import Push
-from grader.integrations.github.collected import CollectError, Time
+from grader.classes.collected import CollectError, Push, Time
 from grader.integrations.github.noticed import said
 
 SNAPSHOTS = "snapshots.jsonl"

@@ -6,8 +6,8 @@ import collections
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 
+from grader.classes.collected import COLLECTED, Work, alike
 from grader.integrations.github.api import Push
-from grader.integrations.github.collected import COLLECTED, Work, alike
 
 # A clock may be a little off; and who commits on a train pushes days later.
 _CLOCKS_DIFFER = datetime.timedelta(minutes=10)

@@ -18,6 +18,7 @@ from typing import overload
 
 from grader.course.build import BuildError, check
 from grader.course.model import FILENAME, ROOT, Course, load_course
+from grader.files import write_atomically
 from grader.integrations.github.repository import Author, Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder import replaced
@@ -111,6 +112,20 @@ def _rendered(course: Course, mode: GradingMode, wheel: str, root: Path) -> dict
     about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
     templates = {**_RENDERED, ".github/workflows/classroom.yml": f"classroom_{mode}.yml.j2"}
     return {path: render(name, course, **about) for path, name in templates.items()}
+
+
+def write_workflow(course: Course, root: Path = ROOT) -> list[Path]:
+    """Write the workflow that students' repositories can call, where `root` has workflows.
+
+    Returns:
+        The file, if it was out of date.
+    """
+    path = root / ".github" / "workflows" / "grade-submission.yml"
+    text = render("grade_submission.yml.j2", course)
+    if not path.parent.is_dir() or (path.is_file() and path.read_text(encoding="utf-8") == text):
+        return []
+    write_atomically(path, text)
+    return [path]
 
 
 def render(template: str, course: Course, **about: str | None) -> str:

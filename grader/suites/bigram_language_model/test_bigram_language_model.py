@@ -18,8 +18,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
-from grader.sandbox import client
 from grader.suites.causal import (
     D_OUT,
     Matrices,
@@ -33,6 +31,7 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
+from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -57,7 +56,8 @@ from grader.testing.draws import (
     expect_draws_from_a_generator,
     expect_global_draws,
 )
-from grader.testing.student import RemoteObject, Student
+from grader.testing.inputs import Fresh
+from grader.testing.student import Refused, RemoteObject, Student
 
 # All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
 B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
@@ -534,7 +534,7 @@ def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
     logits, targets = predictions(fresh)
     result, found = student.flatten_for_cross_entropy(logits, targets), {}
     # A view that was taken under `no_grad` passes for one with gradients, and has none; without one it is refused.
-    with contextlib.suppress(client.Refused):
+    with contextlib.suppress(Refused):
         result, found = expect_values(student.flatten_for_cross_entropy.gradients(logits, targets), 2)
     _, order = flat_targets(result, logits)
     expect_gradients(found, oracle_gradients(lambda given: given.flatten(0, 1)[order], [logits], {}))

@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
 from grader.suites.causal import (
     D_OUT,
     FITTING,
@@ -46,6 +45,7 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
+from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -67,6 +67,7 @@ from grader.testing.draws import (
     expect_global_draws,
     expect_own_draws,
 )
+from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import RemoteObject, Student
 

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
 from grader.suites.causal import AHEAD, LOW, expect_hidden, fitting_tokens, steps_back
+from grader.testing.cases import case
 from grader.testing.checks import (
     expect_close,
     expect_gradients,
@@ -38,6 +38,7 @@ from grader.testing.contracts import (
     expect_left_alone,
     expect_right,
 )
+from grader.testing.inputs import Fresh
 from grader.testing.layers import no_parameter
 from grader.testing.student import RemoteObject, Student
 

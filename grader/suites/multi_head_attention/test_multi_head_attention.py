@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
-from grader.sandbox import client
 from grader.suites.causal import expect_hidden, expect_no_look_ahead, future, lowered, softmax, texts_with_other_ends
+from grader.testing.cases import case
 from grader.testing.checks import (
     expect_any_error,
     expect_close,
@@ -35,8 +34,9 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.contracts import Asking, Given, Right, asking, expect_gradients_of, expect_left_alone, expect_right
+from grader.testing.inputs import Fresh
 from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_shape, no_parameter, set_layers
-from grader.testing.student import RemoteObject, Student
+from grader.testing.student import Raised, RemoteObject, Student
 from grader.testing.substitutes import MODULE
 
 # All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
@@ -1175,7 +1175,7 @@ def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -
     attention.set(biases)
     try:
         student.stack_heads(wrapper, attention)
-    except client.Raised as raised:
+    except Raised as raised:
         if raised.types[0] == "NotImplementedError" or "Exception" not in raised.types:
             raise
         return

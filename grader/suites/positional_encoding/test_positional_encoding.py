@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh
 from grader.testing.checks import (
     expect_any_error,
     expect_close,
@@ -29,6 +28,7 @@ from grader.testing.checks import (
     expect_values,
     oracle_gradients,
 )
+from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
 # All different, so that no dimension passes for another. T and D are even: who looks for odd numbers in the wrong

@@ -18,8 +18,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
-from grader.sandbox import client
+from grader.testing.cases import case
 from grader.testing.checks import (
     expect_close,
     expect_dtype,
@@ -35,8 +34,9 @@ from grader.testing.checks import (
 )
 from grader.testing.contracts import Asking, asking, expect_gradients_of, expect_left_alone
 from grader.testing.draws import Draw, expect_draws_by_state, expect_global_draws
+from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
-from grader.testing.student import RemoteObject, Student
+from grader.testing.student import Raised, RemoteObject, Student
 
 # All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
@@ -634,7 +634,7 @@ def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
     attention_v2, attention_v1 = two_modules(student, fresh, D_IN, D_OUT, {n: fresh(D_OUT) for n in MATRICES})
     before = attention_v2.parameters()
-    with contextlib.suppress(client.Raised):
+    with contextlib.suppress(Raised):
         student.transfer_weights(attention_v2, attention_v1)
     expect_unchanged(attention_v2, before)
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
+from grader.testing.cases import case
 from grader.testing.checks import (
     CheckFailed,
     expect_close,
@@ -41,6 +41,7 @@ from grader.testing.contracts import (
     expect_left_alone,
     expect_right,
 )
+from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
 # All different, so that no dimension passes for another.

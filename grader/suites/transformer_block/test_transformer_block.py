@@ -23,8 +23,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.criteria import Fresh, case
-from grader.sandbox import client
+from grader.testing.cases import case
 from grader.testing.checks import (
     ABSOLUTE,
     RELATIVE,
@@ -39,7 +38,8 @@ from grader.testing.checks import (
     shown,
 )
 from grader.testing.draws import expect_count
-from grader.testing.student import RemoteObject, Student
+from grader.testing.inputs import Fresh
+from grader.testing.student import Failure, Raised, RemoteObject, Student
 
 # All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
@@ -153,7 +153,7 @@ def registered(norm: RemoteObject, attribute: str) -> str | None:
     parameters = norm.parameters()
     if attribute in parameters:
         return attribute
-    with contextlib.suppress(client.Failure):
+    with contextlib.suppress(Failure):
         norm.get(attribute)  # where there is none, nothing is set
         for name, value in parameters.items():
             norm.set({name: value.detach() + 1})
@@ -211,7 +211,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
     for attribute in ("scale", "shift"):
         name = registered(norm, attribute)
         if name is None:
-            with contextlib.suppress(client.Failure):
+            with contextlib.suppress(Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
                 expect_true(not is_tensor, f"{attribute} is a tensor that is no nn.Parameter.")
         expect_true(name is not None, f"Of {len(parameters)} parameters that there are, none is {attribute}.")
@@ -660,7 +660,7 @@ def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) ->
     count = sum(value.shape == (C,) for value in block.parameters().values()) - biases
     expect_true(count > 0, "The block has no norms with parameters.")
     norm: Any = None
-    with contextlib.suppress(client.Raised):
+    with contextlib.suppress(Raised):
         norm = block.get(name)
     expect_true(norm is not None, f"There is no {name}, though the norms of the block have {count} parameters.")
     expect_true(isinstance(norm, RemoteObject), f"{name} is not a module.")

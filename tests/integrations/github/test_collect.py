@@ -13,11 +13,11 @@ import courses
 import pytest
 from local_github import TOKEN, Answer, LocalGitHub, Repository, basic, git, local_github
 
+from grader.classes.collected import Collected, CollectError, Student, read_collected
 from grader.classes.roster import Entry
 from grader.course.model import Course, load_course
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.collect import collect, times
-from grader.integrations.github.collected import Collected, CollectError, Student, read_collected
 from grader.submissions.submission import read_submission
 
 # The units are due one after the other; a push at the very second still counts.

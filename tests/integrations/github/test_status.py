@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from local_github import TOKEN, Answer, LocalGitHub, local_github
 
+from grader.classes.collected import Student, Work
 from grader.classes.gradebook import Grade
 from grader.integrations.github.api import GitHub
-from grader.integrations.github.collected import Student, Work
 from grader.integrations.github.status import post_statuses
 from grader.reports.model import Unit
 

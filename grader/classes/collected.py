@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from grader.errors import GraderError
-from grader.integrations.github.api import Push
 
 COLLECTED = "collected.json"
 
@@ -19,6 +19,32 @@ Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(date
 
 class CollectError(GraderError):
     """Nothing can be collected into this folder, or read from it; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """One change of a branch, as GitHub saw it come in: when, by whose account, and from which commit to which."""
+
+    at: datetime.datetime
+    actor: str | None
+    kind: str
+    ref: str
+    before: str
+    after: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether the branch was not there before."""
+        return not self.before.strip("0")
+
+    @property
+    def ends(self) -> bool:
+        """Whether the branch was not there after it."""
+        return not self.after.strip("0")
+
+    @property
+    def branch(self) -> str:
+        return self.ref.removeprefix("refs/heads/")
 
 
 class _Model(BaseModel):

@@ -1,0 +1,67 @@
+"""The package's imports: down the house from folder to folder, and never in a circle."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import grader
+
+PACKAGE = Path(grader.__file__).parent
+# Each imports only those before it; `grader.nbgrader` is a name for old courses.
+ORDER = (
+    "errors", "files", "text", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
+    "engine", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
+)  # fmt: skip
+
+
+def modules() -> dict[str, Path]:
+    names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in names.items() if "templates" not in path.parts}
+
+
+MODULES = modules()
+
+
+def imported_by(path: Path) -> set[str]:
+    """The package's modules that a file imports anywhere, also in functions and for types alone."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ImportFrom(module=str(module)):
+                found |= {
+                    f"{module}.{alias.name}" if f"{module}.{alias.name}" in MODULES else module for alias in node.names
+                }
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+    return found & MODULES.keys()
+
+
+def test_no_folder_imports_one_above_it() -> None:
+    def place(module: str) -> int:
+        return ORDER.index(module.split(".")[1]) if "." in module else -1
+
+    upward = [
+        f"{module} imports {other}"
+        for module, path in MODULES.items()
+        for other in imported_by(path)
+        if place(other) > place(module)
+    ]
+    assert upward == []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    graph = {module: imported_by(path) - {module} for module, path in MODULES.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
+
+
+def test_suites_import_nothing_of_the_grader_but_what_is_for_their_authors() -> None:
+    of_suites = [path for module, path in MODULES.items() if module.startswith("grader.suites")]
+    others = {
+        other
+        for path in of_suites
+        for other in imported_by(path)
+        if not other.startswith(("grader.suites", "grader.testing"))
+    }
+    assert others == set()
