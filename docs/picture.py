@@ -7,16 +7,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.cli.instructor import instructor
+from grader.cli.instructor import class_table
 from grader.course.model import ROOT, load_course
 from grader.reports.model import Report
 
 
 def main() -> None:
     reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
-    instructor.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
-    instructor._print_table(reports, set(), load_course(), Path("reports"))
-    instructor.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
+    class_table.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
+    class_table.print_table(reports, set(), load_course(), Path("reports"))
+    class_table.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
 
 
 if __name__ == "__main__":

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
 
 from grader.errors import INTERNAL, GraderError
@@ -58,3 +62,44 @@ def stop(code: int, *sentences: str) -> typer.Exit:
 def safe(text: str, console: Console) -> str:
     """Escapes text from others for printing: control characters, rich markup and, in a log, workflow commands."""
     return escape(printable(text) if console.is_terminal else log_lines(text))
+
+
+@contextlib.contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
+    """Says who is done: by a bar where someone is watching, by a line each where it goes to a log."""
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    is_watched = sys.stderr.isatty()
+    with Progress(*columns, console=err, transient=True, disable=not is_watched) as bar:
+        task = bar.add_task("", total=total)
+
+        def advance(name: str, what: str, count: int = 1) -> None:
+            bar.update(task, advance=count, description=escape(name))
+            if not is_watched:
+                err.print(f"{what} {escape(name)} ({bar.tasks[task].completed:.0f} of {total})", soft_wrap=True)
+
+        yield advance
+
+
+def one_of(name: str, allowed: list[str]) -> str:
+    from grader.documents import nearest
+
+    if name in allowed:
+        return name
+    hint = nearest(name, allowed)
+    raise GraderError(f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
+
+
+def require_folder(path: Path) -> None:
+    """Make the folder of `--out` before any work is done for it. Raises GraderError where it cannot be written to."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GraderError(f"--out: {path} cannot be made a folder ({error.strerror}): name another.") from None
+    if not os.access(path, os.W_OK):
+        raise GraderError(f"--out: {path} cannot be written to: name another folder.")

@@ -18,6 +18,7 @@ from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
 from grader.course.model import ROOT, load_course
 from grader.integrations.github.repository import run_git
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.wheel import is_the_instructors
 from grader.quizzes.source import load_quizzes
 
 SHORTEST = 25
@@ -127,6 +128,10 @@ def _public_texts(root: Path, told: bool) -> Iterator[str]:
     """What the course itself shows: all around the solutions, and the questions of the quizzes."""
     for path in sorted((root / "solutions").glob("*.py")):
         yield from (line for _, line, is_solution in _solution_lines(path) if not is_solution)
+    # The package's own modules, which students receive whole.
+    for path in sorted((root / "grader").rglob("*.py")):
+        if not is_the_instructors(path.relative_to(root / "grader").as_posix()):
+            yield path.read_text(encoding="utf-8")
     course = load_course(root)
     for quiz in load_quizzes(root / "solutions", course.quizzes).values():
         yield quiz.title

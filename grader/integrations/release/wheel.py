@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import itertools
 import json
@@ -25,14 +24,11 @@ from grader.submissions.submission import SHEET_SUFFIX
 
 DISTRIBUTION = "attention-from-scratch-student"
 
-ENTRY = "grader.cli.student"
-"""The module of the command that students type. What it needs is carried, as the imports tell."""
+INSTRUCTORS = ("suites", "audit", "classes", "integrations", "nbgrader", "cli/instructor")
+"""The folders of the package that students do not receive. Nothing else of it imports them."""
 
-NOT_IMPORTED = {"nbformat", "jupytext"}
-"""Dependencies of the whole grader that the student's part does without."""
-
+_CODE = {".py", ".ini"}
 _DATA = {".md", ".json", ".ini"}
-_MODULE = re.compile(r"grader(\.\w+)+")
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
 # The earliest that a zip file knows.
 _SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
@@ -71,9 +67,8 @@ def build_wheel(into: Path, root: Path = ROOT) -> Path:
 
 
 def requirements(root: Path = ROOT) -> list[str]:
-    """What the wheel asks pip for: the grader's own dependencies, less those that it does without."""
-    dependencies = _pyproject(root)["project"]["dependencies"]
-    return [one for one in dependencies if _name(one) not in NOT_IMPORTED]
+    """Return what the wheel asks pip for: the grader's own dependencies, without those of its extras."""
+    return _pyproject(root)["project"]["dependencies"]
 
 
 def received(course: Course, root: Path = ROOT) -> dict[str, bytes]:
@@ -107,50 +102,23 @@ def _listed_tests(content: bytes, names: list[str]) -> bytes:
 
 
 def _stage(package: Path, course: Course, root: Path) -> None:
-    """Copies what the wheel holds, by the imports, and the course as students know it."""
-    files = received(course, root)
-    code = [content for name, content in files.items() if name.endswith(".py")]
-    modules = _needed(root / "grader", [ENTRY, *_imported(code)])
-    for source in (*modules, *(root / "grader" / "engine").glob("*.ini")):
+    """Copy the package without the instructor's folders, and the course as students know it."""
+    for source in sorted((root / "grader").rglob("*")):
         relative = source.relative_to(root / "grader")
-        target = package / relative
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(source.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
+        if source.is_file() and source.suffix in _CODE and not is_the_instructors(relative.as_posix()):
+            target = package / relative
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
     exercises = package / "received" / "exercises"
     exercises.mkdir(parents=True)
-    for name, content in files.items():
+    for name, content in received(course, root).items():
         (exercises / name).write_bytes(content)
     shutil.copyfile(root / FILENAME, package / "received" / FILENAME)
 
 
-def _needed(package: Path, names: list[str]) -> list[Path]:
-    """The files of these modules, of those that they import in turn, and of the packages around them."""
-    found: set[Path] = set()
-    while names:
-        name = names.pop()
-        base = package.joinpath(*name.split(".")[1:])
-        path = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-        if path in found or not path.is_file():
-            continue
-        found.add(path)
-        names.append(name.rpartition(".")[0])
-        names += _imported([path.read_bytes()])
-    return sorted(found)
-
-
-def _imported(sources: list[bytes]) -> list[str]:
-    """The modules of the grader that these programs import, or start by their name."""
-    names: list[str] = []
-    for source in sources:
-        for node in ast.walk(ast.parse(source)):
-            match node:
-                case ast.Import():
-                    names += [alias.name for alias in node.names]
-                case ast.ImportFrom(module=str(module)):
-                    names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
-                case ast.Constant(value=str(text)) if _MODULE.fullmatch(text):
-                    names.append(text)
-    return [name for name in names if name.split(".")[0] == "grader"]
+def is_the_instructors(path: str) -> bool:
+    """Return whether a file, by its path in the package, is for instructors alone."""
+    return path.startswith(tuple(f"{folder}/" for folder in INSTRUCTORS))
 
 
 def _project(root: Path, version: str) -> dict[str, Any]:
@@ -176,7 +144,7 @@ def _toml(project: dict[str, Any]) -> str:
             "[project]",
             *lines,
             "[project.scripts]",
-            f'grader = "{ENTRY}:main"',
+            'grader = "grader.__main__:main"',
             "[tool.flit.module]",
             'name = "grader"',
             "",
@@ -189,7 +157,3 @@ def _pyproject(root: Path) -> dict[str, Any]:
         return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ReleaseError(f"pyproject.toml is missing in {root}: release from a checkout of the course.") from None
-
-
-def _name(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower()

@@ -20,7 +20,7 @@ from courses import REPOSITORY, copy_course, run_grader
 
 pytestmark = pytest.mark.proof(part="releases")
 
-SCHEMA = REPOSITORY / "tests" / "emit" / "classroom50-result-v1.schema.json"
+SCHEMA = REPOSITORY / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json"
 COMMITTED = "2027-01-20T12:34:56Z"
 OF_CLASSROOM50 = {
     "CLASSROOM": "attention",

@@ -19,7 +19,8 @@ from made_reports import commands_in, exercise, quiz, raised, report, strings_re
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from grader.cli import check, instructor
+from grader.cli import check
+from grader.cli.instructor import class_table
 from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.classroom50 import release_body
@@ -160,9 +161,9 @@ def test_a_terminal_and_a_log_show_a_class_in_lines_of_ours(monkeypatch: pytest.
     units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
 
     def shown(text: str) -> str:
-        monkeypatch.setattr(instructor, "out", Console(file=io.StringIO(), width=70))
-        instructor._print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
-        return "\n".join(map(str.rstrip, instructor.out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
+        monkeypatch.setattr(class_table, "out", Console(file=io.StringIO(), width=70))
+        class_table.print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
+        return "\n".join(map(str.rstrip, class_table.out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
 
     made = shown(attack)
     assert commands_in(made) == []

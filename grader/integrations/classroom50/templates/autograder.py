@@ -62,7 +62,7 @@ def grade(checkout: Path, work: Path) -> None:
     python = install(wheel, work, min(end, time.monotonic() + INSTALL_SECONDS))
 
     reports = work / "reports"
-    grader = [python, "-I", "-m", "grader.cli.student"]
+    grader = [python, "-I", "-m", "grader"]
     check = [
         *grader,
         "check",

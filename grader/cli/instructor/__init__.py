@@ -1,0 +1,20 @@
+"""The instructor's command line: the student's commands, and those that build, grade and release a course."""
+
+from __future__ import annotations
+
+from grader.cli.console import run
+from grader.cli.instructor.build import audit, build
+from grader.cli.instructor.classes import collect, status, table
+from grader.cli.instructor.grade import grade
+from grader.cli.instructor.release import release
+from grader.cli.student import app
+
+for command in (grade, audit, build, collect, table, status):
+    app.command()(command)
+app.add_typer(release, name="release")
+app.info.help = "Grades the course, and builds what students receive."
+
+
+def main() -> None:
+    """Run the command that was typed."""
+    run(app)

@@ -1,0 +1,127 @@
+"""`grader build` and `grader audit`: the course made from its sources, and the proof of its suites."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from grader.cli.console import one_of, out, progress, stop
+from grader.errors import IMPERFECT, InternalError
+
+if TYPE_CHECKING:
+    from grader.audit.verdict import UnitTable
+
+
+def build() -> None:
+    """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
+    from grader.course.build import build as build_exercises
+    from grader.course.model import describe_left_out, load_course
+    from grader.integrations.github.release import write_workflow
+    from grader.testing.misconceptions import build as build_misconceptions
+
+    try:
+        course = load_course()
+        written = [*build_exercises(), *write_workflow(course), *build_misconceptions(list(course.units))]
+        for path in written:
+            out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
+        from grader.engine import failure_matrix
+
+        missing = failure_matrix.outdated(course, course.units)
+        with progress(len(missing), "recording misconceptions") as advance:
+            failure_matrix.fill(course, course.units, lambda exercise: advance(exercise, "recorded", 1))
+        for sentence in describe_left_out(course):
+            out.print(escape(sentence), soft_wrap=True)
+    except OSError as error:
+        raise InternalError(f"Not all could be written: {error}.") from None
+
+
+def audit(
+    unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
+    into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
+) -> None:
+    """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors.
+
+    Of all units, it writes docs/accuracy.md as well.
+    """
+    from grader.course.model import ROOT, describe_left_out, load_course
+    from grader.files import write_atomically
+
+    course = load_course()
+    units = list(course.units) if unit is None else [one_of(unit, list(course.units))]
+    described = describe_left_out(course)
+
+    # Only now, for they import torch.
+    from grader.audit.cases import cases_of, sample
+    from grader.audit.pages import accuracy_page, write_tables
+    from grader.audit.run import criteria_names, run
+    from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
+    from grader.engine import failure_matrix
+    from grader.errors import InternalError
+    from grader.testing.misconceptions import build as build_misconceptions
+
+    folder = into or ROOT / "build" / "audit"
+    try:
+        build_misconceptions(units)
+        failure_matrix.fill(course, units)
+        cases = [case for name in units for case in cases_of(course, name)]
+        cases = sample(cases) if quick else cases
+        results = []
+        with progress(len(cases), "auditing") as advance:
+            for found in run(cases, jobs):
+                results += found
+                advance(f"{found[0].case.unit}/{found[0].case.exercise}", "audited", len(found))
+        tables = [
+            table_of(name, [one for one in results if one.case.unit == name], criteria_names(name), course)
+            for name in units
+        ]
+        written = []
+        if quick:
+            problems = [one for table in tables for one in problems_of_a_sample(table)]
+        else:
+            problems = [one for table in tables for one in problems_of(table)]
+            # What is left out may be all that an operator applies to.
+            problems += idle_operators(tables) if unit is None and not described else []
+            written = write_tables(tables, folder, course)
+        if not quick and unit is None and into is None:
+            written.append(ROOT / "docs" / "accuracy.md")
+            written[-1].parent.mkdir(exist_ok=True)
+            write_atomically(written[-1], accuracy_page(tables, course))
+    except OSError as error:
+        raise InternalError(f"The tables could not be written to {folder}: {error.strerror or error}.") from None
+    _print_audit(tables)
+    for sentence in described:
+        out.print(escape(sentence), soft_wrap=True)
+    for path in written[-1:]:
+        out.print(f"Written: {escape(str(path))}", soft_wrap=True)
+    if problems:
+        raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
+
+
+def _print_audit(tables: list[UnitTable]) -> None:
+    """One line a unit: what became of right answers, wrong ones and mutants, and how mistakes are named."""
+    from grader.audit.pages import COLUMNS, totals
+    from grader.audit.verdict import naming_of
+
+    # What should be zero is a column only where it is not.
+    shown = [n for n, cell in enumerate(totals(tables)) if cell != "0"]
+    table = Table("unit", *(COLUMNS[n] for n in shown), box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in tables:
+        table.add_row(one.unit, *(totals([one])[n] for n in shown))
+    if len(tables) > 1:
+        table.add_row("all", *(totals(tables)[n] for n in shown), style="bold")
+    out.print(table)
+    naming = naming_of(tables)
+    out.print(
+        f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
+        f"{naming.others_named} of {naming.others} other mistakes; "
+        f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
+    )

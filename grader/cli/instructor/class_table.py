@@ -1,0 +1,122 @@
+"""What `grader grade` prints of a class: how its submissions were read, and one line for each student."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from grader.cli.console import out, safe
+from grader.text import log_line
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
+    from grader.reports.model import Report
+    from grader.submissions.layouts import Submissions
+
+MOST_NAMES = 20
+
+
+def print_reading(came: Submissions, ignored: dict[str, list[str]], reports: list[Report]) -> None:
+    """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
+    from grader.submissions.layouts import described
+    from grader.submissions.submission import TO_BE_GRADED, missing_unit
+
+    def say(text: str) -> None:
+        out.print(safe(text, out), soft_wrap=True)
+
+    empty = [
+        report.student
+        for report in reports
+        if all(unit.path is None and unit.remarks == [missing_unit(name)] for name, unit in report.units.items())
+    ]
+    if 2 * len(empty) > len(reports) and came.layouts != ["single"]:
+        say(
+            f"{len(empty)} of {len(reports)} submissions hold none of the course's files and get no points: "
+            "see whether this is the right folder, and the layout below the right one (--layout)."
+        )
+    say(f"Layout: {'; '.join(map(described, came.layouts))}.")
+    if came.late:
+        say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
+    names = [*came.ignored, *(f"{name} ({_whose(students)})" for name, students in sorted(ignored.items()))]
+    # Files that could hold answers come first, because the list is cut.
+    names.sort(key=lambda name: TO_BE_GRADED not in name)
+    if names:
+        more = f", and {len(names) - 50} more names" if len(names) > 50 else ""
+        say(f"Ignored: {', '.join(names[:50])}{more}.")
+    out.print()
+
+
+def _whose(students: list[str]) -> str:
+    return ", ".join(students) if len(students) < 4 else f"{len(students)} submissions"
+
+
+def listed(names: list[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return escape(", ".join(names[:MOST_NAMES])) + more
+
+
+def print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:
+    """One line a student: points by unit, and the first thing worth knowing; of those missed, that they were."""
+    if not reports:
+        return
+    # Units by their numbers: the names of eight would leave no room for anything else.
+    # The first report of each unit, for where single units were graded, some reports have more of them than others.
+    first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
+    units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
+    table = Table("student", *units.values(), "total", "what stands out", box=None, pad_edge=False)
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    rows = {name: [*"-" * (len(units) + 1), "[red]not graded[/]"] for name in missed}
+    for report in reports:
+        colour = "green" if report.points == report.possible else "yellow" if report.points else "red"
+        colour = colour if report.possible else "dim"
+        points = [str(report.units[unit].points) if unit in report.units else "-" for unit in units]
+        total = f"[{colour}]{report.points}/{report.possible}[/]"
+        rows[report.student] = [*points, total, escape(log_line(_stands_out(report)))]
+    for student in sorted(rows, key=str.casefold):
+        table.add_row(escape(student), *rows[student])
+    out.print(table)
+    out.print()
+    for unit, number in units.items():
+        possible, quiz = first[unit].possible, first[unit].quiz
+        legend = f"unit {number}: {unit}, of {possible} points"
+        if quiz and not quiz.possible:
+            legend += "; its quiz is worth none"
+        elif quiz and quiz.points is None:
+            legend += f"; its quiz counts from {course.units[unit].due:%Y-%m-%d}"
+        elif quiz:
+            legend += f", {quiz.possible} of them the quiz's"
+        out.print(legend)
+    out.print(f"Reports: {escape(str(into))}/<student>.json", soft_wrap=True)
+    if not all(report.isolation.enough for report in reports):
+        out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
+
+
+def _stands_out(report: Report) -> str:
+    """That nothing was handed in, a file that could not be read, a misconception, or the first reason."""
+    if not report.handed_in:
+        return "nothing handed in yet"
+    for unit in report.units.values():
+        for name, exercise in unit.exercises.items():
+            for misconception in exercise.misconceptions:
+                return f"{name}: {misconception.name.replace('_', ' ')}"
+        if unit.remarks:
+            return unit.remarks[0]
+    for unit in report.units.values():
+        for name, exercise in unit.exercises.items():
+            for test in exercise.tests:
+                if test.outcome == "failed":
+                    return f"{name}: {test.reason or exercise.waiting_for or test.name.replace('_', ' ')}"
+    for unit in report.units.values():
+        if unit.quiz:
+            for remark in unit.quiz.remarks:
+                return remark
+            for item in unit.quiz.items.values():
+                if item.problem:
+                    # Only where it is: the rest repeats what the student wrote, and a log may take that for commands.
+                    return f"{item.problem.partition(': ')[0]}: this answer cannot be read"
+    return ""

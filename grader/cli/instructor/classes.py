@@ -1,0 +1,97 @@
+"""`grader collect`, `grader table` and `grader status`: a class on GitHub."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from grader.cli.console import one_of, out, progress, require_folder, stop
+from grader.errors import IMPERFECT, GraderError, InternalError
+
+
+def collect(
+    roster: Annotated[Path, typer.Argument(help="A CSV file: student,repository.")],
+    into: Annotated[Path, typer.Option("--out", help="The folder to write <unit>/<student>/ to.")],
+    unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
+) -> None:
+    """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
+    from grader.classes.collected import COLLECTED
+    from grader.classes.roster import read_roster
+    from grader.course.model import load_course
+    from grader.files import FolderInUse
+    from grader.integrations.github.api import GitHub
+    from grader.integrations.github.collect import collect as collect_class
+    from grader.integrations.github.collect import folders, times
+
+    if shutil.which("git") is None:
+        raise GraderError("git is missing: install it first.")
+    try:
+        course = load_course()
+        if unit is not None:
+            one_of(unit, list(course.units))
+        entries = read_roster(roster, folders(course))
+        github = GitHub.from_environment()
+        require_folder(into)
+        units = times(course, unit, datetime.datetime.now(datetime.UTC))
+        with progress(len(entries), "collecting") as advance:
+            collected = collect_class(entries, course, units, github, into, advance=advance)
+    except FolderInUse:
+        raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
+    except OSError as error:
+        raise InternalError(f"Not all could be written to {into}: {error.strerror or error}.") from None
+    for name, time in collected.units.items():
+        out.print(f"{escape(str(into / name))}: as of {time:%Y-%m-%d %H:%M:%S} UTC", soft_wrap=True)
+    if not collected.units:
+        out.print("No unit is over yet, so nothing was collected. What was there now is kept as a snapshot.")
+    out.print(f"What was seen and noticed: {escape(str(into / COLLECTED))}", soft_wrap=True)
+    told = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
+    undated = [f"{student.student}: {why}" for student in collected.students for why in student.undated]
+    if missing := sum(bool(student.problems) for student in collected.students):
+        told.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
+    if late := sum(bool(student.undated) for student in collected.students):
+        told += [
+            *undated,
+            f"{late} of {len(entries)} students may have been late; they are graded. Look at it yourself.",
+        ]
+    if told:
+        raise stop(IMPERFECT, *told)
+
+
+def table(
+    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
+    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+    into: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
+) -> None:
+    """Write the grades of a class as CSV, and print them as Markdown."""
+    from grader.classes.collected import read_collected
+    from grader.classes.gradebook import csv_text, grades, markdown_text
+    from grader.files import write_atomically
+
+    try:
+        found = grades(read_collected(collected), reports)
+        write_atomically(into, csv_text(found))
+    except OSError as error:
+        raise GraderError(f"--out: {into} cannot be written ({error.strerror}): name another file.") from None
+    typer.echo(markdown_text(found))
+
+
+def status(
+    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
+    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+) -> None:
+    """Show students their points on GitHub, beside the commit that was graded. Exit 1 where one cannot be posted."""
+    from grader.classes.collected import read_collected
+    from grader.classes.gradebook import grades
+    from grader.integrations.github.api import GitHub
+    from grader.integrations.github.status import post_statuses
+
+    posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
+    problems = [f"{who}: {problem}" for who, problem in posted if problem]
+    out.print(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
+    if problems:
+        raise stop(IMPERFECT, *problems)
