@@ -19,7 +19,7 @@ import typer
 from grader.audit.cases import cases_of
 from grader.course.model import ROOT, Course, load_course
 from grader.engine.client import Engine
-from grader.submissions.submission import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource
 
 PARTLY_RIGHT = 10
 

@@ -140,7 +140,7 @@ BREAKAGES = {
             '(os.stat(f"{reached}{name}", dir_fd=here), relative)',
             "tests/submissions/test_plain_files.py::test_a_symbolic_link_is_not_followed"),
         Change(
-            "a student's name may go on with any characters", "grader/submissions/submission.py",
+            "a student's name may go on with any characters", "grader/submissions/paths.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
             "tests/submissions/test_layouts.py::test_a_student_named_by_hand_needs_a_plain_name"),
         Change(
@@ -148,17 +148,16 @@ BREAKAGES = {
             'or ".." in parts or', "or",
             "tests/submissions/test_archives.py::test_a_name_that_leads_out_of_an_archive_is_refused_by_name"),
         Change(
-            "the first of several layouts that fit is used", "grader/submissions/layouts.py",
+            "the first of several layouts that fit is used", "grader/submissions/detect.py",
             "if len(fitting) != 1:", "if not fitting:",
             "tests/submissions/test_layouts.py"
             "::test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named"),
         Change(
-            "the untouched stub is graded, not the answers", "grader/submissions/submission.py",
-            "for path, own in lines.items() if own not in untouched]",
-            "for path, own in lines.items() if own in untouched]",
+            "the untouched stub is graded, not the answers", "grader/submissions/candidates.py",
+            "lines not in self.untouched)", "lines in self.untouched)",
             "tests/submissions/test_submission.py::test_the_untouched_script_yields_to_the_notebook"),
         Change(
-            "a reference leads out of .git", "grader/submissions/submission.py",
+            "a reference leads out of .git", "grader/submissions/git_commit.py",
             'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
             "tests/submissions/test_submission.py::test_a_head_that_says_anything_odd_is_no_commit"),
     ],

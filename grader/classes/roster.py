@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader.errors import GraderError
-from grader.submissions.submission import STUDENT
+from grader.submissions.names import STUDENT
 
 HEADER = ["student", "repository"]
 

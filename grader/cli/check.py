@@ -19,7 +19,9 @@ from grader.errors import GraderError
 from grader.quizzes.questions import FILENAME, Questions, read_questions
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Report, Unit
 from grader.reports.reading import NOTHING_YET, told
-from grader.submissions.submission import missing_unit, read_submission, require_folder, require_name
+from grader.submissions.paths import require_folder, require_name
+from grader.submissions.places import missing_unit
+from grader.submissions.reader import read_submission
 
 WIDTH = 100
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,9 @@ from typer.core import TyperGroup
 
 from grader.errors import INTERNAL, GraderError
 from grader.text import log_lines, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -57,6 +60,12 @@ def stop(code: int, *sentences: str) -> typer.Exit:
     for sentence in sentences:
         err.print(safe(sentence, err), soft_wrap=True)
     return typer.Exit(code)
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return the first names of many, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def safe(text: str, console: Console) -> str:

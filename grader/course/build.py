@@ -13,7 +13,7 @@ from grader.files import write_atomically
 from grader.quizzes.questions import FILENAME, to_json
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quizzes
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.names import SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

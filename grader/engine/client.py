@@ -24,7 +24,7 @@ from grader.reports.grading import Rubric, make_report, right_exercises
 from grader.reports.model import Report, Suites
 from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
-from grader.submissions.submission import Submission
+from grader.submissions.source import Submission
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 

@@ -16,7 +16,9 @@ from grader.errors import InternalError
 from grader.sandbox.client import ALWAYS_TRUE, SandboxClient, Source
 from grader.sandbox.failures import Failure
 from grader.sandbox.processes import ForkServer
-from grader.submissions.submission import SubmissionError, UnitSource, read_submission, require_folder
+from grader.submissions.paths import SubmissionError, require_folder
+from grader.submissions.reader import read_submission
+from grader.submissions.source import UnitSource
 from grader.testing.checks import begin_test
 from grader.testing.inputs import Fresh
 from grader.testing.student import NO_SUBSTITUTES, Student

@@ -251,7 +251,7 @@ class Engine:
         """Run the suites of a submission's units: outcomes, messages, and pytest's own report."""
         from grader.engine import plugin
         from grader.engine.criteria import Outcome
-        from grader.submissions.submission import UnitSource
+        from grader.submissions.source import UnitSource
 
         begun = time.monotonic()
         config, hook = session.config, session.config.hook

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import AnswerError, in_words, is_blank, parse
 from grader.quizzes.questions import VARIANTS, Question, Questions
-from grader.submissions.submission import SHEET_LIMIT
+from grader.submissions.source import SHEET_LIMIT
 
 LINE_LIMIT = 5000
 """A sheet has some three hundred lines; twenty times as many are read in a fraction of a second."""

@@ -20,7 +20,7 @@ from grader.quizzes.questions import Questions, to_json
 from grader.quizzes.sheet import Sheet, read_sheet
 from grader.quizzes.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
-from grader.submissions.submission import CellsSource, SheetSource, Submission, UnitSource
+from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource
 
 _STOOD_IN = "It was tested with a substitute for your"
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
-from grader.submissions.submission import missing_sheet, missing_unit
+from grader.submissions.places import missing_sheet, missing_unit
 
 State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
 """Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file, and it could not be read."""

@@ -1,12 +1,18 @@
-"""What names tell: the id that a student gets, and the course's file that a misnamed one stands for."""
+"""What names mean: the id of a student, the course's file that a misnamed one stands for, and who made a name."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SHEET_SUFFIX = "_quiz.md"
+
+STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""A name that a student can have in reports."""
 
 # Letters that no accent makes of another one.
 _LETTERS = str.maketrans(
@@ -17,15 +23,15 @@ _KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.txt)?", re.IGNORECASE | re.DOTALL
 
 
 def student_id(name: str) -> str:
-    """Make an id for reports of a name in any script: letters, digits, `.`, `_` and `-`; "" where none is left."""
+    """Make an id for reports of a name in any alphabet: letters, digits, `.`, `_` and `-`; "" where none is left."""
     letters = unicodedata.normalize("NFKD", name.translate(_LETTERS)).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
 
 
 def stands_for(filename: str, units: Iterable[str]) -> str | None:
-    """Name the course's file that a misnamed one stands for, as `Self_Attention (1).py.txt` does.
+    """Return the course's file that a misnamed one such as `Self_Attention (1).py.txt` stands for.
 
-    Its name must hold that of a unit, whatever the case and whatever stands around it; otherwise it is None.
+    Its name must contain that of a unit, whatever the case and whatever is around it; otherwise it is None.
     """
     found = _KINDS.fullmatch(filename)
     if not found:

@@ -1,7 +1,7 @@
-"""The text of one plain file that others wrote.
+"""Reads one plain file that others wrote.
 
 They may be hostile, and this process is trusted. So it opens nothing but plain files, follows no link on the way to
-them, never waits for one, and reads no more than a limit. What is not read raises an UnreadableError.
+them, never waits for one, and reads no more than a limit. It raises UnreadableError for any other file.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MEGABYTE = 2**20
 
@@ -21,12 +23,14 @@ _FOLDER = _PLAIN | getattr(os, "O_DIRECTORY", 0)
 # A named pipe that takes the file's place after the check would otherwise hold the opening up for ever.
 _FILE = _PLAIN | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket"}
+
 # Not on Windows, where each step is looked at by path instead.
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd
 
 
 class UnreadableError(Exception):
-    """Why a file is not read, in one sentence that begins with its name."""
+    """A file is not read; the text says why in one sentence that begins with its name."""
 
 
 class Tree(Protocol):
@@ -37,21 +41,30 @@ class Tree(Protocol):
 
 
 def read_text(folder: Path | Tree, relative: str, limit: int) -> str | None:
-    """The text of the file `relative` beneath `folder`; None where there is none. Lines end in "\\n".
+    """Read the text of a file. Lines end in a newline.
 
-    limit: the most bytes that it may have. Raises UnreadableError.
+    Args:
+        folder: The folder that it is below.
+        relative: Its path from there.
+        limit: The most bytes that it may have.
+
+    Returns:
+        The text; None where there is no such file.
+
+    Raises:
+        UnreadableError: It is too large, not a plain file, not text, or not readable.
     """
     content = read_bytes(folder, relative, limit) if isinstance(folder, Path) else folder.read_bytes(relative, limit)
     return None if content is None else _decoded(content, relative)
 
 
 def unix_lines(text: str) -> str:
-    """A text whose lines end in "\\n", however they ended."""
+    """Return a text with newlines as the only line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def size_text(size: int) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes in the largest unit that fits."""
     if size < MEGABYTE:
         return f"{size // 1024} KB"
     return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / MEGABYTE:.1f} MB"
@@ -68,7 +81,7 @@ def _decoded(content: bytes, relative: str) -> str:
 
 
 def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
-    """The content of a plain file beneath `folder`; None where there is no such file. Raises UnreadableError."""
+    """Return the content of a plain file below `folder`; None where there is no such file. Raises UnreadableError."""
     try:
         with _opened(folder, relative) as descriptor:
             # Looked at again, for it can have changed between the first look and the opening.
@@ -90,7 +103,7 @@ def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
 
 @contextlib.contextmanager
 def _opened(folder: Path, relative: str) -> Iterator[int]:
-    """A descriptor of the file, reached folder by folder so that no link on the way is followed."""
+    """Yield a descriptor of the file, reached folder by folder so that no link on the way is followed."""
     *parents, name = relative.split("/")
     with contextlib.ExitStack() as stack:
 
@@ -122,14 +135,9 @@ def _refuse_unless_folder(status: os.stat_result, relative: str) -> None:
 def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise UnreadableError(f"{relative} is a symbolic link: put the file itself there.")
-    if stat.S_ISDIR(status.st_mode):
-        raise UnreadableError(f"{relative} is a folder where a file belongs: put the file there.")
-    if stat.S_ISFIFO(status.st_mode):
-        raise UnreadableError(f"{relative} is a named pipe where a file belongs: put the file there.")
-    if stat.S_ISSOCK(status.st_mode):
-        raise UnreadableError(f"{relative} is a socket where a file belongs: put the file there.")
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableError(f"{relative} is a device where a file belongs: put the file there.")
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "device")
+        raise UnreadableError(f"{relative} is a {kind} where a file belongs: put the file there.")
     if status.st_nlink > 1:
         raise UnreadableError(f"{relative} is a hard link to another file: put a copy of its own there.")
 
@@ -137,7 +145,7 @@ def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
 def refuse_beyond(limit: int, size: int, relative: str) -> None:
     """Raise UnreadableError where a file has more bytes than `limit`."""
     if size > limit:
-        mends = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
-        mend = mends.get(relative.rpartition(".")[2], "hand in your code alone and save it.")
+        fixes = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
+        fix = fixes.get(relative.rpartition(".")[2], "hand in your code alone and save it.")
         most = f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1024} KB"
-        raise UnreadableError(f"{relative} is {size_text(size)}; at most {most} are read: {mend}")
+        raise UnreadableError(f"{relative} is {size_text(size)}; at most {most} are read: {fix}")

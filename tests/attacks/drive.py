@@ -22,7 +22,8 @@ from grader.engine.client import Engine
 from grader.quizzes.source import load_quizzes
 from grader.reports.grading import Rubric, make_report
 from grader.reports.model import write_report
-from grader.submissions.submission import Submission, read_submission
+from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission
 
 HONEST = ("honest", "honest_part")
 NEIGHBOUR = "neighbour_before_"

@@ -22,7 +22,7 @@ from grader.course.model import ROOT
 from grader.quizzes.marking import right_answer
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
 from grader.quizzes.source import BugItem, ChoiceItem, Item, load_quiz
-from grader.submissions.submission import SHEET_LIMIT
+from grader.submissions.source import SHEET_LIMIT
 
 UNIT = "self_attention"
 SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"
@@ -214,7 +214,7 @@ exercises/conftest.py test_self_attention.py .coveragerc .python-version PYTEST.
 """.split()  # noqa: SIM905 - a table to read
 
 
-@hostile("Nothing reads or runs what lies beside self_attention.py: conftest.py, sitecustomize.py,", earns=True)
+@hostile("Files beside self_attention.py are neither read nor run: conftest.py, sitecustomize.py,", earns=True)
 def files_beside_the_answer(folder: Path, base: Path) -> None:
     (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
     for name in BESIDE:
@@ -373,7 +373,7 @@ def repository_whose_names_are_commands(folder: Path, base: Path) -> str:
     return commit
 
 
-@hostile("Nothing reads or runs what lies beside self_attention.py: conftest.py, autograder.yml.", earns=True)
+@hostile("Files beside self_attention.py are neither read nor run: conftest.py, autograder.yml.", earns=True)
 def repository_with_a_changed_course(folder: Path, base: Path) -> str:
     (folder / ".github" / "workflows").mkdir(parents=True)
     (folder / ".github" / "workflows" / "classroom.yml").write_text("on: push\njobs: {grade: {steps: [run: 'true']}}\n")

@@ -10,7 +10,8 @@ from units import SUITES
 
 from grader.course.model import ROOT, load_course
 from grader.engine.client import Engine
-from grader.submissions.submission import Submission, UnitSource, read_submission
+from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission, UnitSource
 
 UNITS = load_course().units
 HOSTILE = "mallory"

@@ -15,7 +15,8 @@ from grader.course.model import ROOT, load_course
 from grader.engine.client import Graded, Grading
 from grader.quizzes.source import load_quizzes
 from grader.reports.model import Report
-from grader.submissions.submission import Submission, read_submission
+from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission
 
 # By the headings of docs/attacks.md.
 CLASSES = {

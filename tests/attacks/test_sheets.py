@@ -19,7 +19,7 @@ from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import BugItem, ChoiceItem, Item, NumberItem, OrderItem, Quiz, ShapeItem, load_quizzes
 from grader.reports.grading import Rubric, make_report
 from grader.reports.model import Report
-from grader.submissions.submission import read_submission
+from grader.submissions.reader import read_submission
 
 pytestmark = pytest.mark.proof(part="attacks")
 

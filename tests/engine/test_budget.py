@@ -69,7 +69,7 @@ CROWDED = """\
 import resource, sys
 from pathlib import Path
 from grader.engine.client import Engine
-from grader.submissions.submission import read_submission
+from grader.submissions.reader import read_submission
 
 def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

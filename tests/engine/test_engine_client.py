@@ -16,7 +16,7 @@ from grader.engine.client import Engine, Graded, Grading
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
-from grader.submissions.submission import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 STUB = (courses.REPOSITORY / "exercises" / "self_attention.py").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from grader.course.model import ROOT, load_course
 from grader.engine.client import Engine
-from grader.submissions.submission import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource
 
 pytestmark = pytest.mark.proof(part="substitutes")
 

@@ -11,7 +11,7 @@ import pytest
 from grader.quizzes.questions import Question
 from grader.quizzes.sheet import LINE_LIMIT, Sheet, SheetError, fill_in, has_boxes, read_sheet, write_sheet
 from grader.quizzes.source import Quiz
-from grader.submissions.submission import SHEET_LIMIT
+from grader.submissions.source import SHEET_LIMIT
 
 ANSWERS = {
     "order_of_terms": "b",

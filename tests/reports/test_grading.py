@@ -20,7 +20,8 @@ from grader.quizzes.source import Quiz, load_quiz
 from grader.reports.model import Exercise, Report
 from grader.reports.model import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
-from grader.submissions.submission import CellsSource, SheetSource, Submission, UnitSource, read_submission
+from grader.submissions.reader import read_submission
+from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)

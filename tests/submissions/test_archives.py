@@ -13,8 +13,12 @@ from pathlib import Path
 import pytest
 from downloads import tarred, write, zipped
 
-from grader.submissions.archives import CLASS, SUBMISSION, Archive, Folder, open_archive, walk
+from grader.submissions.archives import Archive, open_archive
+from grader.submissions.folder import Folder
+from grader.submissions.ignored import Ignored
+from grader.submissions.members import CLASS, SUBMISSION
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
+from grader.submissions.walk import walk
 
 UNIT = "unit.py"
 LIMIT = 64 * MEGABYTE
@@ -73,15 +77,18 @@ DEEP = zipped({"c.zip": zipped({UNIT: "x"})})
         (lambda: zipped({str(n): "" for n in range(1001)}), "hw holds more than 1,000 files"),
         (lambda: zipped({str(n): "" for n in range(2001)}), "hw holds more than 1,000 files"),
         (lambda: tarred({str(n): "" for n in range(1001)}), "hw holds more than 1,000 files"),
-        (lambda: zipped({UNIT: "x" * 999})[:-30], "hw is no zip or tar file, or damaged: hand in one that can be"),
-        (lambda: tarred({UNIT: NOISE})[:-999], "hw is no zip or tar file, or damaged"),
-        (lambda: tarred({UNIT: NOISE}, "")[: MEGABYTE // 2], "hw is no zip or tar file, or damaged"),
-        (lambda: tarred({UNIT: NOISE}, "bz2")[:-999], "hw is no zip or tar file, or damaged"),
-        (lambda: tarred({UNIT: NOISE}, "xz")[:-999], "hw is no zip or tar file, or damaged"),
-        (lambda: bent(tarred({"a": "", UNIT: ""}, "")), "hw is no zip or tar file, or damaged"),
-        (slow, "hw is no zip or tar file, or damaged"),
-        (lambda: b"", "hw is no zip or tar file, or damaged"),
-        (lambda: b"7z\xbc\xaf\x27\x1c", "hw is no zip or tar file, or damaged"),
+        (
+            lambda: zipped({UNIT: "x" * 999})[:-30],
+            "hw is not a zip or tar file, or is damaged: hand in one that can be",
+        ),
+        (lambda: tarred({UNIT: NOISE})[:-999], "hw is not a zip or tar file, or is damaged"),
+        (lambda: tarred({UNIT: NOISE}, "")[: MEGABYTE // 2], "hw is not a zip or tar file, or is damaged"),
+        (lambda: tarred({UNIT: NOISE}, "bz2")[:-999], "hw is not a zip or tar file, or is damaged"),
+        (lambda: tarred({UNIT: NOISE}, "xz")[:-999], "hw is not a zip or tar file, or is damaged"),
+        (lambda: bent(tarred({"a": "", UNIT: ""}, "")), "hw is not a zip or tar file, or is damaged"),
+        (slow, "hw is not a zip or tar file, or is damaged"),
+        (lambda: b"", "hw is not a zip or tar file, or is damaged"),
+        (lambda: b"7z\xbc\xaf\x27\x1c", "hw is not a zip or tar file, or is damaged"),
     ],
 )
 def test_an_archive_that_is_too_large_or_damaged_is_refused_before_it_is_unpacked(
@@ -101,7 +108,7 @@ def test_an_archive_that_is_too_large_or_damaged_is_refused_before_it_is_unpacke
         (lambda: zip_with(UNIT, method=zipfile.ZIP_LZMA), "unit.py is damaged in its archive"),
         (lambda: zip_with(UNIT, stat.S_IFLNK | 0o777), "unit.py is a link in an archive: put the file itself there"),
         (lambda: tarred({UNIT: ""}, link="/etc/passwd"), "unit.py is a link in an archive"),
-        (lambda: zip_with(UNIT, stat.S_IFIFO | 0o600), "unit.py is no plain file in an archive"),
+        (lambda: zip_with(UNIT, stat.S_IFIFO | 0o600), "unit.py is not a plain file in an archive"),
         (doubled, "unit.py is in its archive more than once"),
         (lambda: zipped({f"{UNIT}/a": ""}), "unit.py is a folder where a file belongs"),
     ],
@@ -120,7 +127,7 @@ def test_a_name_that_leads_out_of_an_archive_is_refused_by_name(pack: Callable[.
     archive = open_archive(pack({name: "x", UNIT: "mine"}), "hw")
     assert [file.path for file in walk(archive).files] == [UNIT]
     [refused] = archive.refused
-    assert refused.startswith(repr(name)[:80])
+    assert refused.path.startswith(repr(name)[:80])
 
 
 def test_an_archive_in_an_archive_is_read_and_none_in_that_one(tmp_path: Path) -> None:
@@ -139,7 +146,7 @@ def test_a_walk_ends_and_leaves_out_what_programs_make(tmp_path: Path) -> None:
     files, problems, refused = walk(Folder(write(tmp_path, tree)))
     assert files[0].path == "b.py"
     assert len(files) == 999
-    assert (problems, refused) == ([], ["all but the first 1,000 names"])
+    assert (problems, refused) == ([], [Ignored("all but the first 1,000 names")])
 
 
 def test_no_link_on_disk_is_followed_on_a_walk(tmp_path: Path) -> None:

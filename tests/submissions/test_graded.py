@@ -38,11 +38,11 @@ def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_tol
     layout, ignored = done.stdout.split("\n\n")[0].splitlines()
     assert layout.startswith("Layout: moodle (")
     assert ignored == (
-        "Ignored: grades.csv, '../evil.py' in work.zip is not a name that a file there may have (Jane-Doe_2), "
+        "Ignored: grades.csv, '../evil.py' in work.zip (not a name that a file may have) (Jane-Doe_2), "
         "essay.pdf (Ed-Ny_5), onlinetext/ (Ann-Yu_7)."
     )
     assert "'a.zip/sums.py' is locked with a password" in " ".join(done.stdout.split())
-    assert "'Sums (1).py' is graded as your sums.py" in " ".join(done.stdout.split())
+    assert "'Sums (1).py' was graded as sums.py" in " ".join(done.stdout.split())
     assert done.returncode == 0
 
 
@@ -69,8 +69,8 @@ def test_what_cannot_be_graded_is_named_at_the_end_and_the_rest_is_graded_and_mo
     assert first.startswith("3 of 4 submissions hold none of the course's files and get no points")
     assert second.startswith("Layout: folders (")
     # The list is cut, but a file that could hold answers is always in it.
-    assert third.startswith("Ignored: sums (1).py (to be graded, it must be named sums.py) (ada), draft0.txt (ada), ")
-    assert third.endswith(", and 12 more names.")
+    assert third.startswith("Ignored: sums (1).py (rename it to sums.py) (ada), draft0.txt (ada), ")
+    assert third.endswith(" and 12 more.")
     problems = done.stderr.splitlines()[-3:]
     assert "'Bo-L'" in problems[0]
     assert "___' cannot be graded under its name" in problems[1]

@@ -9,8 +9,11 @@ import pytest
 from downloads import Content, tarred, write, zipped
 from notebooks import code, write_notebook
 
-from grader.submissions.layouts import find_submissions
-from grader.submissions.submission import Submission, SubmissionError, read_submission
+from grader.submissions.find import find_submissions
+from grader.submissions.ignored import Ignored
+from grader.submissions.paths import SubmissionError
+from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission
 
 STUB = "def f(x):\n    raise NotImplementedError()\n"
 A, B, C = (f"def f(x):\n    return {n} * x\n" for n in (2, 3, 4))
@@ -317,9 +320,9 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
         "folders",
         {
             "ada": "is locked with a password",
-            "eve": "eve.zip is no zip",
-            "joe": "joe.rar is no zip or tar file, or damaged",
-            "liz": "liz.tar.gz is no zip",
+            "eve": "eve.zip is not a zip",
+            "joe": "joe.rar is not a zip or tar file, or is damaged",
+            "liz": "liz.tar.gz is not a zip",
             "max": A,
         },
     ),
@@ -409,7 +412,7 @@ def test_a_class_in_a_class_or_a_submission_in_a_folder_is_not_guessed(tmp_path:
         ({"submission_metadata.yml": ""}, "holds no submission"),
         ({"self_attention/": "", "causal_attention/": ""}, "holds no submission"),
         (zipped({}), "is empty"),
-        (b"PK no zip", "class.zip is no zip or tar file, or damaged"),
+        (b"PK no zip", "class.zip is not a zip or tar file, or is damaged"),
     ],
 )
 def test_an_empty_class_is_an_error(tmp_path: Path, content: dict[str, Content] | bytes, sentence: str) -> None:
@@ -433,7 +436,7 @@ def test_all_that_cannot_be_graded_is_named_in_one_run_and_the_others_are_graded
     assert [problem.replace(str(path), "").partition(":")[0] for problem in found.problems] == [
         "'/link' is a symbolic link",
         "'/Bo Li' and '/Bo-Li' are both called 'Bo-Li'",
-        "'/Eve' and '/eve.zip' are named alike but for upper and lower case",
+        "'/Eve' and '/eve.zip' are named alike except for case",
         "'/___' cannot be graded under its name",
         "'/李' cannot be graded under its name",
     ]
@@ -465,32 +468,34 @@ def test_what_is_ignored_is_listed_and_what_might_have_counted_says_what_to_do(t
         },
     )
     found = find_submissions([path], UNITS)
-    assert found.ignored == [
+    assert [str(one) for one in found.ignored] == [
         "grades.csv",
         "roster.csv (its first line is not student,folder)",
-        "self_attention (3).py (it looks like an answer: put it into its student's folder)",
+        "self_attention (3).py (put it into its student's folder)",
     ]
     [(student, source)] = found.found
     assert read(stubs, student, source).ignored == (
-        "hw.zip",
-        "old/",
-        "self_attention (1).py (to be graded, it must be named self_attention.py)",
-        "exercises/data.bin",
+        Ignored("hw.zip"),
+        Ignored("old/"),
+        Ignored("self_attention (1).py", "rename it to self_attention.py"),
+        Ignored("exercises/data.bin"),
     )
 
 
 def test_older_uploads_and_late_marks_of_canvas_are_told(tmp_path: Path) -> None:
     files = {"doe_LATE_1_20_self_attention-1.py": B, "doe_1_10_self_attention.py": A, "roe_2_30_self_attention.py": A}
     found = find_submissions([write(tmp_path / "class", files)], UNITS)
-    assert found.ignored == ["doe_1_10_self_attention.py (an older upload of doe_LATE_1_20_self_attention-1.py)"]
+    assert found.ignored == [
+        Ignored("doe_1_10_self_attention.py", reason="an older upload of doe_LATE_1_20_self_attention-1.py")
+    ]
     assert found.late == ["doe_1"]
 
 
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
-        ("Self_Attention.py", "is graded as your self_attention.py: give it that name next time."),
-        ("self_attention.ipynb.txt", "is graded as your self_attention.ipynb: give it that name next time."),
+        ("Self_Attention.py", "was graded as self_attention.py: rename it to self_attention.py."),
+        ("self_attention.ipynb.txt", "was graded as self_attention.ipynb: rename it to self_attention.ipynb."),
     ],
 )
 def test_a_near_miss_is_graded_with_a_remark_that_names_it(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
@@ -513,7 +518,7 @@ def test_of_work_under_the_right_name_nothing_else_is_searched(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
-    monkeypatch.setattr("grader.submissions.submission.walk", lambda _: pytest.fail("all of it is there"))
+    monkeypatch.setattr("grader.submissions.misnamed.walk", lambda _: pytest.fail("all of it is there"))
     assert told(stubs, "ada", folder) == A
 
 
@@ -583,7 +588,7 @@ def test_a_student_named_by_hand_needs_a_plain_name(tmp_path: Path, name: str) -
         (["link.zip"], None, r"link\.zip is a symbolic link: put the file itself there"),
         (["monday/ada", "friday/ada"], None, "are both called 'ada': rename one of the folders"),
         (["ada", "ada"], None, "are both called 'ada'"),
-        (["monday/ada", "friday/Ada"], None, "named alike but for upper and lower case"),
+        (["monday/ada", "friday/Ada"], None, "named alike except for case"),
     ],
 )
 def test_paths_that_cannot_be_graded_are_errors(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from notebooks import code, write_notebook
 
-from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, healed, read_notebook
+from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook
+from grader.submissions.notebook_repair import repaired
 from grader.submissions.plain_files import UnreadableError
 
 ANSWER = "def f(x):\n    return x\n"
@@ -162,17 +163,16 @@ UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImpleme
 
 
 def damaged(folder: Path, *cells: str) -> Notebook:
-    """The notebook of these cells, healed by a stub that imports something."""
+    """The notebook of these cells, repaired by a stub that imports something."""
     write_notebook(folder / "unit.ipynb", *map(code, cells))
-    return healed(read(folder), IMPORTS + OTHERS)
+    return repaired(read(folder), IMPORTS + OTHERS)
 
 
 def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
     found = damaged(folder, "def f(x: Tensor):\n    return Other(torch.ones(1))")
     assert found.cells[0] == "import torch\nfrom torch import Tensor, nn\nfrom other import Other"
     assert found.remarks == (
-        "unit.ipynb does not import torch and Tensor and Other, as the notebook that you received does: that was done "
-        "first, and where cells are counted it is cell 1.",
+        "unit.ipynb no longer imports torch and Tensor and Other: the import was added as cell 1.",
     )
 
 
@@ -189,7 +189,7 @@ def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
 def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> None:
     found = damaged(folder, own, "x = torch.ones(1)")
     assert found.cells == ("import torch\nfrom torch import Tensor, nn", own, "x = torch.ones(1)")
-    assert "does not import torch," in found.remarks[0]
+    assert "no longer imports torch:" in found.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_imports_paraphrases_are_left_alone(folder: Path, own: str) -> None:
 def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
     found = damaged(folder, ANSWER, UNWRITTEN, UNWRITTEN)
     assert found.cells == (ANSWER, "", "")
-    assert found.remarks == ("unit.ipynb has an unwritten f below the one that you wrote: yours is graded.",)
+    assert found.remarks == ("unit.ipynb has an unwritten f below yours, which was graded: remove it.",)
 
 
 def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:

@@ -12,14 +12,8 @@ import pytest
 from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
-from grader.submissions.submission import (
-    SHEET_LIMIT,
-    CellsSource,
-    SheetSource,
-    Submission,
-    UnitSource,
-    read_submission,
-)
+from grader.submissions.reader import read_submission
+from grader.submissions.source import SHEET_LIMIT, CellsSource, SheetSource, Submission, UnitSource
 
 STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
 ANSWER = "def f(x):\n    return x\n"
@@ -145,7 +139,7 @@ def test_what_was_deleted_from_a_notebook_is_put_back_from_the_stub(folder: Path
     assert source(folder).cells == ("import torch", own)
     assert [remark.partition(":")[0] for remark in source(folder).remarks] == [
         "unit.ipynb is damaged",
-        "unit.ipynb does not import torch, as the notebook that you received does",
+        "unit.ipynb no longer imports torch",
     ]
 
 
@@ -202,7 +196,7 @@ def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: 
     assert source(folder) == UnitSource(
         "unit.py",
         (ANSWER,),
-        ("unit.ipynb was worked on too: unit.py is graded, so keep your answers there.",),
+        ("Both `unit.py` and `unit.ipynb` contain answers; only the script was graded.",),
     )
 
 
@@ -218,7 +212,7 @@ def test_of_two_places_both_worked_on_the_folder_itself_is_graded(folder: Path) 
     assert source(folder) == UnitSource(
         "unit.py",
         (ANSWER,),
-        ("exercises/unit.py was worked on too: unit.py is graded, so keep your answers there.",),
+        ("Both `unit.py` and `exercises/unit.py` contain answers; only `unit.py` was graded.",),
     )
 
 
@@ -240,7 +234,7 @@ def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: P
 def test_what_lies_beside_an_answer_is_remarked_on_unless_it_is_the_courses_own(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write(folder / "conftest.py", "own = True\n")
-    assert source(folder).remarks == ("Nothing reads or runs what lies beside unit.py: conftest.py.",)
+    assert source(folder).remarks == ("Files beside unit.py are neither read nor run: conftest.py.",)
     write(folder.parent / "stubs" / "conftest.py", "own = True\n")
     assert source(folder).remarks == ()
 
@@ -258,7 +252,7 @@ def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> No
 def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> None:
     write(folder / "unit" / "unit.py", "f = abs\n")
     write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
-    remark = "unit/unit.py was worked on too: unit/unit.ipynb is graded, so keep your answers there."
+    remark = "Both `unit/unit.ipynb` and `unit/unit.py` contain answers; only the notebook was graded."
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
 
 
@@ -267,7 +261,7 @@ def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_q
 ) -> None:
     write_notebook(folder / "unit" / "Week 1.ipynb", code(ANSWER), code("answer_1 = 2"))
     write(folder / "unit" / "timestamp.txt", "")
-    remark = "'unit/Week 1.ipynb' is graded as your unit.ipynb: give it that name next time."
+    remark = "'unit/Week 1.ipynb' was graded as unit.ipynb: rename it to unit.ipynb."
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
     write(folder.parent / "stubs" / "unit_quiz.md", SHEET)
     submission = read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"])
@@ -346,7 +340,7 @@ def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> Non
 def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
-    remark = "exercises/unit_quiz.md was worked on too: unit_quiz.md is graded, so keep your answers there."
+    remark = "Both `unit_quiz.md` and `exercises/unit_quiz.md` contain answers; only `unit_quiz.md` was graded."
     assert sheet(folder) == SheetSource(SHEET.replace("______", "3"), (remark,))
 
 
@@ -375,7 +369,7 @@ def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(fo
     write(folder / "unit" / "unit_quiz.md", filled)
     assert sheet(folder) == SheetSource(filled)
     write_notebook(folder / "unit.ipynb", code("answer_1 = 4"))
-    remark = "unit/unit_quiz.md was worked on too: unit.ipynb is graded, so keep your answers there."
+    remark = "Both `unit.ipynb` and `unit/unit_quiz.md` contain answers; only the notebook was graded."
     assert sheet(folder) == CellsSource("unit.ipynb", ((None, "answer_1 = 4"),), (remark,))
 
 
@@ -496,6 +490,6 @@ def test_a_reference_that_is_a_link_is_not_followed(folder: Path) -> None:
 
 def test_nothing_heavy_is_imported_for_it() -> None:
     heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
-    code = f"import sys, grader.submissions.submission; print({heavy} & set(sys.modules))"
+    code = f"import sys, grader.submissions.reader; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"

@@ -12,7 +12,7 @@ from torch import nn
 from units import COURSE, ROOT, SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.client import Engine
-from grader.submissions.submission import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)

@@ -12,7 +12,7 @@ from units import ROOT, SUITES, defined_in
 
 from grader.engine.client import Engine
 from grader.engine.diagnosis import diagnose
-from grader.submissions.submission import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource
 
 
 def right(unit: str, exercise: str) -> Any:

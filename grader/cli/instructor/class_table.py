@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import out, safe
+from grader.cli.console import listed, out, safe
 from grader.text import log_line
 
 if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.reports.model import Report
-    from grader.submissions.layouts import Submissions
+    from grader.submissions.find import Submissions
+    from grader.submissions.ignored import Ignored
 
-MOST_NAMES = 20
+MOST_IGNORED = 50
 
 
-def print_reading(came: Submissions, ignored: dict[str, list[str]], reports: list[Report]) -> None:
+def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports: list[Report]) -> None:
     """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
     from grader.submissions.layouts import described
-    from grader.submissions.submission import TO_BE_GRADED, missing_unit
+    from grader.submissions.places import missing_unit
 
     def say(text: str) -> None:
         out.print(safe(text, out), soft_wrap=True)
@@ -40,23 +41,17 @@ def print_reading(came: Submissions, ignored: dict[str, list[str]], reports: lis
     say(f"Layout: {'; '.join(map(described, came.layouts))}.")
     if came.late:
         say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
-    names = [*came.ignored, *(f"{name} ({_whose(students)})" for name, students in sorted(ignored.items()))]
+    names = [(one, str(one)) for one in came.ignored]
+    names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(ignored.items())]
     # Files that could hold answers come first, because the list is cut.
-    names.sort(key=lambda name: TO_BE_GRADED not in name)
+    names.sort(key=lambda name: not name[0].advice)
     if names:
-        more = f", and {len(names) - 50} more names" if len(names) > 50 else ""
-        say(f"Ignored: {', '.join(names[:50])}{more}.")
+        say(f"Ignored: {listed([name for _, name in names], MOST_IGNORED)}.")
     out.print()
 
 
 def _whose(students: list[str]) -> str:
     return ", ".join(students) if len(students) < 4 else f"{len(students)} submissions"
-
-
-def listed(names: list[str]) -> str:
-    """The first names of many."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return escape(", ".join(names[:MOST_NAMES])) + more
 
 
 def print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import one_of, out, progress, require_folder, stop
-from grader.cli.instructor.class_table import listed, print_reading, print_table
+from grader.cli.console import listed, one_of, out, progress, require_folder, stop
+from grader.cli.instructor.class_table import print_reading, print_table
 from grader.errors import IMPERFECT, INTERNAL, GraderError, InternalError
 
 if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report
-    from grader.submissions.archives import Files
-    from grader.submissions.submission import Submission
+    from grader.submissions.ignored import Ignored
+    from grader.submissions.source import Submission
+    from grader.submissions.tree import Files
 
 
 def grade(
@@ -51,8 +52,8 @@ def grade(
     from grader.quizzes.source import load_quizzes
     from grader.reports.grading import kept_part, still_holds
     from grader.reports.model import read_report, reports_folder, reports_of_others
-    from grader.submissions.layouts import find_submissions
-    from grader.submissions.submission import read_submission
+    from grader.submissions.find import find_submissions
+    from grader.submissions.reader import read_submission
 
     course = load_course()
     names = list(course.units) if unit is None else [one_of(unit, list(course.units))]
@@ -62,7 +63,7 @@ def grade(
 
     now = datetime.datetime.now(datetime.UTC)
     found = came.found
-    ignored: dict[str, list[str]] = {}
+    ignored: dict[Ignored, list[str]] = {}
     kept: list[Report] = []
     graded: list[Report] = []
     faults: list[str] = []
@@ -91,8 +92,8 @@ def grade(
                 if lost:
                     submission = read(name, folder, [one for one in [*names, *others] if one not in lost])
                 submission = dataclasses.replace(submission, kept=earlier)
-            for one in submission.ignored:
-                ignored.setdefault(one, []).append(name)
+            for left_out in submission.ignored:
+                ignored.setdefault(left_out, []).append(name)
             if report and not again and still_holds(report, submission, course, quizzes, now):
                 kept.append(report)
                 advance(name, "kept")
@@ -128,14 +129,14 @@ def grade(
         out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
     for name, students in changed.items():
         out.print(
-            f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
+            f"{name} has changed since it was graded, and is no longer in the reports of {escape(listed(students))}: "
             "grade without --unit.",
             soft_wrap=True,
         )
     # Of a class, not of single submissions out of one.
     is_class = came.layouts != ["single"]
     if is_ours and is_class and (gone := reports_of_others(into, {name for name, _ in found})):
-        who = f"reports of students without a submission here: {listed(gone)}."
+        who = f"reports of students without a submission here: {escape(listed(gone))}."
         out.print(f"{escape(str(into))} also holds {who}", soft_wrap=True)
     if faults:
         rest = f"{len(missed)} of {len(found)} were not graded: the same command again continues with them."

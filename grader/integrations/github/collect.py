@@ -28,8 +28,8 @@ from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, rea
 from grader.integrations.github.noticed import noticed
 from grader.integrations.github.release import RECORD, of_students
 from grader.integrations.release.wheel import received
+from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.plain_files import MEGABYTE
-from grader.submissions.submission import SHEET_SUFFIX
 
 AT_ONCE = 8
 

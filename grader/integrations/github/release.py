@@ -24,7 +24,7 @@ from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder import replaced
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.wheel import build_wheel, received, requirements
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.names import SHEET_SUFFIX
 
 RECORD = ".course.json"
 """Of each file as a release wrote it, its SHA-256: what differs from that, somebody else has worked on."""

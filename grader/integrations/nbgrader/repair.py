@@ -15,7 +15,8 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from grader.submissions.notebook import grade_id_of, imported_names, marks_of
+from grader.submissions.notebook import grade_id_of, marks_of
+from grader.submissions.notebook_repair import imported_names
 
 # What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)

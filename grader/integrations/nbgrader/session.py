@@ -15,7 +15,8 @@ from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
 from grader.reports.grading import quiz_points
 from grader.reports.model import Report
-from grader.submissions.submission import Submission, read_submission
+from grader.submissions.reader import read_submission
+from grader.submissions.source import Submission
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

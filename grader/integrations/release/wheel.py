@@ -20,7 +20,7 @@ from grader.course.selection import tests_left_out
 from grader.files import digest
 from grader.integrations.release import ReleaseError
 from grader.quizzes.questions import FILENAME as QUESTIONS
-from grader.submissions.submission import SHEET_SUFFIX
+from grader.submissions.names import SHEET_SUFFIX
 
 DISTRIBUTION = "attention-from-scratch-student"
 

@@ -13,7 +13,7 @@ from local_github import NOTHING, LocalGitHub, Repository, git, tree
 
 from grader.integrations.github import checkout
 from grader.integrations.github.checkout import FILE_LIMIT, FetchError, Store
-from grader.submissions.submission import read_submission
+from grader.submissions.reader import read_submission
 
 AT = "2020-01-20T10:00:00+00:00"
 NAME = "our-course/attention-ada"

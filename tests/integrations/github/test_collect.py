@@ -18,7 +18,7 @@ from grader.classes.roster import Entry
 from grader.course.model import Course, load_course
 from grader.integrations.github.api import GitHub
 from grader.integrations.github.collect import collect, times
-from grader.submissions.submission import read_submission
+from grader.submissions.reader import read_submission
 
 # The units are due one after the other; a push at the very second still counts.
 DUE = {"sums": "2020-01-25T23:59:00+01:00", "means": "2020-02-01T23:59:00+01:00"}

@@ -442,7 +442,7 @@ def no_cells_left(notebook: Notebook) -> None:
     notebook["cells"] = []
 
 
-@costs(said="'simple_attention (1).ipynb' is graded as your simple_attention.ipynb")
+@costs(said="'simple_attention (1).ipynb' was graded as simple_attention.ipynb")
 def wrong_file_name(_: Notebook) -> None: ...
 
 

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from grader.reports.exporters.summary import summary
 from grader.reports.model import Message, Report
-from grader.submissions.submission import missing_sheet, missing_unit
+from grader.submissions.places import missing_sheet, missing_unit
 
 
 def shown(report: Report) -> BeautifulSoup:
@@ -177,7 +177,7 @@ def test_details_are_folded_and_say_what_was_missed_once_for_each_reason() -> No
         {
             "sums": unit(
                 {"total": exercise(1, 2, remarks=["It makes use of sum."])},
-                remarks=["sums.py was worked on too."],
+                remarks=["Both `sums.py` and `sums.ipynb` contain answers; only the script was graded."],
                 quiz=quiz(None, 4, problem="sums_quiz.md:3: choose one letter."),
             )
         },
@@ -188,7 +188,7 @@ def test_details_are_folded_and_say_what_was_missed_once_for_each_reason() -> No
     assert details.summary.get_text() == "◐ sums: 1 of 3 points"
     items = [item.get_text(" ", strip=True) for item in details.find_all("li")]
     assert items == [
-        "sums.py was worked on too.",
+        "Both `sums.py` and `sums.ipynb` contain answers; only the script was graded.",
         "A line could not be run, exercises/sums.py, line 34 : It is not valid Python.",
         "The values are wrong. They should be right. They should be right.",
         "They should be right.",
