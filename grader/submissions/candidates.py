@@ -85,7 +85,8 @@ def choose(candidates: Sequence[Candidate[T]], problems: Sequence[str]) -> tuple
     """
     chosen, *others = [one for one in candidates if one.has_answers] or candidates
     # Two copies of the same work leave nothing to choose.
-    remarks = [_also_has_answers(chosen.path, other.path) for other in others if other.lines != chosen.lines]
+    rivals = [other for other in others if other.has_answers and other.lines != chosen.lines]
+    remarks = [_also_has_answers(chosen.path, other.path) for other in rivals]
     return chosen, remarks + [f"{problem} {chosen.path} is graded." for problem in dict.fromkeys(problems)]
 
 

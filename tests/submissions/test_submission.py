@@ -337,6 +337,12 @@ def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> Non
     assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
 
 
+def test_a_blank_sheet_and_blank_cells_are_no_rivals(folder: Path) -> None:
+    write(folder / "unit_quiz.md", SHEET)
+    write_notebook(folder / "unit.ipynb", code("answer_1 = ..."))
+    assert sheet(folder) == SheetSource(SHEET)
+
+
 def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
