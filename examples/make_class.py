@@ -20,9 +20,10 @@ import yaml
 
 from grader.course.model import load_course
 from grader.documents import CourseError
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import shown
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem, load_quizzes
+from grader.quizzes.source import Quiz, load_quizzes
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

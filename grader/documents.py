@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from grader.errors import GraderError
 
 Location = tuple[Any, ...]
 """The keys and indices that lead to a value, from the outermost on."""
+
+Count = Annotated[int, Field(ge=1)]
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.model import QUIZ_SUFFIX, ROOT, Course, left_out, load_course
+from grader.course.model import ROOT, Course, left_out, load_course
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.quizzes.questions import FILENAME, to_json
+from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quizzes
 from grader.submissions.names import SHEET_SUFFIX

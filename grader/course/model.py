@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from grader.documents import CourseError, Document, Location, Model, nearest
+from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
 
 FILENAME = "autograder.yml"
@@ -21,14 +22,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent if (PACKAGE.parent / FILENAME).is_file() else PACKAGE / "received"
 """The course: the folder of autograder.yml, solutions/ and exercises/. Students' graders carry a part of it inside."""
 
-QUIZ_SUFFIX = "_quiz.yml"
-"""Of the file beside a unit's own in solutions/."""
-
 Level = Literal["points", "sentence", "misconception"]
 """How much a student reads about a criterion that was missed; each level adds to the one before."""
 
 Name = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(ge=1)]
 Weight = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[float, Field(ge=0, le=100)]

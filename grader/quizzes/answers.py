@@ -1,18 +1,21 @@
-"""One answer as it was written, read as what its question asks for."""
+"""Reads one answer as it was written, as what its question asks for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from grader.quizzes.questions import Question
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grader.quizzes.questions import Question
 
 Answer = tuple[str, ...] | tuple[int, ...] | Fraction
 """Letters for what is chosen or put in order, the sizes of a shape, or a number."""
 
 LONGEST = 200
-"""More characters than this are no answer; fewer can be shown in a message and worked with at once."""
+"""The most characters of an answer. So many can be shown in a message and parsed at once."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
@@ -22,19 +25,21 @@ _LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
 
 
 class AnswerError(ValueError):
-    """The answer cannot be read; the text says in one sentence why, which is `wrong`, and what to write."""
+    """The answer cannot be read; the text says in one sentence why, and what to write."""
 
-    def __init__(self, wrong: str, mend: str) -> None:
-        super().__init__(f"{wrong}: {mend}.")
+    def __init__(self, wrong: str, fix: str) -> None:
+        """Say what is wrong and how to fix it, both without a full stop."""
+        super().__init__(f"{wrong}: {fix}.")
         self.wrong = wrong
 
 
 def is_blank(raw: str) -> bool:
+    """Tell whether nothing is written in the place of an answer."""
     return not "".join(raw.split()).strip("_")
 
 
 def parse(question: Question, raw: str) -> Answer:
-    """The answer to `question`. Raises AnswerError, for reasons that lie in the text alone."""
+    """Read the answer to `question`. Raises AnswerError, for reasons that are in the text alone."""
     match question.kind:
         case "number":
             return parse_number(raw)
@@ -45,12 +50,14 @@ def parse(question: Question, raw: str) -> Answer:
 
 
 def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
-    """The letters chosen, or all of them in their order. Raises AnswerError."""
+    """Read the letters chosen, or all of them in their order. Raises AnswerError."""
     allowed = question.letters
     text = _text(raw)
     letters = tuple(_LETTERS_APART.sub("", _bare(text).casefold()))
     if not letters or not set(letters) <= set(allowed):
-        raise AnswerError(f"{text!r} should be letters from {allowed[0]} to {allowed[-1]}", "write no other")
+        how_many = {"several_choices": "letters", "order": "all letters"}.get(question.kind, "one letter")
+        fix = f"please answer with {how_many} from {allowed[0]} to {allowed[-1]}"
+        raise AnswerError(f"{text!r} is not an option", fix)
     if question.kind == "several_choices":
         return tuple(sorted(set(letters)))
     if question.kind == "order":
@@ -64,7 +71,7 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
 
 
 def parse_number(raw: str) -> Fraction:
-    """A decimal number, with an exponent or not, or a fraction; exactly as written. Raises AnswerError."""
+    """Read a decimal number, with an exponent or not, or a fraction; exactly as written. Raises AnswerError."""
     text = _text(raw)
     plain = _bare(text)
     if _NUMBER.fullmatch(plain):
@@ -76,11 +83,11 @@ def parse_number(raw: str) -> Fraction:
         return Fraction(numerator, denominator)
     if "," in plain and _NUMBER.fullmatch(plain.replace(",", "")):
         raise AnswerError(f"{text!r} has a comma", "write 50257 without one, and 3.125 with a point")
-    raise AnswerError(f"{text!r} is no number", "write it like 50257, 3.125, 1e-3 or 1/8")
+    raise AnswerError(f"{text!r} is not a number", "write it like 50257, 3.125, 1e-3 or 1/8")
 
 
 def parse_shape(raw: str) -> tuple[int, ...]:
-    """The sizes of a shape, in brackets or not, or as torch prints it. Raises AnswerError."""
+    """Read the sizes of a shape, in brackets or not, or as torch prints it. Raises AnswerError."""
     text = _text(raw)
     plain = _bare(text).replace("X", "x")
     # torch.Size wraps a list, which has brackets of its own.
@@ -89,12 +96,12 @@ def parse_shape(raw: str) -> tuple[int, ...]:
             plain = next(group for group in brackets.groups() if group is not None).strip()
     sizes = _SIZES_APART.split(plain.removesuffix(",").rstrip()) if plain else []
     if not all(re.fullmatch("[0-9]{1,9}", size) for size in sizes):
-        raise AnswerError(f"{text!r} is no shape", "write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()")
+        raise AnswerError(f"{text!r} is not a shape", "write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()")
     return tuple(map(int, sizes))
 
 
 def in_words(letters: Sequence[str]) -> str:
-    """As in: a, b and c."""
+    """Join letters like this: a, b and c."""
     *first, last = letters
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -104,7 +111,7 @@ def _is(letters: Sequence[str]) -> str:
 
 
 def _text(raw: str) -> str:
-    """As it was written; a space that does not break a line is a space like any other."""
+    """Return an answer with plain spaces. Raises AnswerError where it is too long."""
     text = " ".join(raw.split())
     if len(text) > LONGEST:
         raise AnswerError(f"{text[:20]!r}… has {len(text)} characters", "write nothing but the answer")
@@ -112,5 +119,5 @@ def _text(raw: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without the place it was written in or what Markdown puts around it; with a minus sign that Python reads."""
+    """Return a text without blanks and Markdown around it, and with a minus sign that Python reads."""
     return text.strip("$`*_ ").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")

@@ -1,28 +1,32 @@
-"""Answers to a quiz in the cells of a notebook. They are read from the text: nothing of it is run."""
+"""Reads the answers to a quiz in the cells of a notebook. Nothing of it is run."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import TYPE_CHECKING
 
 from grader.quizzes.answers import LONGEST as LONGEST_SHOWN
 from grader.quizzes.answers import AnswerError, is_blank, parse
-from grader.quizzes.questions import Kind, Question, Questions
 from grader.quizzes.sheet import Sheet
 from grader.submissions.notebook import ANSWER, QUIZ_MARK
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grader.quizzes.questions import Kind, Question, Questions
+
 MOST_ANSWERS = 500
-"""A quiz has some fifteen items; far more answers than that are not read."""
+"""The most answers in a notebook. A quiz has some fifteen items."""
 MOST_LINES = 20
 LONGEST = 1000
-"""No more lines and characters of one answer are given to Python's parser."""
+"""The most lines and characters of one answer that Python's parser gets."""
 
 _CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
-# What word processors make of quotes. Python reads none of them.
+# The quotes of word processors, which Python does not know.
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
 )
@@ -40,9 +44,13 @@ WHAT_TO_WRITE: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class _Assigned:
-    """An answer where it stands: the number in its name, the item that it belongs to if any, and the text.
+    """An answer in its cell.
 
-    text: from the beginning of the line on; the answer itself begins at `start`.
+    Attributes:
+        number: The number in its name.
+        item: The item that it belongs to, if any.
+        text: The text from the beginning of the line on.
+        start: Where in the text the answer itself begins.
     """
 
     number: int
@@ -52,10 +60,15 @@ class _Assigned:
 
 
 def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, filename: str) -> Sheet:
-    """Read the answers in a notebook's cells, each of which comes with its grade_id. Never fails, as `read_sheet`.
+    """Read the answers in a notebook's cells. Never fails, like `read_sheet`.
 
     An answer belongs to the item of its number or, where that is none, to the item of its cell's grade_id. The last
     that is not blank counts. In notebooks the questions are those of variant 0.
+
+    Args:
+        cells: Each cell's grade_id and text.
+        questions: The quiz.
+        filename: The name of the notebook in messages.
     """
     assigned = list(islice(_assigned(cells, questions), MOST_ANSWERS + 1))
     if len(assigned) > MOST_ANSWERS:
@@ -67,8 +80,9 @@ def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, fi
         name = answer.item
         if name is None:
             last = len(questions.items)
-            told = f"{filename}: answer_{answer.number} belongs to no question: the last one is answer_{last}."
-            remarks.insert(0, told)
+            remarks.insert(
+                0, f"{filename}: answer_{answer.number} belongs to no question: the last one is answer_{last}."
+            )
         elif name not in answers and name not in problems:
             try:
                 raw = _as_text(questions.items[name], answer)
@@ -77,7 +91,7 @@ def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, fi
                     answers[name] = raw
             except AnswerError as error:
                 problems[name] = f"{filename}: answer_{answer.number}: {error}"
-    # Their cells hold something, and no cell holds a line that answers them.
+    # Items whose cells have code, but that no line answers.
     lost = {_item(grade_id) for grade_id, source in cells if _CODE.search(source)} - {one.item for one in assigned}
     for number, name in enumerate(questions.items, start=1):
         if name in lost:
@@ -103,7 +117,7 @@ def _item(grade_id: str | None) -> str | None:
 
 
 def _as_text(question: Question, answer: _Assigned) -> str:
-    """The answer as it would be written into a sheet; "" where it is blank. Raises AnswerError."""
+    """Return the answer as it would be written into a sheet; "" where it is blank. Raises AnswerError."""
     rest = answer.text[answer.start :].partition("\n")[0].strip()
     if not rest or rest.startswith("#"):
         return ""
@@ -115,7 +129,7 @@ def _as_text(question: Question, answer: _Assigned) -> str:
 
 
 def _require_readable(question: Question, raw: str) -> None:
-    """Raises AnswerError, in words for who writes into a notebook."""
+    """Raise AnswerError where an answer cannot be read, with a fix for notebooks."""
     try:
         parse(question, raw)
     except AnswerError as error:
@@ -127,7 +141,7 @@ def _require_readable(question: Question, raw: str) -> None:
 
 
 def _parsed(text: str) -> tuple[ast.expr, str]:
-    """The value that is assigned, and the lines that hold it. What stands below is not looked at."""
+    """Return the value that is assigned, and the lines that it is in. The lines below are ignored."""
     lines = text.translate(_STRAIGHT).split("\n", MOST_LINES)[:MOST_LINES]
     for count in range(1, len(lines) + 1):
         source = "\n".join(lines[:count])
@@ -145,7 +159,7 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
 
 
 def _written(question: Question, value: ast.expr, source: str) -> str:
-    """A text, or letters, without what Python puts around them; all else exactly as it stands there."""
+    """Return a text, or letters, without Python's quotes and brackets; all else exactly as it is written."""
     segment = ast.get_source_segment(source, value) or ""
     if isinstance(value, ast.Constant):
         if value.value is None or value.value is ...:

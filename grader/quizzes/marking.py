@@ -1,22 +1,26 @@
-"""What answers earn: points, and what is said about them."""
+"""What answers earn: points, and sentences on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.quizzes.answers import parse_letters, parse_number, parse_shape
+from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem, exact
 from grader.quizzes.questions import fill, quoted, shown
-from grader.quizzes.source import BugItem, Choice, ChoiceItem, Columns, Item, NumberItem, OrderItem, ShapeItem, exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grader.quizzes.items import Choice, Columns, Item
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What one answer earned, of the points times the weight, and what is said to who gave it."""
+    """What one answer earned, of the points times the weight, and sentences for the student."""
 
     points: int
     sentences: list[str]
@@ -24,18 +28,18 @@ class Mark:
 
 def mark(item: Item, raw: str, variant: int, weight: int) -> Mark:
     """Mark an answer that can be read. Points are rounded down once, and never below zero."""
-    share, sentences = _judged(item, raw, item.row(variant))
+    share, sentences = _marked(item, raw, item.row(variant))
     points = floor(max(Fraction(0), share) * item.points * weight)
     return Mark(points, [fill(sentence, item.row(variant)).strip() for sentence in sentences])
 
 
 def right_answer(item: Item, variant: int) -> str:
-    """The right answer, as a student reads it."""
+    """Return the right answer, as a student reads it."""
     match item:
         case ChoiceItem():
             texts = item.asked().options(variant)
             right = [letter for letter, choice in item.options().items() if choice.right]
-            if item.kind == "true_false":  # in a notebook no letter is to be seen
+            if item.kind == "true_false":  # notebooks show no letters
                 return texts[right[0]]
             return "\n".join(f"{letter}) {' '.join(texts[letter].split())}" for letter in right)
         case BugItem():
@@ -48,12 +52,12 @@ def right_answer(item: Item, variant: int) -> str:
 
 
 def explanation(item: Item, variant: int) -> str:
-    """The item's explanation, with this variant's values in it."""
+    """Return the item's explanation, with this variant's values in it."""
     return fill(item.explanation, item.row(variant)).strip()
 
 
-def _judged(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
-    """What part of the points an answer earns, less than nothing where it is more wrong than right; and sentences."""
+def _marked(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
+    """Return the share of the points, negative where an answer is more wrong than right, and sentences."""
     match item:
         case ChoiceItem():
             chosen = [item.options()[letter] for letter in parse_letters(item.asked(), raw)]
@@ -63,30 +67,30 @@ def _judged(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
             line = item.lines[item.options()[letter]]
             return Fraction(line.right), [line.sentence]
         case OrderItem():
-            return _judged_order(parse_letters(item.asked(), raw), item.answer.split())
+            return _marked_order(parse_letters(item.asked(), raw), item.answer.split())
         case NumberItem():
             given = parse_number(raw)
-            return _judged_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
+            return _marked_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
         case ShapeItem():
             shape = list(parse_shape(raw))
-            return _judged_by_slips(item, row, lambda value: shape == value)
+            return _marked_by_slips(item, row, lambda value: shape == value)
 
 
 def _share_of_choices(chosen: list[Choice], choices: list[Choice]) -> Fraction:
-    """The share of the right ones that were chosen, less the share of the wrong ones."""
+    """Return the share of the right ones that were chosen, minus the share of the wrong ones."""
     right = sum(choice.right for choice in choices)
     chosen_right = sum(choice.right for choice in chosen)
     wrong, chosen_wrong = len(choices) - right, len(chosen) - chosen_right
     return Fraction(chosen_right, right) - Fraction(chosen_wrong, wrong)
 
 
-def _judged_order(given: tuple[str, ...], right: list[str]) -> tuple[Fraction, list[str]]:
+def _marked_order(given: tuple[str, ...], right: list[str]) -> tuple[Fraction, list[str]]:
     pairs = [right.index(first) < right.index(second) for first, second in combinations(given, 2)]
     share = Fraction(2 * sum(pairs) - len(pairs), len(pairs))
-    return share, [f"{sum(pairs)} of the {len(pairs)} pairs of steps stand the right way round."]
+    return share, [f"{sum(pairs)} of the {len(pairs)} pairs of steps are in the right order."]
 
 
-def _judged_by_slips(
+def _marked_by_slips(
     item: NumberItem | ShapeItem, row: Columns, fits: Callable[[Any], bool]
 ) -> tuple[Fraction, list[str]]:
     if fits(row["answer"]):

@@ -1,26 +1,30 @@
-"""What a student may know of a quiz: everything but the answers. It is all that a sheet is written from."""
+"""What a student may know of a quiz: everything but the answers. A sheet is written from it alone."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
 from grader.submissions.names import SHEET_SUFFIX
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILENAME = "quizzes.json"
+QUIZ_SUFFIX = "_quiz.yml"
+"""Of the file beside a unit's own in solutions/."""
 SCHEMA = "attention-from-scratch/quizzes/v1"
 VARIANTS = 100
-"""The variant of a sheet is drawn from so many."""
+"""The number of variants that the variant of a sheet is drawn from."""
 
 _PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
 
@@ -28,8 +32,16 @@ _PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
 class Question(Model):
     """One item as it is asked.
 
-    question: Markdown. It and the choices hold [[name]] in the place of a parameter; `variants` has a row of
-    parameters for each variant. lines: those of the `code` that can be ticked, by number.
+    Attributes:
+        kind: What is asked for.
+        points: What a right answer earns.
+        question: Markdown. It and the choices have [[name]] in the place of a parameter.
+        choices: What there is to choose from.
+        steps: What there is to put in order.
+        code: A program.
+        lines: The lines of the program that can be ticked, by number.
+        decimals: To how many decimals a number is asked; None for a whole number.
+        variants: A row of parameters for each variant.
     """
 
     kind: Kind
@@ -43,11 +55,11 @@ class Question(Model):
     variants: list[dict[str, Value]] = Field(default_factory=list)
 
     def text(self, variant: int) -> str:
-        """The question as a student with this variant reads it."""
+        """Return the question as a student with this variant reads it."""
         return fill(self.question, self.row(variant)).strip()
 
     def options(self, variant: int) -> dict[str, str]:
-        """What there is to choose from or to put in order, by letter; nothing where the answer is written out."""
+        """Return the options to choose from or to put in order, by letter; none where the answer is written out."""
         texts = [fill(text, self.row(variant)).strip() for text in self.choices or self.steps]
         code = self.code.split("\n")
         texts += [f"line {number}: {quoted(code[number - 1].strip())}" for number in self.lines]
@@ -55,10 +67,11 @@ class Question(Model):
 
     @property
     def letters(self) -> str:
-        """Those of the options."""
+        """The letters of the options."""
         return LETTERS[: len(self.choices or self.steps or self.lines)]
 
     def row(self, variant: int) -> dict[str, Value]:
+        """Return the parameters of a variant."""
         return self.variants[variant % len(self.variants)] if self.variants else {}
 
 
@@ -71,47 +84,48 @@ class Questions(Model):
 
     @property
     def filename(self) -> str:
+        """The name of the sheet."""
         return f"{self.unit}{SHEET_SUFFIX}"
 
 
 def to_json(quizzes: Iterable[Questions]) -> str:
-    """The text of exercises/quizzes.json."""
+    """Return the text of exercises/quizzes.json."""
     data = {"schema": SCHEMA, "quizzes": [quiz.model_dump(exclude_defaults=True) for quiz in quizzes]}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_questions(path: Path) -> dict[str, Questions]:
-    """The quizzes of an exercises/quizzes.json, by unit. Raises CourseError where it cannot be read."""
-    mend = "take it anew from the course's repository."
+    """Read the quizzes of an exercises/quizzes.json, by unit. Raises CourseError where it cannot be read."""
+    fix = "take it again from the course's repository."
     try:
         data = json.loads(path.read_bytes())
         if data["schema"] != SCHEMA:
-            raise CourseError(f"{path} belongs to another version of the grader: {mend}")
+            raise CourseError(f"{path} belongs to another version of the grader: {fix}")
         quizzes = [Questions.model_validate(quiz) for quiz in data["quizzes"]]
     except OSError as error:
-        raise CourseError(f"{path} cannot be read ({error.strerror}): {mend}") from None
+        raise CourseError(f"{path} cannot be read ({error.strerror}): {fix}") from None
     except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
-        raise CourseError(f"{path} is damaged: {mend}") from None
+        raise CourseError(f"{path} is damaged: {fix}") from None
     return {quiz.unit: quiz for quiz in quizzes}
 
 
 def names_in(text: str) -> set[str]:
-    """The names that stand in [[…]]."""
+    """Return the names in [[…]]."""
     return set(_PARAMETER.findall(text))
 
 
 def fill(text: str, row: dict[str, Any]) -> str:
-    """The text with each [[name]] replaced by the row's value."""
+    """Replace each [[name]] in a text by the row's value."""
     return _PARAMETER.sub(lambda match: shown(row[match[1]]), text)
 
 
 def shown(value: Value) -> str:
-    """A value as a student reads it: a shape as a tuple."""
+    """Return a value as a student reads it: a shape as a tuple."""
     return str(tuple(value)) if isinstance(value, list) else str(value)
 
 
 def quoted(code: str) -> str:
-    """A line of code as Markdown, whatever backticks it holds."""
+    """Return a line of code as Markdown, whatever backticks it contains."""
     if "`" not in code:
         return f"`{code}`"
     fence = "`" * (max(map(len, re.findall("`+", code))) + 1)

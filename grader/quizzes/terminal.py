@@ -1,41 +1,41 @@
-"""A quiz in a terminal: asks one question after the other, and writes each answer into the sheet at once."""
+"""A quiz in a terminal: asks one question after the other, and saves each answer in the sheet at once."""
 
 from __future__ import annotations
 
 import contextlib
-import secrets
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from rich.console import Console, RenderableType
+from pygments.token import Comment, Keyword, Number, Operator, String
 from rich.markdown import Markdown
 from rich.rule import Rule
 from rich.style import Style
-from rich.syntax import ANSISyntaxTheme, Comment, Keyword, Number, Operator, String, Syntax
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from grader.documents import nearest
-from grader.errors import GraderError, InternalError
-from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, parse
-from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, read_questions
-from grader.quizzes.sheet import Sheet, SheetError, fill_in, heading, kind_line, read_sheet, write_sheet
+from grader.quizzes.sheet import SheetError, heading, kind_line
+from grader.quizzes.sheet_file import SheetFile, find_sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, RenderableType
+
+    from grader.quizzes.questions import Question
 
 with contextlib.suppress(ImportError):  # Windows has none
     import readline  # noqa: F401 - with it, `input` lets a line be edited
 
-TAKE_BACK = "-"
+DELETE = "-"
 
 WIDTH = 88
 """Longer lines are hard to read."""
 
-# Only what can be read on a dark and on a light ground, for nobody knows which it is.
+# Only colours that can be read on a dark and on a light background.
 _CODE_THEME = ANSISyntaxTheme(
     {
         Keyword: Style(bold=True),
@@ -59,111 +59,39 @@ _WHAT_TO_TYPE = {
 }
 
 
-class QuizError(GraderError):
-    """The quiz cannot be asked; the text says in one sentence why, and what to do."""
-
-
-class SheetNotSaved(InternalError):
-    """The disk has no place for the sheet, or is not to be written to; the text says so."""
-
-
 class _Stop(Exception):
-    """The student has had enough for now."""
-
-
-@dataclass(frozen=True)
-class _SheetFile:
-    """A student's sheet on disk. It is read anew each time, for it may be open in an editor as well."""
-
-    questions: Questions
-    path: Path
-
-    def begin(self) -> None:
-        """Writes a sheet with a variant, where there is none or none but the one that everyone has received."""
-        # Word by word, for the ends of lines may be others by now.
-        received = write_sheet(self.questions, None, {}).split()
-        if not self.path.exists() or self._text().removeprefix("\ufeff").split() in ([], received):
-            self._save(write_sheet(self.questions, secrets.randbelow(VARIANTS), {}))
-
-    def read(self) -> Sheet:
-        """Raises QuizError where it is no sheet of this quiz."""
-        sheet = read_sheet(self._text(), self.questions)
-        if sheet.remarks:
-            raise QuizError(sheet.remarks[0])
-        return sheet
-
-    def write(self, name: str, answer: str) -> None:
-        """Saves an answer, or none where it is blank. Raises SheetError where there is no place for it."""
-        self._save(fill_in(self._text(), self.questions, name, answer))
-
-    def find_damage(self, name: str) -> str | None:
-        """Why no answer to this item can be saved, if so."""
-        try:
-            fill_in(self._text(), self.questions, name, "")
-        except SheetError as error:
-            return str(error)
-        return None
-
-    def _text(self) -> str:
-        try:
-            return self.path.read_bytes().decode("utf-8")
-        except UnicodeDecodeError:
-            raise QuizError(f"{self.path} is not UTF-8: save it as UTF-8.") from None
-        except OSError as error:
-            raise QuizError(f"{self.path} cannot be read ({error.strerror}): put a readable file there.") from None
-
-    def _save(self, text: str) -> None:
-        try:
-            write_atomically(self.path, text)
-        except OSError as error:
-            why = error.strerror or error
-            raise SheetNotSaved(f"{self.path} could not be written ({why}). It is as it was before.") from None
+    """The student wants to stop for now."""
 
 
 def take_quiz(unit: str, console: Console) -> None:
     """Ask a unit's quiz, from the first question without an answer on.
 
-    The quiz lies in the current folder or in exercises/; where it has no sheet yet, or only the one that everyone
-    received, one with a variant is written there. Raises QuizError, CourseError where the questions cannot be read,
-    and SheetNotSaved.
+    Its questions are in the current folder or in exercises/. Where it has no sheet yet, or only the one that everyone
+    received, one with a variant is written there.
+
+    Raises:
+        QuizError: There is no such quiz, or its sheet cannot be read.
+        CourseError: The questions cannot be read.
+        SheetNotSaved: The sheet cannot be written.
     """
-    if isinstance(sys.stdin, TextIOWrapper):  # a letter that it does not know is no reason to stop
+    if isinstance(sys.stdin, TextIOWrapper):  # an unknown character is no reason to stop
         sys.stdin.reconfigure(errors="replace")
-    file = _find_sheet(unit)
+    file = find_sheet(unit)
     file.begin()
     with console.use_theme(_THEME):
         _Session(file, console).run()
 
 
-def _find_sheet(unit: str) -> _SheetFile:
-    places = [Path(), Path("exercises")]
-    sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
-    if not sources:
-        try:
-            here = Path.cwd()
-        except FileNotFoundError:
-            raise QuizError("This folder is not there any more: go to your course's folder.") from None
-        raise QuizError(
-            f"There is no {FILENAME} in {here} or its exercises/: go to the folder of your course's repository, or "
-            "take the file from there."
-        )
-    quizzes = read_questions(sources[0])
-    if unit not in quizzes:
-        raise QuizError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
-    filename = quizzes[unit].filename
-    folder = next((place for place in places if (place / filename).exists()), sources[0].parent)
-    return _SheetFile(quizzes[unit], folder / filename)
-
-
 class _Session:
-    """One sitting."""
+    """One run through a quiz."""
 
-    def __init__(self, file: _SheetFile, console: Console) -> None:
+    def __init__(self, file: SheetFile, console: Console) -> None:
         self.file = file
         self.console = console
         self.items = list(file.questions.items.items())
 
     def run(self) -> None:
+        """Ask from the first question without an answer on, until the last or until the student stops."""
         answers = self.file.read().answers
         place = next((place for place, (name, _) in enumerate(self.items) if name not in answers), 0)
         self._welcome()
@@ -197,7 +125,7 @@ class _Session:
         self._say(f"{answered} of {len(self.items)} answered. To {aim}: grader quiz {self.file.questions.unit}")
 
     def _ask(self, place: int) -> int:
-        """Asks a question until it is answered or passed over; gives how many places to go on from there."""
+        """Ask a question until it is answered or skipped; return how many places to move on."""
         name, question = self.items[place]
         sheet = self.file.read()
         damage = self.file.find_damage(name)
@@ -221,10 +149,10 @@ class _Session:
                     return -1
                 case "stop":
                     raise _Stop
-            if damage:  # it may be mended by now
+            if damage:  # it may be repaired by now
                 return 0
             problem = self._save(name, question, typed)
-            if not problem and typed != TAKE_BACK:
+            if not problem and typed != DELETE:
                 return 1
 
     def _title(self, place: int) -> Text:
@@ -235,14 +163,14 @@ class _Session:
         )
 
     def _read_line(self, name: str, question: Question, is_damaged: bool) -> str:
-        """What the student types below a line that says what can be typed. Raises _Stop at the end of the input."""
+        """Return what the student types, below a line on what can be typed. Raises _Stop at the end of the input."""
         answer = self.file.read().answers.get(name)
         if answer:
             self._say(f"Your answer: {answer}")
         if is_damaged:
             choices = ["Enter to go on"]
         elif answer:
-            choices = [_WHAT_TO_TYPE[question.kind], "Enter to keep it", f"{TAKE_BACK} to take it back"]
+            choices = [_WHAT_TO_TYPE[question.kind], "Enter to keep it", f"{DELETE} to delete it"]
         else:
             choices = [_WHAT_TO_TYPE[question.kind], "Enter to skip"]
         self._say(" · ".join([*choices, "back", "stop"]), style="dim")
@@ -252,9 +180,9 @@ class _Session:
             raise _Stop from None
 
     def _save(self, name: str, question: Question, typed: str) -> str | None:
-        """Saves what was typed; gives a sentence where that is not possible."""
+        """Save what was typed; return a sentence where that is not possible."""
         try:
-            self.file.write(name, "" if typed == TAKE_BACK else _as_written(question, typed))
+            self.file.write(name, "" if typed == DELETE else _as_written(question, typed))
         except (AnswerError, SheetError) as error:
             return str(error)
         return None
@@ -267,7 +195,7 @@ class _Session:
 
 
 def _as_written(question: Question, typed: str) -> str:
-    """The answer as it stands in the sheet. Raises AnswerError."""
+    """Return the answer as it is written in the sheet. Raises AnswerError."""
     if question.kind == "true_false":
         letters = {text: letter for letter, text in question.options(0).items()}
         typed = letters.get(typed.casefold(), typed)
@@ -278,11 +206,11 @@ def _as_written(question: Question, typed: str) -> str:
         case "shape":
             return str(answer)
         case _:
-            return " ".join(cast(tuple[str, ...], answer))
+            return " ".join(cast("tuple[str, ...]", answer))
 
 
 def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
-    """The question, its program, and what there is to choose from."""
+    """Yield the question, its program, and its options."""
     yield _markdown(question.text(variant))
     if question.code:
         yield Syntax(

@@ -17,7 +17,8 @@ from grader.files import digest
 from grader.quizzes.cells import read_cells
 from grader.quizzes.marking import explanation, mark, right_answer
 from grader.quizzes.questions import Questions, to_json
-from grader.quizzes.sheet import Sheet, read_sheet
+from grader.quizzes.sheet import Sheet
+from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.model import ROOT
+from grader.quizzes.items import BugItem, ChoiceItem, Item
 from grader.quizzes.marking import right_answer
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
-from grader.quizzes.source import BugItem, ChoiceItem, Item, load_quiz
+from grader.quizzes.source import load_quiz
 from grader.submissions.source import SHEET_LIMIT
 
 UNIT = "self_attention"
@@ -475,7 +476,7 @@ def sheet_with_a_bomb_of_yaml(folder: Path, _: Path) -> None:
     hand_in_sheet(folder, HONEST_SHEET.replace(front, f"a: &a [lol]\n{bomb}{objects}<<: *i\n{front}", 1))
 
 
-@hostile("the variant is no whole number", earns=True)
+@hostile("the variant is not a whole number", earns=True)
 def sheet_with_an_endless_variant(folder: Path, _: Path) -> None:
     front = f"quiz: {UNIT}\n"
     hand_in_sheet(folder, HONEST_SHEET.replace(front, f"{front}variant: 1{'0' * 400}\n", 1))
@@ -491,7 +492,7 @@ def sheet_with_every_box_ticked(folder: Path, _: Path) -> None:
     hand_in_sheet(folder, HONEST_SHEET.replace("- [ ]", "- [x]"))
 
 
-@hostile("is no number: write it like", earns=True)
+@hostile("is not a number: write it like", earns=True)
 def sheet_with_markup_in_answers(folder: Path, _: Path) -> None:
     hand_in_sheet(
         folder,

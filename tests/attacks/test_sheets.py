@@ -14,9 +14,10 @@ import pytest
 from folders import right
 
 from grader.course.model import ROOT, Course, load_course
+from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem
 from grader.quizzes.questions import shown
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import BugItem, ChoiceItem, Item, NumberItem, OrderItem, Quiz, ShapeItem, load_quizzes
+from grader.quizzes.source import Quiz, load_quizzes
 from grader.reports.grading import Rubric, make_report
 from grader.reports.model import Report
 from grader.submissions.reader import read_submission

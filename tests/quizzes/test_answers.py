@@ -56,7 +56,7 @@ def test_a_number_is_read_exactly_as_it_is_written(raw: str, number: Fraction) -
     ],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(raw: str) -> None:
-    assert refusal(NUMBER, raw) == f"{raw!r} is no number: write it like 50257, 3.125, 1e-3 or 1/8."
+    assert refusal(NUMBER, raw) == f"{raw!r} is not a number: write it like 50257, 3.125, 1e-3 or 1/8."
 
 
 @pytest.mark.parametrize("raw", ["50,257", "3,125", "1,000,000.5", "-3,5"])
@@ -106,7 +106,7 @@ def test_a_shape_is_read_in_any_of_the_usual_ways(raw: str, shape: tuple[int, ..
 )
 def test_what_is_no_shape_is_refused(raw: str) -> None:
     told = refusal(SHAPE, raw)
-    assert told == f"{raw!r} is no shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
+    assert told == f"{raw!r} is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_an_order_is_read_in_any_of_the_usual_ways(quiz: Quiz, raw: str) -> None
         ("b c a", "d is missing: write each letter once."),
         ("b", "a, c and d are missing: write each letter once."),
         ("b c a d b", "b is there more than once: write each letter once."),
-        ("b c a e", "'b c a e' should be letters from a to d: write no other."),
-        ("2 3 1 4", "'2 3 1 4' should be letters from a to d: write no other."),
-        ("->", "'->' should be letters from a to d: write no other."),
+        ("b c a e", "'b c a e' is not an option: please answer with all letters from a to d."),
+        ("2 3 1 4", "'2 3 1 4' is not an option: please answer with all letters from a to d."),
+        ("->", "'->' is not an option: please answer with all letters from a to d."),
     ],
 )
 def test_an_order_that_is_none_is_refused(quiz: Quiz, raw: str, sentence: str) -> None:
@@ -151,7 +151,7 @@ def test_of_one_choice_one_letter_is_the_answer(quiz: Quiz) -> None:
     question = quiz.questions.items["order_of_terms"]
     assert parse(question, "B)") == ("b",)
     assert refusal(question, "a c") == "only one letter can be the answer, not a and c: choose one of them."
-    assert refusal(question, "d") == "'d' should be letters from a to c: write no other."
+    assert refusal(question, "d") == "'d' is not an option: please answer with one letter from a to c."
 
 
 def test_of_several_choices_the_letters_substitute_any_order(quiz: Quiz) -> None:

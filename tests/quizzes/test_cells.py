@@ -82,20 +82,20 @@ def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "problem"),
     [
-        ('answer_1 = "z"', "'z' should be letters from a to c: write one letter in quotes, such as \"b\"."),
+        ('answer_1 = "z"', "'z' is not an option: write one letter in quotes, such as \"b\"."),
         (
             'answer_1 = "a c"',
             'only one letter can be the answer, not a and c: write one letter in quotes, such as "b".',
         ),
-        ("answer_2 = 1", "'1' should be letters from a to d: write one letter or more in quotes, such as \"a c\"."),
+        ("answer_2 = 1", "'1' is not an option: write one letter or more in quotes, such as \"a c\"."),
         (
             'answer_7 = "a b c"',
             'd is missing: write all letters in the right order, in quotes, such as "b a c".',
         ),
         ("answer_3 = 0", "'0' should be True or False: write one of the two."),
         ('answer_3 = "true or false"', "'true or false' should be True or False: write one of the two."),
-        ("answer_4 = __name__", "'__name__' is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
-        ("answer_4 = 5 * 768", "'5 * 768' is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
+        ("answer_4 = __name__", "'__name__' is not a number: write it like 50257, 3.125, 1e-3 or 1/8."),
+        ("answer_4 = 5 * 768", "'5 * 768' is not a number: write it like 50257, 3.125, 1e-3 or 1/8."),
         ("answer_1 = (", BROKEN),
         ("answer_1 = a b", BROKEN),
         ("answer_1: str; x = 3", BROKEN),
@@ -113,11 +113,11 @@ def test_what_cannot_be_read_is_told_with_the_answers_name(read: Read, cell: str
 
 
 def test_nothing_is_run(read: Read) -> None:
-    assert "is no number" in only_problem(read("answer_4 = __import__('os')._exit(1)"))
+    assert "is not a number" in only_problem(read("answer_4 = __import__('os')._exit(1)"))
 
 
 def test_no_escape_that_python_frowns_at_is_heard_of(read: Read) -> None:
-    assert "should be letters" in only_problem(read(r'answer_1 = "\d"'))
+    assert "is not an option" in only_problem(read(r'answer_1 = "\d"'))
 
 
 def test_what_else_a_cell_holds_costs_no_answer(read: Read) -> None:
@@ -147,7 +147,7 @@ def test_two_cells_that_were_merged_answer_both_items(read: Read, mark: str) -> 
 
 def test_the_last_answer_that_is_not_blank_counts(read: Read) -> None:
     assert read('answer_1 = "a"', 'answer_1 = "b"', "answer_1 = ...").answers == {"order_of_terms": "b"}
-    assert "'z' should be" in only_problem(read('answer_1 = "a"', 'answer_1 = "z"'))
+    assert "'z' is not an option" in only_problem(read('answer_1 = "a"', 'answer_1 = "z"'))
 
 
 @pytest.mark.parametrize(("name", "answers"), [("answer", {}), ("answer_1", {"order_of_terms": "a"})])

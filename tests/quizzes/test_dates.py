@@ -9,7 +9,8 @@ import pytest
 from oracles.dates import BAHDANAU, ENCODER_DECODER, LSTM, RNN, TRANSFORMER, WORKS
 
 from grader.course.model import ROOT
-from grader.quizzes.source import OrderItem, load_quizzes
+from grader.quizzes.items import OrderItem
+from grader.quizzes.source import load_quizzes
 
 TEXTS = {
     path.name: " ".join(re.sub(r"^# ?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE).split())

@@ -7,8 +7,9 @@ import random
 
 import pytest
 
+from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem
 from grader.quizzes.marking import Mark, explanation, mark, right_answer
-from grader.quizzes.source import BugItem, ChoiceItem, NumberItem, OrderItem, Quiz, ShapeItem
+from grader.quizzes.source import Quiz
 
 
 def points(quiz: Quiz, name: str, raw: str, variant: int = 0, weight: int = 1) -> int:
@@ -135,7 +136,7 @@ def test_a_shape_is_right_whatever_it_is_written_like(quiz: Quiz) -> None:
         ("mean_of_two", "7", []),
         ("mean_of_two", "1.625", []),
         ("sum_over_rows", "1 3", ["Only with `keepdim=True`."]),
-        ("long_addition", "c b a d", ["5 of the 6 pairs of steps stand the right way round."]),
+        ("long_addition", "c b a d", ["5 of the 6 pairs of steps are in the right order."]),
     ],
 )
 def test_each_choice_and_each_known_slip_has_its_sentence(

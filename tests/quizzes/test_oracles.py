@@ -19,7 +19,8 @@ from oracles.figures import FIGURES, ORDERS, PRINTED
 from oracles.slips import SLIPS
 
 from grader.course.model import ROOT, load_course
-from grader.quizzes.source import BugItem, NumberItem, OrderItem, Quiz, ShapeItem, exact, load_quizzes
+from grader.quizzes.items import BugItem, NumberItem, OrderItem, ShapeItem, exact
+from grader.quizzes.source import Quiz, load_quizzes
 
 COURSE = load_course()
 QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
@@ -114,7 +115,7 @@ def test_a_program_prints_what_the_question_says(name: str) -> None:
     for is_fixed, pattern in enumerate(PRINTED[name]):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            exec(item.program(mended=bool(is_fixed)), {"__name__": "__main__"})
+            exec(item.program(fixed=bool(is_fixed)), {"__name__": "__main__"})
         assert re.fullmatch(pattern, output.getvalue().strip())
 
 

@@ -16,9 +16,11 @@ import torch
 import yaml
 
 from grader.course.model import ROOT, load_course
+from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem
 from grader.quizzes.questions import Kind, to_json
-from grader.quizzes.sheet import Sheet, read_sheet, write_sheet
-from grader.quizzes.source import BugItem, ChoiceItem, NumberItem, Quiz, ShapeItem, load_quiz, load_quizzes
+from grader.quizzes.sheet import Sheet, write_sheet
+from grader.quizzes.sheet_reader import read_sheet
+from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
 COURSE = load_course()
 QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
@@ -124,7 +126,7 @@ def printed(program: str) -> str:
 def test_a_program_with_a_mistake_runs_and_with_the_fix_prints_something_else(unit: str, name: str) -> None:
     item = QUIZZES[unit].items[name]
     assert isinstance(item, BugItem)
-    wrong, right = printed(item.program()), printed(item.program(mended=True))
+    wrong, right = printed(item.program()), printed(item.program(fixed=True))
     assert "error" not in wrong
     assert "error" not in right
     assert wrong
@@ -200,7 +202,7 @@ def test_no_text_for_after_the_due_date_is_in_what_students_receive(unit: str) -
     received = copies(QUIZZES[unit])
     withheld: list[str] = []
     for item in QUIZZES[unit].items.values():
-        withheld += [text.strip() for _, text in item.texts_told()]
+        withheld += [text.strip() for _, text in item.texts_after_due()]
         if isinstance(item, BugItem):
             withheld += [line.fix.strip() for line in item.lines.values() if line.fix]
     assert len(withheld) > 30

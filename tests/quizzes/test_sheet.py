@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from grader.quizzes.questions import Question
-from grader.quizzes.sheet import LINE_LIMIT, Sheet, SheetError, fill_in, has_boxes, read_sheet, write_sheet
+from grader.quizzes.sheet import Sheet, SheetError, has_boxes, write_sheet
+from grader.quizzes.sheet_reader import LINE_LIMIT, fill_in, read_sheet
 from grader.quizzes.source import Quiz
 from grader.submissions.source import SHEET_LIMIT
 
@@ -294,7 +295,7 @@ def test_boxes_that_are_not_those_of_the_question(
 def test_what_is_no_number(read: Callable[[str], Sheet], filled: str, raw: str) -> None:
     text = filled.replace("1.625", raw)
     assert only_problem(read(text), "mean_of_two") == (
-        f"sums_quiz.md:{line_of(filled, 'Answer: 1.625')}: {raw!r} is no number: "
+        f"sums_quiz.md:{line_of(filled, 'Answer: 1.625')}: {raw!r} is not a number: "
         "write it like 50257, 3.125, 1e-3 or 1/8."
     )
 
@@ -341,7 +342,7 @@ def test_a_heading_that_is_there_twice(read: Callable[[str], Sheet], filled: str
 def test_a_heading_that_is_not_there(read: Callable[[str], Sheet], filled: str, new: str) -> None:
     assert only_problem(read(filled.replace("## 1. Order of terms", new)), "order_of_terms") == (
         "sums_quiz.md has no heading `## 1. Order of terms`: put back what was there, "
-        "or move the file away and begin anew with `grader quiz sums`."
+        "or move the file away and start again with `grader quiz sums`."
     )
 
 
@@ -360,7 +361,7 @@ def test_a_file_that_is_no_sheet_makes_one_remark(read: Callable[[str], Sheet], 
     assert read(text) == Sheet(
         remarks=(
             "sums_quiz.md has none of the quiz's headings: put back what was there, "
-            "or move the file away and begin anew with `grader quiz sums`.",
+            "or move the file away and start again with `grader quiz sums`.",
         )
     )
 
@@ -377,7 +378,7 @@ def test_a_variant_that_is_no_number_is_taken_for_none_and_remarked_on(
 ) -> None:
     sheet = read(filled.replace("quiz: sums\n", f"quiz: sums\nvariant: {variant}\n"))
     assert (sheet.variant, sheet.answers) == (0, ANSWERS)
-    assert sheet.remarks[0].startswith("sums_quiz.md:3: the variant is no whole number")
+    assert sheet.remarks[0].startswith("sums_quiz.md:3: the variant is not a whole number")
 
 
 @pytest.mark.parametrize("line", ["", "variant: 8\n"])

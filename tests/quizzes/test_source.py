@@ -73,9 +73,9 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: Quiz) -> None:
         ("Three is odd", "Seven is odd", "text: 2 + 5", "another choice has the same sentence: write one for each."),
         ("text: 1 + 2", "text: 1 + 3", "text: 1 + 2", "another choice reads the same in variant 0: '1 + 3'."),
         ("explanation: The dimension", "explanation: The [[dim]]", "The dimension",
-            "[[dim]] is no column of the variants: they have rows, columns, answer, kept."),
+            "[[dim]] is not a column of the variants: they have rows, columns, answer, kept."),
         ("explanation: A negative", "explanation: A [[dim]]", "A negative",
-            "[[dim]] stands for nothing: this item has no variants."),
+            "[[dim]] has no value: this item has no variants."),
         ("mean of [[a]]", "mean [[answer]] of [[a]]", "mean of [[a]]",
             "[[answer]] gives the answer away: leave it out of what students read."),
         ("mean of [[a]]", "half of [[sum]], [[a]]", "mean of [[a]]",
@@ -83,11 +83,12 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: Quiz) -> None:
         ("a: 2, b: 3.5, ", "a: 2, ", "a: 2, b", "this row should have the columns of the first: a, b, answer, sum."),
         ("b: 3.5", "b: {}", "b: 3.5", "'b' should be a number, text or a list of whole numbers."),
         ("b: 3.5", "b: true", "b: 3.5", "'b' should be a number, text or a list of whole numbers."),
-        ("answer: 2.75", "answer: 5.49", "answer: 2.75", "'sum' cannot be told from 'answer': change the row."),
+        ("answer: 2.75", "answer: 5.49", "answer: 2.75",
+            "'sum' cannot be distinguished from 'answer': change the row."),
         ("answer: 2.75", "answer: much", "answer: 2.75", "'answer' should be a number."),
         ("answer: 2.75", "answer: .inf", "answer: 2.75", "'answer' should be a number."),
         ("answer: 12", "answer: 12.5", "answer: 12",
-            "the answer 12.5 is no whole number: say to how many `decimals` it is asked."),
+            "the answer 12.5 is not a whole number: say to how many `decimals` it is asked."),
         ("answer: [3]", "answer: 3", "answer: [3]", "'answer' should be a shape: a list of whole numbers."),
         ("answer: [4]", "answer: [-4]", "answer: [4]", "'answer' should be a shape: a list of whole numbers."),
         ("      sum: \"[[sum]]", "      total: \"[[a]]", "      sum: \"[[sum]]",
@@ -100,7 +101,7 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: Quiz) -> None:
         ("    total += number", "total += number", "total += number",
             "the fix should be one line, indented by 4 spaces like the wrong one."),
         ("    total += number", "    total = number", "total += number",
-            "the fix is the line as it was: write it as it should be."),
+            "the fix is the same as the wrong line: write it as it should be."),
         ("    total += number", "    total +== number", "total += number",
             "with the fix, line 4 of the code is not Python (invalid syntax): correct it."),
         (', right: true, fix: "    total += number"', ", right: true", "it forgets",
@@ -143,7 +144,9 @@ def test_a_question_must_not_read_like_a_part_of_the_sheet(path: Path, question:
     text = GOOD.replace("question: What changes where the terms of a sum trade places?\n", f"question: {block}")
     text = text.replace('question: "This program', f'question: "{question}\\nThis program'.replace("\n", "\\n"))
     text = text.replace("question: How are two numbers added on paper?\n", f"question: {block}")
-    assert any("its Markdown cannot be told from the sheet's own" in problem for problem in problems(path, text))
+    assert any(
+        "its Markdown cannot be distinguished from the sheet's own" in problem for problem in problems(path, text)
+    )
 
 
 @pytest.mark.proof(part="quizzes")

@@ -19,7 +19,8 @@ from grader.cli.student import app
 from grader.course.model import ROOT, load_course
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import Questions, to_json
-from grader.quizzes.sheet import Sheet, read_sheet, write_sheet
+from grader.quizzes.sheet import Sheet, write_sheet
+from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz, load_quiz
 
 Take = Callable[..., Result]
@@ -194,7 +195,7 @@ def test_enter_keeps_the_answer_that_is_there(take: Take, put: Callable[..., str
     before = put(**WRITTEN)
     done = take(*[""] * 8)
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert "Your answer: (2, 3)\nA shape, written like (2, 4, 5) · Enter to keep it · - to take it back" in done.stdout
+    assert "Your answer: (2, 3)\nA shape, written like (2, 4, 5) · Enter to keep it · - to delete it" in done.stdout
     assert path.read_text(encoding="utf-8") == before
 
 
@@ -218,11 +219,11 @@ def test_an_answer_can_be_taken_back(take: Take, put: Callable[..., str], path: 
     ("place", "typed", "sentence"),
     [
         (0, "ab", "only one letter can be the answer, not a and b: choose one of them."),
-        (1, "a e", "'a e' should be letters from a to d: write no other."),
-        (2, "maybe", "'maybe' should be letters from a to b: write no other."),
+        (1, "a e", "'a e' is not an option: please answer with letters from a to d."),
+        (2, "maybe", "'maybe' is not an option: please answer with one letter from a to b."),
         (3, "1,5", "'1,5' has a comma: write 50257 without one, and 3.125 with a point."),
-        (3, "\x1b[31m[bold]\udcff", "is no number: write it like 50257, 3.125, 1e-3 or 1/8."),
-        (5, "2-3", "'2-3' is no shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."),
+        (3, "\x1b[31m[bold]\udcff", "is not a number: write it like 50257, 3.125, 1e-3 or 1/8."),
+        (5, "2-3", "'2-3' is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."),
         (6, "a b c", "d is missing: write each letter once."),
     ],
 )
@@ -304,7 +305,7 @@ def test_an_answer_changes_its_own_lines_and_no_other(
         .replace("* [ ] c)", "* [x] c)")
     )
     assert done.exit_code == 0
-    assert "sums_quiz.md:10: '(3 - 4) / 2 I took half of the sum.' is no number" in words(done.stdout)
+    assert "sums_quiz.md:10: '(3 - 4) / 2 I took half of the sum.' is not a number" in words(done.stdout)
     assert path.read_bytes().decode() == expected.replace("\n", end)
 
 
@@ -352,7 +353,7 @@ def test_what_is_damaged_or_of_another_release_is_told_and_left_alone(
     ("content", "sentence"),
     [
         ("---\nquiz: products\n---\n", "sums_quiz.md:2: this is the sheet of another quiz"),
-        ("---\nquiz: sums\nvariant: seven\n---\n## 1. Order of terms\n", "sums_quiz.md:3: the variant is no whole"),
+        ("---\nquiz: sums\nvariant: seven\n---\n## 1. Order of terms\n", "sums_quiz.md:3: the variant is not a whole"),
         ("I will do this tomorrow.\n", "sums_quiz.md has none of the quiz's headings"),
         ("\udcff", "exercises/sums_quiz.md is not UTF-8: save it as UTF-8."),
     ],
@@ -417,7 +418,7 @@ def test_damaged_questions_are_told(take: Take, path: Path) -> None:
     (path.parent / "quizzes.json").write_text("{", encoding="utf-8")
     done = take("b")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "exercises/quizzes.json is damaged: take it anew from the course's repository.\n"
+    assert done.stderr == "exercises/quizzes.json is damaged: take it again from the course's repository.\n"
 
 
 @pytest.mark.proof(part="quizzes")

@@ -14,9 +14,10 @@ from grader.files import write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.release import ReleaseError
 from grader.quizzes.cells import WHAT_TO_WRITE
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import Question
 from grader.quizzes.sheet import heading, kind_line
-from grader.quizzes.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, ShapeItem
+from grader.quizzes.source import Quiz
 from grader.reports.grading import quiz_points
 
 if TYPE_CHECKING:

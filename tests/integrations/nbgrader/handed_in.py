@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.quizzes.questions import Question, Questions
-from grader.quizzes.sheet import has_boxes, read_sheet
+from grader.quizzes.sheet import has_boxes
+from grader.quizzes.sheet_reader import read_sheet
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]

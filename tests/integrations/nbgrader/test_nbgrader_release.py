@@ -141,7 +141,7 @@ def secrets_of(unit: str) -> set[str]:
         for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END", source.read_text(encoding="utf-8"), re.DOTALL):
             secret += region.split("\n")
     for item in QUIZZES[unit].items.values():
-        secret += [line for _, text in item.texts_told() for line in fill(text, item.row(0)).split("\n")]
+        secret += [line for _, text in item.texts_after_due() for line in fill(text, item.row(0)).split("\n")]
     lines = {line for text in secret if len(line := normalised(text)) >= LONG}
     return {line for line in lines if line not in received}
 

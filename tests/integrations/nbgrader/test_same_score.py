@@ -22,8 +22,9 @@ from terms import COURSE_ID, run_in_one_process
 
 from grader.audit.cases import IN_OTHER_WORDS, SUITES, UNKNOWN_MISTAKES, definitions_in, needed_by
 from grader.course.model import ROOT, load_course
+from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import BugItem, ChoiceItem, Item, OrderItem, Quiz, load_quizzes
+from grader.quizzes.source import Quiz, load_quizzes
 from grader.testing.misconceptions import misconceptions_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")

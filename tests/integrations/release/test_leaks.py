@@ -17,7 +17,8 @@ from courses import REPOSITORY
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import Leak, require_none, scan, secrets
-from grader.quizzes.source import ChoiceItem, load_quiz
+from grader.quizzes.items import ChoiceItem
+from grader.quizzes.source import load_quiz
 from grader.testing.misconceptions import misconceptions_of
 
 SUITES = REPOSITORY / "grader" / "suites"

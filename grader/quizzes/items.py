@@ -1,0 +1,208 @@
+"""The items of a quiz's source, one model for each kind, with their answers. `item_checks` has what else must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from grader.documents import Count, Location, Model
+from grader.quizzes.questions import LETTERS, Question, names_in
+
+Text = Annotated[str, Field(pattern=r"\S")]
+Columns = dict[str, Any]
+"""A row of the variants: the value in the place of each [[name]]."""
+Texts = Iterator[tuple[Location, str]]
+
+
+class Choice(Model):
+    """What can be ticked, and the sentence for those who tick it."""
+
+    text: Text
+    sentence: Text
+    right: bool = False
+
+
+class Line(Model):
+    """A line of a program that can be ticked; `fix` is the wrong one as it should be."""
+
+    sentence: Text
+    right: bool = False
+    fix: Text | None = None
+
+
+class BaseItem(Model):
+    """What all items have."""
+
+    points: Count
+    question: Text
+    explanation: Text
+
+    def row(self, variant: int) -> Columns:  # noqa: ARG002 - items with variants do need it
+        """Return what this variant puts in the place of each [[name]]."""
+        return {}
+
+    def texts_after_due(self) -> Texts:
+        """Yield the texts that are for after the due date, with their places."""
+        yield ("explanation",), self.explanation
+
+    def texts_asked(self) -> Texts:
+        """Yield the texts with [[name]] in them that a student reads at once, with their places."""
+        yield ("question",), self.question
+
+
+class VariedItem(BaseItem):
+    """An item that may differ from variant to variant."""
+
+    variants: list[Columns] = Field(default_factory=list)
+
+    def row(self, variant: int) -> Columns:
+        """Return what this variant puts in the place of each [[name]]."""
+        return self.variants[variant % len(self.variants)] if self.variants else {}
+
+    def parameters(self) -> list[Columns]:
+        """Return the rows as far as the question uses them."""
+        used = set().union(*(names_in(text) for _, text in self.texts_asked()))
+        rows = [{name: value for name, value in row.items() if name in used} for row in self.variants]
+        return rows if used else []
+
+    def withheld(self) -> list[str]:
+        """Return the columns that give the answer away."""
+        return ["answer"]
+
+
+class ChoiceItem(VariedItem):
+    """One choice is right, or several are."""
+
+    kind: Literal["one_choice", "several_choices", "true_false"]
+    choices: Annotated[list[Choice], Field(min_length=2, max_length=len(LETTERS))]
+
+    def texts_asked(self) -> Texts:
+        """Yield the question and the choices."""
+        yield from super().texts_asked()
+        yield from ((("choices", number, "text"), choice.text) for number, choice in enumerate(self.choices))
+
+    def texts_after_due(self) -> Texts:
+        """Yield the explanation and the sentences of the choices."""
+        yield from super().texts_after_due()
+        yield from ((("choices", number, "sentence"), choice.sentence) for number, choice in enumerate(self.choices))
+
+    def options(self) -> dict[str, Choice]:
+        """Return the choices by letter."""
+        return dict(zip(LETTERS, self.choices, strict=False))
+
+    def asked(self) -> Question:
+        """Return the item without its answer."""
+        texts = [choice.text for choice in self.choices]
+        return _question(self, choices=texts, variants=self.parameters())
+
+
+class WrittenItem(VariedItem):
+    """An item whose answer is written out: every variant has one, and columns of known wrong ones, the slips."""
+
+    variants: Annotated[list[Columns], Field(min_length=5)]
+    slips: dict[str, Text] = Field(default_factory=dict)
+
+    def texts_after_due(self) -> Texts:
+        """Yield the explanation and the sentences of the slips."""
+        yield from super().texts_after_due()
+        yield from ((("slips", name), sentence) for name, sentence in self.slips.items())
+
+    def withheld(self) -> list[str]:
+        """Return the columns of the answer and of the slips."""
+        return ["answer", *self.slips]
+
+
+class NumberItem(WrittenItem):
+    """The answer is a number."""
+
+    kind: Literal["number"]
+    decimals: Annotated[int, Field(ge=1, le=9)] | None = None
+
+    @property
+    def tolerance(self) -> Fraction:
+        """How far from the answer is still right: one unit of the last decimal; nothing of a whole number."""
+        return Fraction(1, 10**self.decimals) if self.decimals else Fraction(0)
+
+    def asked(self) -> Question:
+        """Return the item without its answer."""
+        return _question(self, decimals=self.decimals, variants=self.parameters())
+
+
+class ShapeItem(WrittenItem):
+    """The answer is the shape of a tensor."""
+
+    kind: Literal["shape"]
+
+    def asked(self) -> Question:
+        """Return the item without its answer."""
+        return _question(self, variants=self.parameters())
+
+
+class OrderItem(BaseItem):
+    """Steps are put in order; the answer is their letters."""
+
+    kind: Literal["order"]
+    steps: Annotated[list[Text], Field(min_length=3, max_length=len(LETTERS))]
+    answer: Text
+
+    def asked(self) -> Question:
+        """Return the item without its answer."""
+        return _question(self, steps=self.steps)
+
+
+class BugItem(BaseItem):
+    """One line of a program is wrong."""
+
+    kind: Literal["bug"]
+    code: Text
+    lines: Annotated[dict[int, Line], Field(min_length=4, max_length=len(LETTERS))]
+
+    def options(self) -> dict[str, int]:
+        """Return the number of the line that each letter is for."""
+        return dict(zip(LETTERS, sorted(self.lines), strict=False))
+
+    def wrong_line(self) -> int:
+        """Return the number of the wrong line."""
+        return next(number for number, line in self.lines.items() if line.right)
+
+    def program(self, fixed: bool = False) -> str:
+        """Return the program as students see it, or with its mistake fixed."""
+        lines = self.code.rstrip().split("\n")
+        if fixed:
+            number = self.wrong_line()
+            lines[number - 1] = self.lines[number].fix or ""
+        return "\n".join(lines)
+
+    def asked(self) -> Question:
+        """Return the item without its answer."""
+        return _question(self, code=self.program(), lines=sorted(self.lines))
+
+    def texts_after_due(self) -> Texts:
+        """Yield the explanation and the sentences of the lines."""
+        yield from super().texts_after_due()
+        yield from ((("lines", number, "sentence"), line.sentence) for number, line in self.lines.items())
+
+
+Item = ChoiceItem | NumberItem | ShapeItem | OrderItem | BugItem
+
+KINDS: dict[str, type[Item]] = {
+    "one_choice": ChoiceItem,
+    "several_choices": ChoiceItem,
+    "true_false": ChoiceItem,
+    "number": NumberItem,
+    "shape": ShapeItem,
+    "order": OrderItem,
+    "bug": BugItem,
+}
+
+
+def exact(number: float) -> Fraction:
+    """Return the number as it is written in the source: 0.1 is a tenth."""
+    return Fraction(repr(number))
+
+
+def _question(item: Item, **more: Any) -> Question:
+    return Question(kind=item.kind, points=item.points, question=item.question, **more)
