@@ -1,17 +1,20 @@
-"""The YAML files of the course: read with the place of each value, held against a model, mistakes told by line."""
+"""The YAML files of the course: read with the place of each value, validated by a model, with problems by line."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pydantic_core import ErrorDetails
 
 Location = tuple[Any, ...]
 """The keys and indices that lead to a value, from the outermost on."""
@@ -22,22 +25,30 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class CourseError(GraderError):
-    """A file of the course is not what it should be: one line for each problem, in the order of the file."""
+    """A file of the course is wrong: one line for each problem, in the order of the file."""
 
 
 class Model(BaseModel):
-    # Strict: `weight: true` is no number and `version: 2026.1` is no text.
+    """A part of a file. Strict: `weight: true` is not a number and `version: 2026.1` is not a text."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Document:
-    """The plain values of a file as `data`, the place of each, and the problems found so far.
-
-    model: what the file as a whole should be; `name` is how messages call it. Raises CourseError for a file that
-    is no YAML mapping or cannot be read, and FileNotFoundError.
-    """
+    """The plain values of a file as `data`, the place of each, and the problems found so far."""
 
     def __init__(self, path: Path, name: str, model: type[BaseModel]) -> None:
+        """Read a file.
+
+        Args:
+            path: The file.
+            name: What messages call it.
+            model: The model of the file as a whole.
+
+        Raises:
+            CourseError: The file is not a YAML mapping, or cannot be read.
+            FileNotFoundError: There is no such file.
+        """
         self.name = name
         self._model = model
         self._problems: list[_Problem] = []
@@ -49,7 +60,7 @@ class Document:
         self.data = self._plain(node, ())
 
     def validate(self, model: type[M], at: Location = ()) -> M | None:
-        """What stands at a place, as `model`; None where it is none, which is then reported."""
+        """Return the value at a place as `model`; None where it is invalid, which is then reported."""
         data = self.data
         for part in at:
             data = data[part]
@@ -61,19 +72,19 @@ class Document:
             return None
 
     def report_key(self, location: Location, sentence: str) -> None:
-        """A problem with the key that leads here; in a list, with the entry."""
+        """Report a problem with the key of a place; in a list, with the entry."""
         self._report(self._keys.get(location, self._values[location]), sentence)
 
     def report(self, location: Location, sentence: str) -> None:
-        """A problem with the value here."""
+        """Report a problem with the value at a place."""
         self._report(self._values[location], sentence)
 
     def line_of(self, location: Location) -> int:
-        """The line of the key that leads here, counted from one."""
+        """Return the line of the key of a place, counted from one."""
         return _position(self._keys[location])[0]
 
     def require_sound(self) -> None:
-        """Raises CourseError where a problem was reported."""
+        """Raise CourseError where a problem was reported."""
         if self._problems:
             raise CourseError("\n".join(str(problem) for problem in sorted(self._problems)))
 
@@ -97,7 +108,7 @@ class Document:
             raise self._error(*_end_of(before), "the text is not UTF-8: save the file as UTF-8.") from None
 
     def _compose(self, text: str) -> yaml.MappingNode:
-        """The document as YAML nodes, which know their lines, where plain values would not."""
+        """Return the document as YAML nodes, which know their lines."""
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.reader.ReaderError as error:
@@ -125,7 +136,7 @@ class Document:
         self._values[location] = node
         # A node inside itself (`a: &a [*a]`) would never end.
         if any(self._values[location[:depth]] is node for depth in range(len(location))):
-            self._report(node, "this alias stands inside its own anchor: write the value out.")
+            self._report(node, "this alias is inside its own anchor: write the value out.")
             self._unreadable.add(location)
             return None
         if isinstance(node, yaml.MappingNode):
@@ -143,7 +154,7 @@ class Document:
         data: dict[Any, Any] = {}
         for key_node, value in node.value:
             if key_node.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:int"):
-                self._report_no_name(key_node)
+                self._report_bad_key(key_node)
                 continue
             key = self._construct(key_node)
             if key in data:
@@ -154,16 +165,16 @@ class Document:
                 data[key] = self._plain(value, (*location, key))
         return data
 
-    def _report_no_name(self, key: yaml.Node) -> None:
+    def _report_bad_key(self, key: yaml.Node) -> None:
         text = repr(key.value) if isinstance(key, yaml.ScalarNode) else "this"
-        self._report(key, f"{text} is no name: write a key made of letters, or put it in quotes.")
+        self._report(key, f"{text} is not a name: write a key made of letters, or put it in quotes.")
 
     def _report_invalid(self, model: type[BaseModel], at: Location, detail: ErrorDetails) -> None:
         """Say in the file's terms what pydantic found wrong."""
         inner = detail["loc"]
         location, key, given = (*at, *inner), inner[-1] if inner else "", detail["input"]
         if any(location[: len(unreadable)] == unreadable for unreadable in self._unreadable):
-            return  # said already, with its cause
+            return  # reported already, with its cause
         match detail["type"]:
             case "extra_forbidden":
                 names = _keys_of(_model_at(model, inner[:-1]))
@@ -180,11 +191,11 @@ class Document:
                     f"{key!r} cannot be {_shown(given)}. Allowed: {', '.join(allowed)}.{nearest(str(given), allowed)}",
                 )
             case "invalid_key":
-                self._report_no_name(self._keys[location])
+                self._report_bad_key(self._keys[location])
             case _ if key == "[key]":
                 self._unreadable.add(location[:-1])
                 if detail["type"] == "string_type":
-                    self._report_no_name(self._keys[location[:-1]])
+                    self._report_bad_key(self._keys[location[:-1]])
                 else:
                     self.report_key(location[:-1], f"{location[-2]!r} should be {_expected(detail)}.")
             case _:
@@ -202,7 +213,7 @@ class _Problem(NamedTuple):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """ " Did you mean …?", or nothing."""
+    """Return the end of a sentence on an unknown name: " Did you mean …?", or nothing."""
     matches = difflib.get_close_matches(name, list(names), n=1)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
@@ -212,7 +223,7 @@ def _position(node: yaml.Node) -> tuple[int, int]:
 
 
 def _end_of(text: str) -> tuple[int, int]:
-    """The line and column just after `text`, counted from one."""
+    """Return the line and column just after `text`, counted from one."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
@@ -226,7 +237,7 @@ def _needed(model: type[BaseModel]) -> str:
 
 
 def _annotation_at(model: type[BaseModel], location: Location) -> Any:
-    """The type that governs a place: of a model its field's, of a list or a mapping its entries'."""
+    """Return the type at a place: of a model its field's, of a list or a mapping its entries'."""
     annotation: Any = model
     for part in location:
         while hasattr(annotation, "__metadata__"):  # Annotated
@@ -242,7 +253,8 @@ def _annotation_at(model: type[BaseModel], location: Location) -> Any:
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel]:
-    return _annotation_at(model, location)
+    found: type[BaseModel] = _annotation_at(model, location)
+    return found
 
 
 def _shown(value: Any) -> str:
@@ -255,7 +267,7 @@ def _shown(value: Any) -> str:
 
 
 def _expected(detail: ErrorDetails) -> str:
-    """What belongs in place of the value, from the kind of pydantic's error."""
+    """Return what belongs in place of the value, from the kind of pydantic's error."""
     match detail["type"]:
         case "string_type":
             return "text (put numbers and dates in quotes)"

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, in folders that one program at a time writes to; and what many files hold."""
+"""Files written whole or not at all, folders that one program at a time writes to, and the digest of many files."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 PARTIAL = ".partial"
 
 
 class FolderInUse(GraderError):
-    """Another program holds the folder; the text is its process id, or empty where it has only just begun."""
+    """Another program holds the folder; the text is its process id, or empty if it has only just started."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace the file at once: a reader sees the old content or the new, and never a part of either.
+    """Replace a file at once: a reader sees the old content or the new, and never a part of either.
 
-    The temporary file has a name of its own, so two programs that write the same file do not mix. Raises OSError,
-    with nothing left behind, where the disk is full or the folder cannot be written to.
+    The temporary file has a unique name, so two programs can write the same file.
+
+    Args:
+        path: The file.
+        content: All that it will hold; text is encoded as UTF-8.
+
+    Raises:
+        OSError: The disk is full, or the folder is not writable. Nothing is left behind.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
     partial = Path(name)
@@ -33,7 +41,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(descriptor)
-        # mkstemp makes files that only their owner can read; these are for others to read.
+        # mkstemp makes files that only their owner can read.
         partial.chmod(0o644)
         partial.replace(path)
     except BaseException:
@@ -42,22 +50,27 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def remove_partial(folder: Path, suffix: str) -> None:
-    """Removes what a program that was killed had half written of files so called. Only where no one else writes."""
+    """Remove the temporary files that a killed program left of files with this suffix. Hold the folder first."""
     for partial in folder.glob(f".*{suffix}.*{PARTIAL}"):
         partial.unlink()
 
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keeps other programs from holding `folder` as well. Raises FolderInUse at once, or OSError.
+    """Keep other programs from holding `folder` as well.
 
-    The lock is the system's, so it goes with its holder, however that ends; a file that stayed behind is none.
+    The lock is the system's and ends with its holder; a file that is left behind locks nothing. filelock cannot
+    replace this: it names no holder, and its older versions follow links and empty the holder's file.
+
+    Raises:
+        FolderInUse: Another program holds it.
+        OSError: The lock cannot be made.
     """
     path = folder / ".lock"
-    # Not through a link, for somebody else may have laid one there.
+    # Follow no link: somebody else may have put one there.
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(path, flags, 0o644), "r+", encoding="ascii", errors="replace") as file:
-        # The file may also be gone by now, with the program that had it.
+        # The file may also have been removed by the program that held it.
         if not _lock(file) or not path.exists() or not os.path.samestat(path.stat(), os.fstat(file.fileno())):
             raise FolderInUse(file.read())
         try:
@@ -71,7 +84,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def digest(paths: Iterable[Path], root: Path) -> bytes:
-    """SHA-256 of these files, in this order: of their names below `root` and of all they hold."""
+    """Return the SHA-256 of files in this order: of their names below `root` and of their contents."""
     total = hashlib.sha256()
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -79,12 +92,12 @@ def digest(paths: Iterable[Path], root: Path) -> bytes:
 
 
 def _lock(file: TextIO) -> bool:
-    """Locks the file until it is closed; False where another program has."""
+    """Lock a file until it is closed; return False where another program has locked it."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            # There what is locked cannot be read, so it is a byte far behind the text.
+            # On Windows locked bytes cannot be read, so the locked one is far behind the text.
             file.seek(2**20)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             file.seek(0)

@@ -1,7 +1,7 @@
 """Sanitizes text from students: file names, what their code printed or raised, and sentences that quote either.
 
 `sanitize` is applied to all such text in a report. Terminals print it through `printable`, logs through `log_lines` or
-`log_line`, and pages through `emit.escape`.
+`log_line`, and pages through `grader.reports.exporters.escape`.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ import sys
 from pathlib import Path
 
 MOST_OF_A_TEXT = 4000
-"""So many characters of one text are in a report."""
+"""The most characters of one text in a report."""
 MOST_OF_A_LINE = 400
-"""And so many in one line of what is made of it."""
+"""The most characters in one line of an export."""
 
-# All that steers a terminal or hides, turns or breaks text, but for tab and newline: Unicode's categories Cc, Cf, Zl
-# and Zp, and halves of surrogate pairs, which no file can hold.
+# All that controls a terminal or hides, reverses or breaks text, except tab and newline: Unicode's categories Cc, Cf,
+# Zl and Zp, and halves of surrogate pairs, which no file can hold.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# A runner obeys `::name::` at the beginning of a line, and `##[name]` wherever it stands.
+# A runner obeys `::name::` at the beginning of a line, and `##[name]` anywhere.
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
 def printable(text: str) -> str:
-    """Replaces control characters, and characters that hide, turn or break text."""
+    """Replace control characters, and characters that hide, reverse or break text."""
     return UNSEEN.sub(_REPLACEMENT, text)
 
 
 def sanitize(text: str) -> str:
-    """Makes text printable, removes this machine's paths, and truncates it. The second time it changes nothing."""
+    """Make text printable, remove this machine's paths, and truncate it. A second call changes nothing."""
     for folder in _private_folders():
         text = text.replace(folder, "…")
     text = printable(text)
@@ -46,23 +46,23 @@ def sanitize(text: str) -> str:
 
 @functools.cache
 def _private_folders() -> list[str]:
-    """The folders of the grader and of Python, and those around the grader except the outermost, such as /home."""
+    """Return the folders of the grader and of Python, and those around the grader except the outermost ones."""
     root = Path(__file__).resolve().parents[1]
     return [str(root), sys.prefix, sys.base_prefix, *(str(folder) for folder in root.parents[:-2])]
 
 
 def log_lines(text: str) -> str:
-    """Makes text printable and breaks up workflow commands, so that no line of it is one, however it is wrapped."""
+    """Make text printable and break up workflow commands, so that no line of it is one, however it is wrapped."""
     return _COMMAND.sub(lambda found: f"{found[0]} ", printable(text))
 
 
 def plain(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """Makes text one printable line of at most `most` characters, without a command in the older form `##[name]`."""
+    """Make text one printable line of at most `most` characters, without a command in the older form `##[name]`."""
     # Only so much is looked at: a message may be very long.
     line = " ".join(printable(text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1].rstrip()}…"
 
 
 def log_line(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """Makes text one plain line, and breaks up the workflow commands in it."""
+    """Make text one plain line, and break up the workflow commands in it."""
     return _COMMAND.sub(lambda found: f"{found[0]} ", plain(text, most))

@@ -263,11 +263,11 @@ HARMLESS = [
         "a local variable has another name", "grader/quizzes/marking.py",
         """\
             given = parse_number(raw)
-            return _judged_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
+            return _marked_by_slips(item, row, lambda value: abs(given - exact(value)) <= item.tolerance)
 """,
         """\
             number = parse_number(raw)
-            return _judged_by_slips(item, row, lambda value: abs(number - exact(value)) <= item.tolerance)
+            return _marked_by_slips(item, row, lambda value: abs(number - exact(value)) <= item.tolerance)
 """,
         "tests/quizzes/test_marking.py"),
     Change(

@@ -186,7 +186,7 @@ def test_a_key_that_yaml_does_not_read_as_text_is_refused(root: Path, indent: st
     (problem,) = problems(root, f"{GOOD}{indent}{key}: 1\n")
     told = "this" if key == "[a]" else repr(key)
     assert problem == (
-        f"autograder.yml:20:{column}: {told} is no name: write a key made of letters, or put it in quotes."
+        f"autograder.yml:20:{column}: {told} is not a name: write a key made of letters, or put it in quotes."
     )
 
 
@@ -322,7 +322,7 @@ def test_a_file_that_is_no_yaml_mapping_is_told_with_its_place(root: Path, text:
 
 def test_an_alias_inside_its_own_anchor_is_refused(root: Path) -> None:
     found = problems(root, changed("course: Two units", "course: &a [*a]"))
-    assert "autograder.yml:1:9: this alias stands inside its own anchor: write the value out." in found
+    assert "autograder.yml:1:9: this alias is inside its own anchor: write the value out." in found
 
 
 def test_a_missing_file_says_where_to_run_the_grader(tmp_path: Path) -> None:
