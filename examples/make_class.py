@@ -21,7 +21,7 @@ import yaml
 from grader.course.model import load_course
 from grader.documents import CourseError
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
-from grader.quizzes.questions import shown
+from grader.quizzes.questions import rendered
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
 
@@ -261,7 +261,7 @@ def _answer(student: str, item: Item, variant: int) -> str:
         case ShapeItem() if student == "bela":
             return f"torch.Size({item.row(variant)['answer']})"
         case _:
-            return shown(item.row(variant)["answer"])
+            return rendered(item.row(variant)["answer"])
 
 
 def main() -> None:

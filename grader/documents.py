@@ -186,10 +186,8 @@ class Document:
                 self.report_key(location[:-1], f"the key {key!r} is missing{inside}: add it.")
             case "literal_error":
                 allowed = [str(value) for value in get_args(_annotation_at(model, inner))]
-                self.report(
-                    location,
-                    f"{key!r} cannot be {_shown(given)}. Allowed: {', '.join(allowed)}.{nearest(str(given), allowed)}",
-                )
+                hint = nearest(str(given), allowed)
+                self.report(location, f"{key!r} cannot be {_rendered(given)}. Allowed: {', '.join(allowed)}.{hint}")
             case "invalid_key":
                 self._report_bad_key(self._keys[location])
             case _ if key == "[key]":
@@ -199,7 +197,7 @@ class Document:
                 else:
                     self.report_key(location[:-1], f"{location[-2]!r} should be {_expected(detail)}.")
             case _:
-                self.report(location, f"{key!r} should be {_expected(detail)}, not {_shown(given)}.")
+                self.report(location, f"{key!r} should be {_expected(detail)}, not {_rendered(given)}.")
 
 
 class _Problem(NamedTuple):
@@ -257,7 +255,7 @@ def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel]:
     return found
 
 
-def _shown(value: Any) -> str:
+def _rendered(value: Any) -> str:
     if value is None:
         return "empty"
     if isinstance(value, dict | list):

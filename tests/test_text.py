@@ -12,7 +12,7 @@ import pytest
 from grader.course.model import ROOT
 from grader.text import MOST_OF_A_TEXT, log_line, log_lines, plain, sanitize
 
-# What a runner obeys: the first where it begins a line, spaces aside, the second wherever it stands.
+# What a runner obeys: the first where it begins a line, spaces aside, the second anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
 PIECES = [
     "::",

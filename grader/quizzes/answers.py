@@ -15,7 +15,7 @@ Answer = tuple[str, ...] | tuple[int, ...] | Fraction
 """Letters for what is chosen or put in order, the sizes of a shape, or a number."""
 
 LONGEST = 200
-"""The most characters of an answer. So many can be shown in a message and parsed at once."""
+"""The most characters of an answer. So many can be quoted in a message and parsed at once."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")

@@ -30,7 +30,7 @@ _CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
 )
-# What the comment in each cell says, and where letters are asked for also a message.
+# For the comment in each cell and, where letters are asked for, for messages.
 WHAT_TO_WRITE: dict[Kind, str] = {
     "one_choice": 'one letter in quotes, such as "b"',
     "several_choices": 'one letter or more in quotes, such as "a c"',

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.quizzes.answers import parse_letters, parse_number, parse_shape
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem, exact
-from grader.quizzes.questions import fill, quoted, shown
+from grader.quizzes.questions import fill, quoted, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def right_answer(item: Item, variant: int) -> str:
         case OrderItem():
             return " ".join(item.answer.split())
         case _:
-            return shown(item.row(variant)["answer"])
+            return rendered(item.row(variant)["answer"])
 
 
 def explanation(item: Item, variant: int) -> str:

@@ -116,10 +116,10 @@ def names_in(text: str) -> set[str]:
 
 def fill(text: str, row: dict[str, Any]) -> str:
     """Replace each [[name]] in a text by the row's value."""
-    return _PARAMETER.sub(lambda match: shown(row[match[1]]), text)
+    return _PARAMETER.sub(lambda match: rendered(row[match[1]]), text)
 
 
-def shown(value: Value) -> str:
+def rendered(value: Value) -> str:
     """Return a value as a student reads it: a shape as a tuple."""
     return str(tuple(value)) if isinstance(value, list) else str(value)
 

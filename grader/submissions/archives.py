@@ -107,10 +107,10 @@ class Archive:
         below = f"{self.root}/" if self.root else ""
         found = [member for path, member in self.members.items() if path.startswith(below)]
         size, packed = sum(member.size for member in found), sum(member.packed for member in found)
-        shown = self.root.rpartition("/")[2] or self.name
-        require_few(len(found), limits, shown)
-        require_small(size, limits, shown)
-        require_ratio(size, packed, shown)
+        label = self.root.rpartition("/")[2] or self.name
+        require_few(len(found), limits, label)
+        require_small(size, limits, label)
+        require_ratio(size, packed, label)
 
     def add(self, name: str, member: Member) -> None:
         """Add a file under its name in the archive, unless that name leads out of it."""

@@ -20,10 +20,10 @@ ROSTER = "roster.csv"
 
 
 class Claim(NamedTuple):
-    """What a layout says of a file or folder: whose it is, and where it belongs in that submission.
+    """The student that a layout assigns a file or folder to, and its place in that submission.
 
     Attributes:
-        key: What tells one student from another, before it is made an id.
+        key: What is different for each student, before it is made an id.
         student: The id.
         source: The path in the class.
         place: The path in the submission; "" where it is the whole submission.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.submissions.folder import Folder
-from grader.submissions.names import stands_for
+from grader.submissions.names import intended_name
 from grader.submissions.paths import SubmissionError, quoted
 from grader.submissions.places import FOLDER, filenames
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
@@ -75,7 +75,7 @@ class ClassTree:
 
     def is_answer(self, entry: Entry) -> bool:
         """Tell whether an entry is named like a unit's file."""
-        return stands_for(entry.name, self.units) is not None
+        return intended_name(entry.name, self.units) is not None
 
     def has_loose_answers(self) -> bool:
         """Tell whether files at the top are named like a unit's, by students and not by a platform."""
@@ -96,7 +96,7 @@ class ClassTree:
 
     def holds_answers_anywhere(self, entry: Entry) -> bool:
         """Tell whether there are answers at any depth of an entry."""
-        return any(stands_for(file.name, self.units) for file in walk(self.below(entry.name)).files)
+        return any(intended_name(file.name, self.units) for file in walk(self.below(entry.name)).files)
 
 
 def is_submission(tree: Files, units: Iterable[str]) -> bool:

@@ -134,10 +134,10 @@ def _claims(
     where: ClassTree, entry: Entry, layout: str, roster: Mapping[str, list[Claim]], result: Submissions
 ) -> list[Claim]:
     """Return the claims on an entry; where there are none, it is a problem or ignored."""
-    shown = quoted(where.path / entry.name)
+    label = quoted(where.path / entry.name)
     found = roster.get(entry.name) or (LAYOUTS[layout].claims(where, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
-        result.problems.append(f"{shown} is a symbolic link: put the submission's own folder there.")
+        result.problems.append(f"{label} is a symbolic link: put the submission's own folder there.")
     elif found is not None:
         if layout == "canvas" and is_late(entry):
             result.late.append(found[0].student)
@@ -146,7 +146,7 @@ def _claims(
         if entry.name == ROSTER and not roster:
             result.ignored.append(Ignored(ROSTER, reason="its first line is not student,folder"))
     elif entry.is_tree or is_marked(entry):
-        result.problems.append(f"{shown} does not fit the layout {layout}: add it to {ROSTER}, or move it away.")
+        result.problems.append(f"{label} does not fit the layout {layout}: add it to {ROSTER}, or move it away.")
     else:
         advice = "put it into its student's folder" if where.is_answer(entry) else ""
         result.ignored.append(Ignored(entry.name, advice))

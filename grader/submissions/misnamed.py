@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grader.submissions.candidates import Candidate, Wanted, quoted
-from grader.submissions.names import is_code, stands_for
+from grader.submissions.names import intended_name, is_code
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.views import Mount, View, renamed
 from grader.submissions.walk import Walked, walk
@@ -98,7 +98,7 @@ class Search:
         if file.name in self.course_files:
             return None
         is_the_units = file.path.startswith(f"{unit}/") and file.name.lower().endswith(".ipynb")
-        return stands_for(file.name, self.units) or (f"{unit}.ipynb" if is_the_units else None)
+        return intended_name(file.name, self.units) or (f"{unit}.ipynb" if is_the_units else None)
 
     def _only_name(self, unit: str, file: Found) -> str | None:
         """Return the name that a file of any name should have, where one unit is graded and no other file fits."""
@@ -114,7 +114,7 @@ class Search:
             if is_code(file.name)
             and file.name not in self.course_files
             and file.name not in NEVER_READ
-            and stands_for(file.name, self.units) is None
+            and intended_name(file.name, self.units) is None
         ]
 
 

@@ -1,4 +1,4 @@
-"""What names mean: the id of a student, the course's file that a misnamed one stands for, and who made a name."""
+"""What names mean: the id of a student, and the course's file that a misnamed one is meant to be."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def student_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
 
 
-def stands_for(filename: str, units: Iterable[str]) -> str | None:
-    """Return the course's file that a misnamed one such as `Self_Attention (1).py.txt` stands for.
+def intended_name(filename: str, units: Iterable[str]) -> str | None:
+    """Return the course's file that a misnamed one such as `Self_Attention (1).py.txt` is meant to be.
 
     Its name must contain that of a unit, whatever the case and whatever is around it; otherwise it is None.
     """

@@ -20,7 +20,7 @@ from grader.submissions.folder import Folder
 from grader.submissions.git_commit import read_commit
 from grader.submissions.ignored import Ignored
 from grader.submissions.misnamed import NEVER_READ, Search
-from grader.submissions.names import SHEET_SUFFIX, stands_for
+from grader.submissions.names import SHEET_SUFFIX, intended_name
 from grader.submissions.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, read_notebook
 from grader.submissions.notebook_repair import repaired
 from grader.submissions.places import FOLDER, filenames, folders, missing_sheet, missing_unit, places
@@ -166,7 +166,7 @@ class _Reader:
                 is_place = not folder and entry.name in {FOLDER, *self.units, *above}
                 if path in read or is_place or entry.is_junk or entry.name in self.course_files:
                     continue
-                name = stands_for(entry.name, self.units)
+                name = intended_name(entry.name, self.units)
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )

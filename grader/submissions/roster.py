@@ -25,12 +25,12 @@ def read_roster(where: ClassTree, problems: list[str]) -> dict[str, list[Claim]]
     Raises:
         SubmissionError: The file cannot be read.
     """
-    shown = quoted(where.path / ROSTER)
+    label = quoted(where.path / ROSTER)
     try:
         text = read_text(where.tree, ROSTER, MEGABYTE)
         rows = list(csv.DictReader(io.StringIO(text or "", newline=""), skipinitialspace=True))
     except (UnreadableError, csv.Error) as error:
-        raise SubmissionError(f"{shown}: {error}") from None
+        raise SubmissionError(f"{label}: {error}") from None
     if not rows or not {"student", "folder"} <= rows[0].keys():
         return {}
     claims = {}
@@ -39,11 +39,11 @@ def read_roster(where: ClassTree, problems: list[str]) -> dict[str, list[Claim]]
         student, folder = ((row[column] or "").strip() for column in ("student", "folder"))
         if not STUDENT.fullmatch(student):
             problems.append(
-                f"{shown}, line {line}: {student!r} cannot be a student's name: use letters, digits, '.', '_' and "
+                f"{label}, line {line}: {student!r} cannot be a student's name: use letters, digits, '.', '_' and "
                 "'-' only, and a letter or a digit first."
             )
         elif folder.rstrip("/") not in there:
-            problems.append(f"{shown}, line {line}: there is no {folder!r}: correct the name.")
+            problems.append(f"{label}, line {line}: there is no {folder!r}: correct the name.")
         else:
             entry = there[folder.rstrip("/")]
             claims[entry.name] = [Claim(student, student, entry.name, entry.name if entry.kind == "file" else "")]

@@ -20,7 +20,7 @@ class Mount(NamedTuple):
 
     tree: Files
     relative: str
-    shown: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class View:
         try:
             return mount.tree.read_bytes(mount.relative, limit)
         except UnreadableError as error:
-            raise UnreadableError(renamed(str(error), mount.relative, mount.shown)) from None
+            raise UnreadableError(renamed(str(error), mount.relative, mount.label)) from None
 
     def kind(self, relative: str) -> Kind | None:
         """Return what lies there; None where nothing does."""
@@ -133,6 +133,6 @@ def _opened(tree: Files, relative: str) -> Files:
     return found
 
 
-def renamed(sentence: str, name: str, shown: str) -> str:
+def renamed(sentence: str, name: str, label: str) -> str:
     """Replace the file name that a sentence begins with."""
-    return f"{shown}{sentence.removeprefix(name)}" if name and sentence.startswith(f"{name} ") else sentence
+    return f"{label}{sentence.removeprefix(name)}" if name and sentence.startswith(f"{name} ") else sentence

@@ -72,25 +72,25 @@ def walk(tree: Files) -> Walked:
             if (seen := seen + 1) > _MOST_NAMES:
                 result.refused.append(Ignored(f"all but the first {_MOST_NAMES:,} names"))
                 return result
-            inside, shown = joined(relative, entry.name), joined(path, entry.name)
-            if entry.kind == "folder" and shown.count("/") < _MOST_DEPTH:
-                folders.append((tree, inside, shown))
+            inside, label = joined(relative, entry.name), joined(path, entry.name)
+            if entry.kind == "folder" and label.count("/") < _MOST_DEPTH:
+                folders.append((tree, inside, label))
             elif entry.kind == "archive":
                 archives += 1
-                folders += _opened(tree, inside, shown, result, is_allowed=archives <= _MOST_ARCHIVES)
+                folders += _opened(tree, inside, label, result, is_allowed=archives <= _MOST_ARCHIVES)
             elif entry.kind in ("file", "link"):
-                result.files.append(Found(shown, tree, inside))
+                result.files.append(Found(label, tree, inside))
     return result
 
 
-def _opened(tree: Files, inside: str, shown: str, result: Walked, is_allowed: bool) -> list[tuple[Files, str, str]]:
+def _opened(tree: Files, inside: str, label: str, result: Walked, is_allowed: bool) -> list[tuple[Files, str, str]]:
     """Return the folder that an archive is; nothing, with the problem in `result`, where it cannot be read."""
     try:
         if not is_allowed:
             raise UnreadableError(f"{inside} is one archive too many: hand in one.")
         opened = tree.below(inside)
     except UnreadableError as error:
-        result.problems.append(renamed(str(error), inside, shown))
+        result.problems.append(renamed(str(error), inside, label))
         return []
     result.refused.extend(opened.refused if isinstance(opened, Archive) else [])
-    return [(opened, "", shown)]
+    return [(opened, "", label)]

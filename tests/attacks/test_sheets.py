@@ -15,7 +15,7 @@ from folders import right
 
 from grader.course.model import ROOT, Course, load_course
 from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem
-from grader.quizzes.questions import shown
+from grader.quizzes.questions import rendered
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
 from grader.reports.grading import Rubric, make_report
@@ -42,13 +42,13 @@ def wrong(item: Item) -> str:
         case NumberItem():
             return str(item.row(0)["answer"] + 10**6)
         case ShapeItem():
-            return shown([*item.row(0)["answer"], 10**6])
+            return rendered([*item.row(0)["answer"], 10**6])
 
 
 def slip(item: Item) -> str:
     """What the quiz knows as a wrong result, where it knows any."""
     if isinstance(item, NumberItem | ShapeItem) and item.slips:
-        return shown(item.row(0)[next(iter(item.slips))])
+        return rendered(item.row(0)[next(iter(item.slips))])
     return wrong(item)
 
 

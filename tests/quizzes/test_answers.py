@@ -1,4 +1,4 @@
-"""What students write is read as a number, a shape or letters; what cannot be is told in one sentence."""
+"""What students write is read as a number, a shape or letters; what cannot be is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_a_shape_is_read_in_any_of_the_usual_ways(raw: str, shape: tuple[int, ..
     ["(2, 4", "2)", "(2, -4)", "(2.0, 4)", "(B, T)", "(2,, 4)", ",", "x", "2*4", "1234567890", "१", "((2, 4), 5)"],
 )
 def test_what_is_no_shape_is_refused(raw: str) -> None:
-    told = refusal(SHAPE, raw)
-    assert told == f"{raw!r} is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
+    message = refusal(SHAPE, raw)
+    assert message == f"{raw!r} is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_of_one_choice_one_letter_is_the_answer(quiz: Quiz) -> None:
     assert refusal(question, "d") == "'d' is not an option: please answer with one letter from a to c."
 
 
-def test_of_several_choices_the_letters_substitute_any_order(quiz: Quiz) -> None:
+def test_of_several_choices_the_letters_are_in_any_order(quiz: Quiz) -> None:
     assert parse(quiz.questions.items["even_sums"], "c, a, c") == ("a", "c")
 
 

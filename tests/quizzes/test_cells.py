@@ -108,7 +108,7 @@ def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_told_with_the_answers_name(read: Read, cell: str, problem: str) -> None:
+def test_what_cannot_be_read_is_reported_with_the_answers_name(read: Read, cell: str, problem: str) -> None:
     assert only_problem(read(cell)) == f"sums.ipynb: {cell[:8]}: {problem}"
 
 
@@ -130,7 +130,7 @@ def test_only_the_beginning_of_a_line_answers(read: Read) -> None:
 
 
 @pytest.mark.parametrize("mark", [None, "quiz_order_of_terms", "quiz_is_larger", "quiz_of_another_course"])
-def test_an_answer_belongs_to_the_item_of_its_number_in_whatever_cell_it_stands(read: Read, mark: str | None) -> None:
+def test_an_answer_belongs_to_the_item_of_its_number_in_whatever_cell_it_is(read: Read, mark: str | None) -> None:
     cells = [(mark, 'answer_1 = "a"'), ("quiz_order_of_terms", "answer_3 = False")]
     assert read(*cells).answers == {"order_of_terms": "a", "is_larger": "b"}
 
@@ -151,15 +151,15 @@ def test_the_last_answer_that_is_not_blank_counts(read: Read) -> None:
 
 
 @pytest.mark.parametrize(("name", "answers"), [("answer", {}), ("answer_1", {"order_of_terms": "a"})])
-def test_a_cell_whose_answer_has_lost_its_name_is_told(read: Read, name: str, answers: dict[str, str]) -> None:
+def test_a_cell_whose_answer_has_lost_its_name_is_reported(read: Read, name: str, answers: dict[str, str]) -> None:
     sheet = read(("quiz_even_sums", f'{name} = "a"'), ("quiz_is_larger", "# nothing"))
-    told = "sums.ipynb: answer_2: its cell has no line that begins with `answer_2 =`: put it back."
-    assert (sheet.answers, sheet.problems) == (answers, {"even_sums": told})
+    message = "sums.ipynb: answer_2: its cell has no line that begins with `answer_2 =`: put it back."
+    assert (sheet.answers, sheet.problems) == (answers, {"even_sums": message})
 
 
-def test_an_answer_to_no_question_is_told(read: Read) -> None:
-    told = "sums.ipynb: answer_9 belongs to no question: the last one is answer_8."
-    assert read('answer_9 = "a"', 'answer_9 = "b"').remarks == (told,)
+def test_an_answer_to_no_question_is_reported(read: Read) -> None:
+    message = "sums.ipynb: answer_9 belongs to no question: the last one is answer_8."
+    assert read('answer_9 = "a"', 'answer_9 = "b"').remarks == (message,)
 
 
 def test_there_is_an_end_to_answers(read: Read) -> None:

@@ -46,7 +46,7 @@ def test_an_arxiv_number_begins_with_its_year_and_month() -> None:
             assert source[6:10] == date[2:4] + date[5:7], source
 
 
-def test_the_ideas_of_the_eighth_quiz_substitute_the_order_of_their_dates() -> None:
+def test_the_ideas_of_the_eighth_quiz_are_in_the_order_of_their_dates() -> None:
     item = load_quizzes(ROOT / "solutions", ["encoder_decoder_attention"])["encoder_decoder_attention"].items[
         "one_idea_after_another"
     ]
@@ -60,11 +60,11 @@ def test_the_ideas_of_the_eighth_quiz_substitute_the_order_of_their_dates() -> N
     }
     dated = [WORKS[work][0] for step in item.steps for words, work in works.items() if words in step]
     assert [dated["abcde".index(letter)] for letter in item.answer.split()] == sorted(dated)
-    for told in (
+    for message in (
         f"The LSTM ({year(LSTM)})",
         f"Cho and others, {month(ENCODER_DECODER)}",
         f"Bahdanau attention ({month(BAHDANAU)})",
         f"The Transformer ({year(TRANSFORMER)})",
         f"RNN, {year(RNN)[:3]}0s",
     ):
-        assert told in " ".join(item.explanation.split())
+        assert message in " ".join(item.explanation.split())

@@ -152,7 +152,7 @@ def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Qui
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("order_of_terms", "b) Nothing."),
         ("even_sums", "a) 1 + 3\nc) 2 + 4"),
@@ -163,8 +163,8 @@ def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Qui
         ("no_sum", "line 4 should be `total += number`"),
     ],
 )
-def test_the_right_answer_is_told_as_students_would_write_it(quiz: Quiz, name: str, told: str) -> None:
-    assert right_answer(quiz.items[name], 0) == told
+def test_the_right_answer_is_reported_as_students_would_write_it(quiz: Quiz, name: str, message: str) -> None:
+    assert right_answer(quiz.items[name], 0) == message
 
 
 def test_the_right_answer_earns_all_points_in_every_variant(quiz: Quiz) -> None:

@@ -88,7 +88,7 @@ SOURCES = {
 
 
 def text(item: dict[str, Any], *keys: str) -> str:
-    """What stands in an item, its choices and its lines under these keys."""
+    """The texts in an item, its choices and its lines under these keys."""
     parts = [item, *item.get("choices", []), *item.get("lines", {}).values()]
     return " ".join(str(part[key]) for part in parts for key in keys if key in part)
 

@@ -84,7 +84,7 @@ def test_every_topic_is_covered_by_items_that_are_there(topic: str) -> None:
 
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
-def test_every_item_stands_under_a_topic(unit: str, name: str) -> None:
+def test_every_item_is_under_a_topic(unit: str, name: str) -> None:
     assert f"{unit}/{name}" in {item for items in TOPICS.values() for item in items}
 
 
@@ -178,10 +178,10 @@ def with_other_answers(source: dict[str, Any], name: str, generator: random.Rand
             del item["lines"][was]["fix"]
             for number, line in item["lines"].items():
                 line["sentence"] = f"Sentence {number} {generator.random()}."
-            # A line that stays Python by itself, whatever stands around it.
+            # A line that stays Python by itself, whatever is around it.
             is_simple = {number: not code[number - 1].rstrip().endswith(("(", ":", ",")) for number in item["lines"]}
             now = generator.choice([number for number in item["lines"] if number != was and is_simple[number]])
-            item["lines"][now] |= {"right": True, "fix": code[now - 1].rstrip() + "  # mended"}
+            item["lines"][now] |= {"right": True, "fix": code[now - 1].rstrip() + "  # fixed"}
 
 
 @pytest.mark.parametrize("unit", QUIZZES)

@@ -242,7 +242,7 @@ def test_a_question_with_emphasis_is_known_again_however_that_is_written(quiz: Q
     assert read_sheet(fill_in(formatted, questions, "is_larger", "a"), questions) == Sheet(0, {"is_larger": "a"})
 
 
-def test_items_may_substitute_any_order(read: Callable[[str], Sheet], filled: str) -> None:
+def test_items_may_be_in_any_order(read: Callable[[str], Sheet], filled: str) -> None:
     head, *items = filled.split("\n## ")
     assert read("\n## ".join([head, *reversed(items)]) + "\n").answers == ANSWERS
 
@@ -353,7 +353,7 @@ def test_an_answer_below_a_heading_of_no_item_is_none_of_the_item_above(
     assert read(text) == Sheet(0, ANSWERS)
 
 
-# -- what befalls the sheet as a whole ------------------------------------------------------------------------
+# -- the sheet as a whole ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["", "\n" * 100, "hello", "# Quiz 1: sums", "\x00\x1b\ufffe", "---", "---\nquiz"])
@@ -394,8 +394,8 @@ def test_questions_of_another_variant_than_the_file_says_are_remarked_on(quiz: Q
             "begin it with the lines `---`, `quiz: sums`, `variant: 2` and `---`.",
         ),
     )
-    mended = read_sheet("---\nquiz: sums\nvariant: 2\n---\n" + text, quiz.questions)
-    assert mended == Sheet(2, ANSWERS)
+    fixed = read_sheet("---\nquiz: sums\nvariant: 2\n---\n" + text, quiz.questions)
+    assert fixed == Sheet(2, ANSWERS)
 
 
 @pytest.mark.parametrize("text", ["x" * (SHEET_LIMIT + 1), "\n" * LINE_LIMIT])
@@ -442,7 +442,7 @@ def damaged(text: str, generator: random.Random) -> str:
 @pytest.mark.proof(part="quizzes")
 def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
     generator = random.Random(2)
-    told: set[str] = set()
+    messages: set[str] = set()
     for _ in range(3000):
         text = damaged(write_sheet(quiz.questions, generator.randrange(100), ANSWERS), generator)
         sheet = read_sheet(text, quiz.questions)
@@ -451,8 +451,8 @@ def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
             assert sentence.startswith("sums_quiz.md")
             assert sentence.endswith(".")
             assert "\n" not in sentence
-        told |= {sentence.split(": ", maxsplit=1)[-1] for sentence in sheet.problems.values()}
-    assert len(told) > 30  # the damage was of many sorts
+        messages |= {sentence.split(": ", maxsplit=1)[-1] for sentence in sheet.problems.values()}
+    assert len(messages) > 30  # the damage was of many sorts
 
 
 @pytest.mark.proof(part="quizzes")

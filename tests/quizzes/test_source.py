@@ -1,4 +1,4 @@
-"""The source of a quiz is read into a model, and every mistake in it is told with its place and its mend."""
+"""The source of a quiz is read into a model, and every mistake in it is reported with its place and its fix."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def test_a_quiz_has_its_title_and_its_items_in_order(quiz: Quiz) -> None:
             "'third' should be a whole number."),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_line_and_its_mend(
+def test_a_mistake_is_reported_with_its_line_and_its_fix(
     path: Path, old: str, new: str, found_at: str, sentence: str
 ) -> None:
-    told = [problem.split(":", maxsplit=2) for problem in problems(path, changed(old, new))]
-    assert (str(line_of(found_at)), f" {sentence}") in [(line, rest) for line, _, rest in told]
+    messages = [problem.split(":", maxsplit=2) for problem in problems(path, changed(old, new))]
+    assert (str(line_of(found_at)), f" {sentence}") in [(line, rest) for line, _, rest in messages]
 
 
-def test_all_problems_of_all_items_are_told_in_the_order_of_the_lines(path: Path) -> None:
+def test_all_problems_of_all_items_are_reported_in_the_order_of_the_lines(path: Path) -> None:
     text = GOOD.replace("kind: bug", "kind: bgu").replace("points: 2", "points: two").replace('"Quiz 1: sums"', "1")
     lines = [int(problem.split(":")[0]) for problem in problems(path, text)]
     assert lines == [1, line_of("points: 2"), line_of("kind: bug")]
@@ -169,7 +169,7 @@ def test_no_damage_to_a_source_is_more_than_sentences_with_their_places(path: Pa
         "|",
         "a a",
     ]
-    told: list[str] = []
+    messages: list[str] = []
     for _ in range(300):
         damaged = list(lines)
         for _ in range(generator.randint(1, 3)):
@@ -187,9 +187,9 @@ def test_no_damage_to_a_source_is_more_than_sentences_with_their_places(path: Pa
         try:
             load_quiz(path)
         except CourseError as error:
-            told += str(error).split("\n")
-    assert len(told) > 300
-    assert not [line for line in told if not re.fullmatch(r"solutions/sums_quiz\.yml:\d+:\d+: .+[.?]", line)]
+            messages += str(error).split("\n")
+    assert len(messages) > 300
+    assert not [line for line in messages if not re.fullmatch(r"solutions/sums_quiz\.yml:\d+:\d+: .+[.?]", line)]
 
 
 def test_a_file_that_is_no_quiz_says_what_belongs_there(path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_missing_source_is_named(path: Path) -> None:
         load_quiz(path)
 
 
-def test_the_problems_of_several_quizzes_are_told_together(path: Path) -> None:
+def test_the_problems_of_several_quizzes_are_reported_together(path: Path) -> None:
     path.write_text("1", encoding="utf-8")
     with pytest.raises(CourseError) as caught:
         load_quizzes(path.parent, ["sums", "products"])

@@ -333,7 +333,7 @@ def test_what_an_editor_saves_meanwhile_is_kept(
         ("Which of these sums are even?", "Which sums are even?", "this is not the question of quizzes.json"),
     ],
 )
-def test_what_is_damaged_or_of_another_release_is_told_and_left_alone(
+def test_what_is_damaged_or_of_another_release_is_reported_and_left_alone(
     take: Take, put: Callable[..., str], path: Path, sheet: Callable[[], Sheet], old: str, new: str, sentence: str
 ) -> None:
     text = put(even_sums="a", is_larger="a")
@@ -358,7 +358,9 @@ def test_what_is_damaged_or_of_another_release_is_told_and_left_alone(
         ("\udcff", "exercises/sums_quiz.md is not UTF-8: save it as UTF-8."),
     ],
 )
-def test_a_file_that_is_no_sheet_is_told_and_left_alone(take: Take, path: Path, content: str, sentence: str) -> None:
+def test_a_file_that_is_no_sheet_is_reported_and_left_alone(
+    take: Take, path: Path, content: str, sentence: str
+) -> None:
     written = content.encode("utf-8", "surrogateescape")
     path.write_bytes(written)
     done = take("b")
@@ -367,7 +369,7 @@ def test_a_file_that_is_no_sheet_is_told_and_left_alone(take: Take, path: Path, 
     assert path.read_bytes() == written
 
 
-def test_a_sheet_that_cannot_be_read_is_told(take: Take, path: Path) -> None:
+def test_a_sheet_that_cannot_be_read_is_reported(take: Take, path: Path) -> None:
     path.unlink()
     path.mkdir()
     done = take("b")
@@ -399,7 +401,7 @@ def test_where_the_room_ends_the_sheet_stays_as_it_was(put: Callable[..., str], 
 # -- what it needs --------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_unit_is_told_with_the_nearest(take: Take, path: Path) -> None:
+def test_an_unknown_unit_is_reported_with_the_nearest(take: Take, path: Path) -> None:
     before = path.read_bytes()
     done = take("b", unit="sum")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -414,7 +416,7 @@ def test_without_the_questions_it_says_where_to_go(take: Take, path: Path) -> No
     assert done.stderr.startswith(f"There is no quizzes.json in {path.parent.parent} or its exercises/: go to")
 
 
-def test_damaged_questions_are_told(take: Take, path: Path) -> None:
+def test_damaged_questions_are_reported(take: Take, path: Path) -> None:
     (path.parent / "quizzes.json").write_text("{", encoding="utf-8")
     done = take("b")
     assert (done.exit_code, done.stdout) == (2, "")

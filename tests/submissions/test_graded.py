@@ -15,7 +15,7 @@ SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
 STUB = courses.SMALL_COURSE["exercises/sums.py"]
 
 
-def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_told(
+def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_reported(
     small_course: Path, tmp_path: Path
 ) -> None:
     folder = "{}_assignsubmission_file_/{}".format

@@ -46,7 +46,7 @@ def read(stubs: Path, student: str, source: object, units: list[str] = UNITS) ->
     return read_submission(student, source, units[:1], stubs, units, only=units[0])  # type: ignore[arg-type]
 
 
-def told(stubs: Path, student: str, source: object) -> str:
+def text_of(stubs: Path, student: str, source: object) -> str:
     """What is graded of a student's first unit, or why nothing is."""
     submission = read(stubs, student, source)
     return submission.units["self_attention"].cells[0] if submission.units else submission.problems["self_attention"]
@@ -335,7 +335,7 @@ def test_a_download_is_read_as_it_comes(name: str, tmp_path: Path, stubs: Path) 
     found = find_submissions([write(tmp_path / path, content)], UNITS)
     assert found.layouts == [layout]
     assert found.problems == []
-    came = {student: told(stubs, student, source) for student, source in found.found}
+    came = {student: text_of(stubs, student, source) for student, source in found.found}
     assert came.keys() == expected.keys()
     for student, text in expected.items():
         assert text == came[student] or (not text.startswith("def") and text in came[student]), came[student]
@@ -482,7 +482,7 @@ def test_what_is_ignored_is_listed_and_what_might_have_counted_says_what_to_do(t
     )
 
 
-def test_older_uploads_and_late_marks_of_canvas_are_told(tmp_path: Path) -> None:
+def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> None:
     files = {"doe_LATE_1_20_self_attention-1.py": B, "doe_1_10_self_attention.py": A, "roe_2_30_self_attention.py": A}
     found = find_submissions([write(tmp_path / "class", files)], UNITS)
     assert found.ignored == [
@@ -511,7 +511,7 @@ def test_a_file_of_any_name_is_graded_where_one_unit_is_asked_for_and_it_is_the_
     write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
     assert read(stubs, "ada", tmp_path / "ada").units["self_attention"].cells == (A,)
     write(tmp_path / "ada", {"more.py": A})
-    assert told(stubs, "ada", tmp_path / "ada").startswith(MISSING)
+    assert text_of(stubs, "ada", tmp_path / "ada").startswith(MISSING)
 
 
 def test_of_work_under_the_right_name_nothing_else_is_searched(
@@ -519,7 +519,7 @@ def test_of_work_under_the_right_name_nothing_else_is_searched(
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
     monkeypatch.setattr("grader.submissions.misnamed.walk", lambda _: pytest.fail("all of it is there"))
-    assert told(stubs, "ada", folder) == A
+    assert text_of(stubs, "ada", folder) == A
 
 
 # The plain layout: a folder for each student, or a single submission

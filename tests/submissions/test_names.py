@@ -1,10 +1,10 @@
-"""Which id a name becomes, and which file a misnamed one stands for."""
+"""Which id a name becomes, and which file a misnamed one is meant to be."""
 
 from __future__ import annotations
 
 import pytest
 
-from grader.submissions.names import stands_for, student_id
+from grader.submissions.names import intended_name, student_id
 
 UNITS = ["self_attention", "causal_attention"]
 
@@ -44,5 +44,5 @@ def test_an_id_has_letters_digits_and_marks_that_a_file_name_may_have(name: str,
         ("attention.py", None),
     ],
 )
-def test_a_misnamed_file_stands_for_one_of_the_courses(name: str, canonical: str | None) -> None:
-    assert stands_for(name, UNITS) == canonical
+def test_a_misnamed_file_is_meant_to_be_one_of_the_courses(name: str, canonical: str | None) -> None:
+    assert intended_name(name, UNITS) == canonical

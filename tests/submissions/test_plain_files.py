@@ -1,4 +1,4 @@
-"""The text of a plain file is read, and nothing else that can stand in its place."""
+"""The text of a plain file is read, and nothing else in its place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_byte_order_mark_and_other_line_ends_do_no_harm(folder: Path) -> None:
     assert read_text(folder, "unit.py", MEGABYTE) == "a = 1\nb = 2\nc = 3\n"
 
 
-def test_a_file_that_is_not_utf8_is_told_with_the_byte(folder: Path) -> None:
+def test_a_file_that_is_not_utf8_is_reported_with_the_byte(folder: Path) -> None:
     (folder / "unit.py").write_bytes(b"name = 'Andr\xe9'\n")
     assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
 
@@ -64,7 +64,7 @@ def test_a_symbolic_link_is_not_followed(folder: Path) -> None:
     assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
 
 
-def test_a_symbolic_link_to_nowhere_is_told_as_such(folder: Path) -> None:
+def test_a_symbolic_link_to_nowhere_is_reported_as_such(folder: Path) -> None:
     (folder / "unit.py").symlink_to("nowhere")
     assert problem(folder) == "unit.py is a symbolic link: put the file itself there."
 

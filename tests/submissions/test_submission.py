@@ -95,7 +95,7 @@ def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) ->
     assert source(folder).cells == (deep,)
 
 
-def test_a_missing_file_is_told_with_where_it_belongs(folder: Path) -> None:
+def test_a_missing_file_is_reported_with_where_it_belongs(folder: Path) -> None:
     assert problem(folder) == (
         "unit.py is missing: hand it in, or unit.ipynb, in the folder itself, in exercises/ or in unit/."
     )
@@ -388,7 +388,7 @@ def test_in_the_folder_of_a_unit_the_notebook_is_read_before_a_sheet_and_elsewhe
     assert isinstance(sheet(folder), SheetSource)
 
 
-def test_a_notebook_without_cells_for_the_quiz_is_told(folder: Path) -> None:
+def test_a_notebook_without_cells_for_the_quiz_is_reported(folder: Path) -> None:
     write_notebook(folder / "unit.ipynb", code(ANSWER))
     assert sheet_problem(folder) == (
         "unit.ipynb has no cells like `answer_1 = ...`, and unit_quiz.md is missing: answer the quiz in one of the two."
