@@ -276,10 +276,10 @@ def test_a_hostile_student_finds_neither_the_hidden_tests_nor_the_solutions(
     assert str(ROOT) not in json.dumps(reports["mallory"])
 
 
-def test_the_readme_quotes_what_chen_reads(reports: dict[str, dict[str, Any]]) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documentation_quotes_what_chen_reads(reports: dict[str, dict[str, Any]]) -> None:
+    page = (ROOT / "docs" / "run-a-term.md").read_text(encoding="utf-8")
     exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
-    test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", readme, re.DOTALL))
+    test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
     assert test in exercise["tests"]
     assert misconception in exercise["misconceptions"]
 

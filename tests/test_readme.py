@@ -1,4 +1,4 @@
-"""The README is true: its links lead somewhere, and its steps for a new exercise do what they say."""
+"""README and pages: links lead to files and headings, and the steps for a new exercise work."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.main import get_command
 
+from grader.cli.instructor import app
 from grader.course.model import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SECTION = README.partition("\n## Add an exercise\n")[2].partition("\n## ")[0]
-PAPERS = (
-    "README.md", "docs/accuracy.md", "docs/nbgrader.md", "docs/github.md", "docs/submissions.md", "CONTRIBUTING.md",
-    "CREDITS.md", "CHANGELOG.md", "examples/README.md",
-)  # fmt: skip
-# A fenced block: its language and, of a piece of a file, the file and the start of the line that it goes below.
-BLOCK = re.compile(r"^ *```(\w+)(?: (\S+))?(?: after ([^\n]+))?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+STEPS = (ROOT / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAPERS = sorted(
+    str(path.relative_to(ROOT))
+    for folder in (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "exercises", ROOT / ".github")
+    for path in folder.glob("*.md")
+    if not path.name.endswith("_quiz.md")
+)
+# A fenced block: its language and, if it belongs in a file, the file and the start of the line that it goes below.
+BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\s,\"]+)(?:, below ([^\"]+))?\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
-    """A fenced block of the section `Add an exercise`."""
+    """A fenced block of docs/write-an-exercise.md."""
 
     language: str
     file: str
@@ -52,13 +57,11 @@ def run(root: Path, *arguments: str) -> str:
 
 
 def blocks() -> list[Block]:
-    return [
-        Block(found[1], found[2] or "", found[3] or "", textwrap.dedent(found[4])) for found in BLOCK.finditer(SECTION)
-    ]
+    return [Block(found[1], found[2] or "", found[3] or "", found[4]) for found in BLOCK.finditer(STEPS)]
 
 
 def add(block: Block, root: Path) -> None:
-    """Puts a piece where the README says."""
+    """Add a block to its file, in the place that the page names."""
     files = sorted(path for path in root.glob(block.file) if path.name != "__init__.py")
     assert files
     for file in files:
@@ -74,7 +77,7 @@ def add(block: Block, root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of this repository in which the README's steps have been followed."""
+    """A copy of this repository in which the page's steps were followed."""
     root = tmp_path_factory.mktemp("course")
     for folder in ("grader", "solutions", "exercises", "tests", "examples", ".github"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -103,7 +106,7 @@ def graded(course: Path, answers: str) -> dict[str, Any]:
 
 
 def test_an_exercise_takes_at_most_eight_steps_each_with_its_blocks() -> None:
-    numbers, steps = re.findall(r"^(\d)\. ", SECTION, re.MULTILINE), re.split(r"^\d\. ", SECTION, flags=re.MULTILINE)
+    numbers, steps = re.findall(r"^## (\d)\. ", STEPS, re.MULTILINE), re.split(r"^## \d\. ", STEPS, flags=re.MULTILINE)
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
     assert len(numbers) <= 8
     assert all(BLOCK.search(step) for step in steps[1:])
@@ -111,8 +114,10 @@ def test_an_exercise_takes_at_most_eight_steps_each_with_its_blocks() -> None:
 
 def test_every_step_names_the_file_that_its_block_belongs_to() -> None:
     for block in blocks():
-        prose = SECTION.partition(f"```{block.language} {block.file}".rstrip())[0]
+        [step] = [step for step in STEPS.split("\n## ") if block.text in step]
+        prose = step.partition("```")[0]
         assert not block.file or f"`{block.file.removesuffix('*.py')}`" in prose
+        assert not block.after or f"`{block.after}`" in prose
 
 
 @pytest.mark.proof(part="readme")
@@ -160,12 +165,27 @@ def test_every_link_to_a_file_leads_to_one(paper: str) -> None:
     assert not missing
 
 
-def test_every_module_and_folder_that_the_readme_names_exists() -> None:
-    drawing = README.partition("```text\n")[2].partition("```")[0]
-    row = re.search(r"^\| `grader/` \| (.*) \|$", README, re.MULTILINE)
-    assert row
-    modules, folders = re.findall(r"\w+/\w+", drawing), re.findall(r"`(\w+)`", row[1])
+def test_every_module_and_folder_that_the_architecture_names_exists() -> None:
+    drawing = ARCHITECTURE.partition("## Data flow")[2].partition("```text\n")[2].partition("```")[0]
+    modules = re.findall(r"\w+/\w+", drawing)
     assert modules
-    assert folders
     assert not {name for name in modules if not (ROOT / "grader" / f"{name}.py").is_file()}
-    assert not {name for name in folders if not (ROOT / "grader" / name).is_dir()}
+    table = ARCHITECTURE.partition("\n## Folders\n")[2].partition("\n\n`suites`")[0]
+    named = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    package = ROOT / "grader"
+    assert not {name for name in named if not ((package / name).is_dir() or (package / f"{name}.py").is_file())}
+    assert {path.parent.name for path in package.glob("*/__init__.py")} - {"suites"} <= named
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) < 900
+
+
+def test_every_command_in_the_readme_and_the_pages_exists() -> None:
+    named = set()
+    for paper in PAPERS:
+        if paper != "CHANGELOG.md":  # it names commands of earlier versions
+            text = (ROOT / paper).read_text(encoding="utf-8")
+            named |= set(re.findall(r"(?:`|\$ |bin/)grader ([a-z]+)", text))
+    assert named
+    assert named <= {*get_command(app).commands}  # type: ignore[attr-defined]

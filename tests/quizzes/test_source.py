@@ -212,7 +212,7 @@ def test_the_problems_of_several_quizzes_are_reported_together(path: Path) -> No
 
 def test_the_items_in_the_documentation_make_a_quiz(path: Path) -> None:
     text = (courses.REPOSITORY / "docs" / "quizzes.md").read_text(encoding="utf-8")
-    items = re.findall(r"```yaml item\n(.*?)```", text, flags=re.DOTALL)
+    items = re.findall(r"```yaml title=\"item\"\n(.*?)```", text, flags=re.DOTALL)
     path.write_text("title: A quiz\nitems:\n" + "".join(items), encoding="utf-8")
     assert [item.kind for item in load_quiz(path).items.values()] == ["one_choice", "number", "order", "bug"]
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof(part="nbgrader")
 
 PAGE = (ROOT / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 # A fenced block: its language, and who runs it or, of a file, where it goes.
-BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # These two make what the tests run in, and a terminal alone can be told of the second one.
 SET_UP = ("make .venv/installed", ". .venv/bin/activate")
 # What belongs to the machine is put elsewhere.
