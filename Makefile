@@ -1,6 +1,7 @@
 # make grade      grades the example class
 # make test       linters, types and every test that is quick; under five minutes on two cores
 # make prove      the proofs: the audit, all attacks, every way through nbgrader and GitHub; PART=attacks runs one part
+# make docs       builds the documentation in build/site, and fails if a link leads nowhere
 # make breakages  breaks the code on purpose, and says which tests notice
 # make size       counts the repository's lines by part
 # Each makes .venv first, with uv where it is installed and with pip where it is not.
@@ -24,7 +25,7 @@ VENV := $(PYTHON) -m venv .venv
 INSTALL := .venv/bin/pip install --quiet --retries 1
 endif
 
-.PHONY: grade test prove breakages size
+.PHONY: grade test prove docs breakages size
 
 # Where nothing locks student code in, the hostile student stays out and the others are still graded.
 grade: .venv/installed
@@ -51,6 +52,9 @@ prove: .venv/installed
 	$(PYTEST) -m "proof$(if $(PART),(part='$(PART)'))"; tests=$$?; \
 	[ $$tests != 5 ] || echo "make prove: there is no part '$(PART)'; CONTRIBUTING.md lists the parts"; \
 	echo "make prove: $(if $(PART),the part $(PART),all parts) took $$(($$(date +%s) - begun)) s"; exit $$tests
+
+docs: .venv/installed
+	.venv/bin/mkdocs build --strict
 
 breakages: .venv/installed
 	.venv/bin/python tests/breakages.py
