@@ -85,7 +85,26 @@ def test_an_audit_finds_nothing(files: list[Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_workflow_may_only_read(name: str) -> None:
     assert workflow(name)["permissions"] == {"contents": "read"}
-    assert all("permissions" not in job for job in jobs(name))
+    writers = [job for job in jobs(name) if "permissions" in job]
+    assert writers == ([workflow(name)["jobs"]["publish"]] if name == "release" else [])
+
+
+def test_the_job_that_publishes_a_release_runs_nothing_from_the_repository() -> None:
+    job = workflow("release")["jobs"]["publish"]
+    assert job["permissions"] == {"contents": "write"}
+    assert job["needs"] == "build"
+    download, create = job["steps"]
+    assert download["uses"].startswith("actions/download-artifact@")
+    assert create["run"].split()[:3] == ["gh", "release", "create"]
+    assert "github.token" not in json.dumps(workflow("release")["jobs"]["build"])
+
+
+def test_a_release_is_made_of_tags_alone_and_its_wheel_is_checked() -> None:
+    assert workflow("release")["on"] == {"push": {"tags": ["v*"]}}
+    scripts = [step.get("run", "") for step in workflow("release")["jobs"]["build"]["steps"]]
+    [check] = [script for script in scripts if "python -m venv" in script]
+    assert "grader --version" in check
+    assert "grader doctor" in check
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -191,7 +210,7 @@ def test_a_called_workflow_does_what_one_with_a_key_does() -> None:
 
 
 def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> None:
-    [job] = jobs("ci")
+    job = workflow("ci")["jobs"]["test"]
     [step] = [step for step in job["steps"] if "run" in step]
     assert step["run"].split()[:2] == [".ci/run", "test"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
@@ -202,6 +221,13 @@ def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> No
     [allowed] = [one for one in project["dependencies"] if one.startswith("torch>=")]
     [oldest] = [row["requirement"] for row in rows if row["torch"] == "oldest"]
     assert oldest.removesuffix(".0") == allowed.replace(">=", "==")
+
+
+def test_ci_builds_the_documentation_as_make_does() -> None:
+    [script] = [step["run"] for step in workflow("ci")["jobs"]["docs"]["steps"] if "run" in step]
+    assert "mkdocs build --strict" in script
+    assert "--constraint requirements.lock" in script
+    assert "mkdocs build --strict" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_every_part_of_the_proofs_has_a_job_and_a_line_for_contributors() -> None:
