@@ -265,7 +265,7 @@ def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_rele
     assert "secrets." not in workflow
     assert "grader check" in workflow
     readme = (first_release / "README.md").read_text(encoding="utf-8")
-    assert "hidden tests, with other sizes and\nother numbers, which are run on your instructor's side" in readme
+    assert "hidden tests with other sizes and\nnumbers, which your instructor runs" in readme
     assert "| Sums | `sums.py` | 1 January 2100, 00:00 (UTC) |" in readme
 
 
