@@ -20,14 +20,14 @@ from grader.submissions.source import Submission
 
 # By the headings of docs/attacks.md.
 CLASSES = {
-    "To look right": "patched_comparisons",
-    "To make up a grade": "forges_replies",
-    "To find what is hidden": "reads_hidden_files",
-    "To use up the machine": "starts_processes",
-    "To reach beyond the process": "system_calls",
-    "By what is handed in": "symbolic_link_to_the_solution",
-    "By the sheet of a quiz": "sheet_linked_to_the_answers",
-    "By a git repository": "repository_whose_settings_run_programs",
+    "Look right without being right": "patched_comparisons",
+    "Forge a grade": "forges_replies",
+    "Find what is hidden": "reads_hidden_files",
+    "Use up the machine": "starts_processes",
+    "Leave the process": "system_calls",
+    "Attack with the files handed in": "symbolic_link_to_the_solution",
+    "Attack with a quiz sheet": "sheet_linked_to_the_answers",
+    "Attack with a git repository": "repository_whose_settings_run_programs",
 }
 HONEST = "honest"
 
@@ -85,4 +85,4 @@ def test_nothing_worked_and_its_report_says_what_was_tried(reports: dict[str, Re
 def test_every_heading_of_the_attacks_page_has_one() -> None:
     page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
     headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
-    assert [heading for heading in headings if heading != "Bad luck"] == list(CLASSES)
+    assert [heading for heading in headings if heading != "Failures of the machine"] == list(CLASSES)
