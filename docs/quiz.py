@@ -1,4 +1,4 @@
-"""Draws docs/quiz.svg, the README's picture of `grader quiz`, by answering one question of unit 4 in a fresh sheet."""
+"""Draws docs/quiz.svg, the picture of `grader quiz`, by answering one question of unit 4 in a new sheet."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ import pytest
 from typer.main import get_command
 
 from grader.cli.instructor import app
-from grader.course.model import ROOT
+from grader.course.model import ROOT, load_course
+from grader.quizzes.source import load_quizzes
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 STEPS = (ROOT / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
@@ -175,6 +176,13 @@ def test_every_module_and_folder_that_the_architecture_names_exists() -> None:
     package = ROOT / "grader"
     assert not {name for name in named if not ((package / name).is_dir() or (package / f"{name}.py").is_file())}
     assert {path.parent.name for path in package.glob("*/__init__.py")} - {"suites"} <= named
+
+
+def test_the_readme_counts_the_exercises_and_quiz_items() -> None:
+    course = load_course()
+    exercises = sum(len(unit.exercises) for unit in course.units.values())
+    items = sum(len(quiz.items) for quiz in load_quizzes(ROOT / "solutions", course.quizzes).values())
+    assert f"{exercises} exercises and {items} quiz items" in README
 
 
 def test_the_readme_is_short() -> None:
