@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import io
 import tokenize
@@ -234,7 +235,9 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
 
 
 def digest_of(course: Course) -> str:
-    """Of sandbox, testing, engine and suites, comments aside: where it changes, the audit is outdated.
+    """Return the digest of sandbox, testing, engine and suites, without comments and imports, which only name places.
+
+    Where it changes, the audit is outdated.
 
     The same under every version of Python, which ast.unparse would not give.
     """
@@ -242,16 +245,19 @@ def digest_of(course: Course) -> str:
     total = hashlib.sha256()
     ours = [path for folder in ("sandbox", "testing", "engine") for path in sorted((PACKAGE / folder).glob("*.py"))]
     for path in [*ours, *sorted(SUITES.glob("*.py")), *suites]:
-        code = _without_comments(path.read_text(encoding="utf-8"))
+        code = _compared(path.read_text(encoding="utf-8"))
         total.update(f"{path.relative_to(PACKAGE).as_posix()}\0{code}\0".encode())
     return total.hexdigest()[:16]
 
 
-def _without_comments(source: str) -> str:
-    """Its lines but for comments, and for those that hold nothing else."""
+def _compared(source: str) -> str:
+    """Return the lines of a source without comments and imports, and without those that hold nothing else."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())

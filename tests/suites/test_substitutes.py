@@ -26,7 +26,7 @@ def test_every_substitute_is_called_as_an_exercise_is_and_is_no_answer_to_it(exe
     assert {outcome.kind for outcome in outcomes} <= {"passed", "wrong"}
 
 
-def test_the_substitutes_substitute_the_courses_order() -> None:
+def test_the_substitutes_are_in_the_courses_order() -> None:
     assert list(SUBSTITUTES) == [exercise for exercise in EXERCISES if exercise in SUBSTITUTES]
 
 
