@@ -19,7 +19,7 @@ from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import Leak, require_none, scan, secrets
 from grader.quizzes.items import ChoiceItem
 from grader.quizzes.source import load_quiz
-from grader.testing.misconceptions import misconceptions_of
+from grader.testing.misconceptions import build, misconceptions_of
 
 SUITES = REPOSITORY / "grader" / "suites"
 SOLUTIONS = REPOSITORY / "solutions"
@@ -38,6 +38,7 @@ SUBSTITUTE = longest_line(SUITES / "multi_head_attention" / "substitutes.py", "r
 SOLUTION = longest_line(SOLUTIONS / "causal_attention.py", "return torch.")
 VARIANT = longest_line(SOLUTIONS / "self_attention_quiz.yml", "answer:")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
+build(["simple_attention"])
 TOLD = misconceptions_of("simple_attention")[0].sentence
 EXPLANATION = QUIZ.items["nothing_found"].explanation.splitlines()[0]
 
