@@ -30,7 +30,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
 NONE_SELECTED = 5  # pytest's exit code
 FILL_CACHES = """\
-from grader.course.model import model
+from grader.course import model
 from grader.engine import failure_matrix
 from grader.testing import misconceptions
 found = model.load_course()

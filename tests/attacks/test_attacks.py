@@ -43,7 +43,7 @@ pytestmark = pytest.mark.proof(part="attacks")
 
 USERS = ("root", "ordinary user")
 RECORD = """\
-from grader.course.model import model
+from grader.course import model
 from grader.engine import failure_matrix
 from grader.testing import misconceptions
 whole = model.load_course()

@@ -1,0 +1,1 @@
+"""A report in the forms that other programs read, one module for each."""
