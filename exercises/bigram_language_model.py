@@ -81,7 +81,7 @@ def encode(text: str, vocabulary: list[str]) -> list[int]:
     - the result is a list of int, one for each character
     - any number of characters, none included
     - a character that is not in the vocabulary raises ValueError or AssertionError
-    - vocabulary is left as it was
+    - vocabulary is not changed
     """
     # TODO: Look up each character, and refuse the unknown.
     # YOUR CODE HERE
@@ -99,7 +99,7 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
     - any number of ids, none included
     - an id of V or more raises ValueError or AssertionError
     - a negative id raises it too
-    - ids and vocabulary are left as they were
+    - ids and vocabulary are not changed
     """
     # TODO: Look up each id, and refuse those outside 0 … V - 1.
     # YOUR CODE HERE
@@ -146,7 +146,7 @@ def sample_batch(
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global one is used, and it advances too
-    - data is left as it was
+    - data is not changed
     """
     # TODO: Refuse data that is too short, draw the starts, and cut out the stretches.
     # YOUR CODE HERE
@@ -175,7 +175,7 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
     - the targets stay integers
     - logits and targets may be views with any memory layout
     - gradients flow to the logits
-    - logits and targets are left as they were
+    - logits and targets are not changed
     """
     # TODO: Make the first two dimensions into one.
     # YOUR CODE HERE
@@ -212,10 +212,10 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
     - the mean, over all rows, of minus the natural logarithm of the probability that softmax gives the target
     - it stays right, and finite, for logits of ±1,000
-    - any number of rows, one included
+    - any number of rows, including one
     - float32 and float64 logits both work
     - gradients flow to the logits
-    - logits and targets are left as they were
+    - logits and targets are not changed
 
     Do without torch's cross_entropy, nll_loss and log_softmax: if you use one, you get a comment but lose no points.
     """
@@ -246,10 +246,10 @@ def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
     Takes `x` (B, T, C). Gives the same shape:
 
     - each token becomes the mean of itself and all tokens before it in its text, feature by feature
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: For each text and each token, take the mean of what stands there so far.
     # YOUR CODE HERE
@@ -277,10 +277,10 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
     Takes `x` (B, T, C). Gives the same shape:
 
     - each token becomes the mean of itself and all tokens before it in its text, feature by feature
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Make the matrix of weights, in the dtype of x, and multiply.
     # YOUR CODE HERE
@@ -305,10 +305,10 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
     Takes `x` (B, T, C). Gives the same shape:
 
     - each token becomes the mean of itself and all tokens before it in its text, feature by feature
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Begin with scores of zero, hide the future, take the softmax, and multiply.
     # YOUR CODE HERE
@@ -350,14 +350,14 @@ class Head(nn.Module):
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
       softmax of their scores
     - each text of the batch on its own
-    - any number of tokens up to block_size, one included
+    - any number of tokens up to block_size, including one
     - in training each weight is dropped by itself, with probability `dropout`
     - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
     - in eval mode nothing is dropped
     - with dropout=0.0 nothing is dropped in training either
     - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
     """
 
     def __init__(self, n_embd: int, head_size: int, block_size: int, dropout: float) -> None:
@@ -408,7 +408,7 @@ class BigramLanguageModel(nn.Module):
     - with targets (B, T), the loss is one number, the mean cross-entropy of all B · T predictions
     - without targets, the loss is None
     - gradients of the loss reach the table
-    - idx and targets are left as they were
+    - idx and targets are not changed
 
     generate(idx, max_new_tokens, generator=None):
 
@@ -417,11 +417,11 @@ class BigramLanguageModel(nn.Module):
     - the last token is the one just drawn, where there is one, and each text goes on from its own
     - every token is drawn by itself: texts with the same prompt may go on differently
     - max_new_tokens=0 gives the prompt alone
-    - any number of texts and of tokens in the prompt, one included
+    - any number of texts and of tokens in the prompt, including one
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global one is used, and it advances too
-    - idx is left as it was
+    - idx is not changed
     """
 
     def __init__(self, vocab_size: int) -> None:

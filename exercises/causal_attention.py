@@ -46,7 +46,7 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
 
     - row i, column j is True where j comes after i, and False everywhere else
     - its dtype is torch.bool
-    - any number of tokens, one included
+    - any number of tokens, including one
     """
     # TODO: Mark the part above the diagonal.
     # YOUR CODE HERE
@@ -74,10 +74,10 @@ def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
 
     - the weight of every token that comes after the row's own is 0
     - the other weights of each row are divided by their sum, so that the row sums to one again
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 weights both work
     - gradients flow to the weights
-    - the weights are left as they were
+    - the weights are not changed
     """
     # TODO: Set the future to zero, then divide each row by its sum.
     # YOUR CODE HERE
@@ -113,10 +113,10 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     - the weights of the other tokens are the softmax of their scores divided by the square root of d_k
     - they stay right where a score of the future is far above the others
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 scores both work
     - gradients flow to the scores
-    - the scores are left as they were
+    - the scores are not changed
     """
     # TODO: Set the future to -torch.inf, scale, and take the softmax over the last dim.
     # YOUR CODE HERE
@@ -164,7 +164,7 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
     - with the same generator state the result is the same
     - without a generator, torch's global one is used, and it advances too
     - gradients flow to the weights that are kept
-    - the weights are left as they were
+    - the weights are not changed
     """
     # TODO: Refuse a p outside [0, 1), draw which weights to keep, and scale those.
     # YOUR CODE HERE
@@ -204,7 +204,7 @@ class CausalAttention(nn.Module):
     - the output is, for each token, the sum of the values of itself and all before it, weighted by the
       softmax of their scores
     - each text of the batch on its own
-    - any number of tokens up to context_length, one included
+    - any number of tokens up to context_length, including one
     - the inputs may be a view with any memory layout
     - in training each weight is dropped by itself, with probability `dropout`
     - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
@@ -212,7 +212,7 @@ class CausalAttention(nn.Module):
     - with dropout=0.0 nothing is dropped in training either
     - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
 
     Longer texts are not graded. The mask has no place for them, so it is better to raise an error.
     """

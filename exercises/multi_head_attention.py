@@ -145,9 +145,9 @@ def unroll_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     - head h holds the features from h · head_dim on, in their order
     - a d_out that num_heads does not divide raises ValueError or AssertionError
-    - x may be a view with any memory layout
+    - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Refuse what does not divide, then reshape.
     # YOUR CODE HERE
@@ -184,9 +184,9 @@ def group_by_head(x: torch.Tensor) -> torch.Tensor:
     Takes `x` (B, T, H, head_dim). Gives (B, H, T, head_dim):
 
     - the tokens of each head stand together: what was at [b, t, h] is at [b, h, t]
-    - x may be a view with any memory layout
+    - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Exchange two dimensions.
     # YOUR CODE HERE
@@ -224,7 +224,7 @@ def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     - each head and each sequence on its own
     - queries and keys may be views with any memory layout
     - gradients flow to both
-    - queries and keys are left as they were
+    - queries and keys are not changed
     """
     # TODO: Multiply the queries by the transposed keys; only the last two dimensions take part.
     # YOUR CODE HERE
@@ -266,7 +266,7 @@ def head_weights(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
     - right also where a score of the future is far above the others
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - gradients flow to the scores
-    - the scores are left as they were
+    - the scores are not changed
     """
     # TODO: Hide the future, scale, and apply softmax over the keys.
     # YOUR CODE HERE
@@ -287,9 +287,9 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     - head h holds the features from h · head_dim on, of every token
     - a d_out that num_heads does not divide raises ValueError or AssertionError
-    - x may be a view with any memory layout
+    - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Go both steps, one after the other.
     # YOUR CODE HERE
@@ -331,9 +331,10 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
     Takes `x` (B, H, T, head_dim). Gives (B, T, H · head_dim):
 
     - the heads of each token stand side by side again, head 0 first: the inverse of split_heads
-    - x may be a view with any memory layout, such as split_heads and a matrix product leave behind
+    - x may be non-contiguous, for example the result of a transpose, such as split_heads and a matrix product leave
+      behind
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Exchange two dimensions back, then make the last two into one.
     # YOUR CODE HERE
@@ -462,7 +463,7 @@ class MultiHeadAttentionWrapper(nn.Module):
     - dropout acts on each head's weights, in training only
     - gradients reach the inputs and the weights of all heads
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
     """
 
     def __init__(
@@ -528,13 +529,13 @@ class MultiHeadAttention(nn.Module):
     - no token sees a later one
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - the heads side by side pass through out_proj
-    - any number of tokens up to context_length, one included
+    - any number of tokens up to context_length, including one
     - dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or
       is divided by 1 - dropout
     - num_heads that does not divide d_out raises ValueError or AssertionError
     - gradients reach the inputs, the weights of the four layers and the bias of out_proj
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
 
     Keep num_heads as an attribute of this name, because stack_heads reads it. The name itself is not graded.
 
@@ -574,7 +575,7 @@ def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
 
     - with an identity out_proj (and no bias there) attention then gives the wrapper's outputs
     - biases too, where both have them
-    - the wrapper is left as it was
+    - the wrapper is not changed
     - attention's weights stay nn.Parameter that require gradients
     - widths that do not match raise an error
     - biases that the heads have and attention has not raise an error

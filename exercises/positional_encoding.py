@@ -70,10 +70,10 @@ def linear_as_matmul(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) 
     Takes `x` (m, n), `weight` (n, k) and `bias` (k,). Gives (m, k):
 
     - row i of the result is row i of x times the weight, plus the bias
-    - any number of rows, one included
+    - any number of rows, including one
     - float32 and float64 arguments both work
     - gradients flow to x, to the weight and to the bias
-    - the arguments are left as they were
+    - the arguments are not changed
     """
     # TODO: Multiply by the weight, then add the bias.
     # YOUR CODE HERE
@@ -125,7 +125,7 @@ def sinusoidal_encoding(num_positions: int, d_model: int) -> torch.Tensor:
     - entry [pos, 2i] is sin(pos / 10000^(2i / d_model))
     - entry [pos, 2i + 1] is the cosine of the same angle
     - positions are counted from 0
-    - any number of positions, one included
+    - any number of positions, including one
     - an odd d_model raises ValueError or AssertionError
     """
     # TODO: Refuse an odd d_model, compute the angle of each hand at each position, and put sines and cosines in turn.
@@ -159,12 +159,12 @@ def add_positions(x: torch.Tensor) -> torch.Tensor:
     Takes embeddings `x` (B, T, d), B sequences of T tokens. Gives (B, T, d):
 
     - token t of every sequence is that of x, as it is, plus row t of the encoding from the last exercise
-    - any number of sequences and of tokens, one included
+    - any number of sequences and of tokens, including one
     - an odd d raises ValueError or AssertionError
     - the result keeps the dtype of x, float32 or float64
-    - x may be a view with any memory layout
+    - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Encode as many positions as there are tokens, in the dtype of x, and add that to x.
     # YOUR CODE HERE

@@ -17,7 +17,7 @@ from grader.testing.student import Student
 INPUTS = worked_example("inputs")
 SCORES = worked_example("simple.scores_of_token_2")
 WEIGHTS = worked_example("simple.weights")[1]
-SOFTMAX = "exponentials over their sum along dim, so that each list of scores sums to one"
+SOFTMAX = "exponentials divided by their sum along dim, so that each list of scores sums to one"
 
 
 def expect_number(yours: Any, expected: float, idea: str) -> None:
@@ -40,15 +40,15 @@ def expect_number(yours: Any, expected: float, idea: str) -> None:
     ],
 )
 def test_dot_product(student: Student, example: str, a: Any, b: Any) -> None:
-    """A dot product multiplies what stands at the same place, and adds up."""
-    idea = "multiply what stands at the same place, and add up"
+    """A dot product multiplies the numbers at the same position and adds up the products."""
+    idea = "multiply the numbers at the same position, and add up the products"
     expect_number(student.dot_product(a, b), worked_example(example).item(), idea)
 
 
 @pytest.mark.example("dot_product")
 def test_dot_product_of_nothing(student: Student) -> None:
     """The dot product of two empty lists is 0."""
-    expect_number(student.dot_product([], []), 0, "a sum of nothing is 0")
+    expect_number(student.dot_product([], []), 0, "a sum without terms is 0")
 
 
 @pytest.mark.example("dot_product")
@@ -75,25 +75,25 @@ def test_attention_scores(student: Student) -> None:
 
 @pytest.mark.example("normalize_by_sum")
 def test_normalize_by_sum(student: Student) -> None:
-    """The scores of the second token, each over the sum of all."""
+    """The scores of the second token, each divided by the sum of all scores."""
     expect_values(
         "the result",
         student.normalize_by_sum(SCORES),
         worked_example("simple.normalized_by_sum_token_2"),
         shape="(T,)",
-        idea="each score is divided by the sum of all",
+        idea="each score is divided by the sum of all scores",
     )
 
 
 @pytest.mark.example("softmax_naive")
 def test_softmax_naive_of_one_list_of_scores(student: Student) -> None:
-    """Softmax makes the weights of the second token of its scores."""
+    """Softmax turns the scores of the second token into weights."""
     expect_values("the result", student.softmax_naive(SCORES), WEIGHTS, shape="(T,)", idea=SOFTMAX)
 
 
 @pytest.mark.example("softmax_stable")
 def test_softmax_stable_of_one_list_of_scores(student: Student) -> None:
-    """Softmax makes the weights of the second token of its scores."""
+    """Softmax turns the scores of the second token into weights."""
     expect_values("the result", student.softmax_stable(SCORES), WEIGHTS, shape="(T,)", idea=SOFTMAX)
 
 
@@ -108,51 +108,51 @@ def expect_softmax_along(softmax: Any, dim: int) -> None:
 @pytest.mark.example("softmax_naive")
 @pytest.mark.parametrize("dim", [pytest.param(0, id="0"), pytest.param(1, id="1"), pytest.param(-1, id="last")])
 def test_softmax_naive_along_dimension(student: Student, dim: int) -> None:
-    """Of a table of scores, softmax makes weights that sum to one along dim."""
+    """Softmax turns a table of scores into weights that sum to one along dim."""
     expect_softmax_along(student.softmax_naive, dim)
 
 
 @pytest.mark.example("softmax_stable")
 @pytest.mark.parametrize("dim", [pytest.param(0, id="0"), pytest.param(1, id="1"), pytest.param(-1, id="last")])
 def test_softmax_stable_along_dimension(student: Student, dim: int) -> None:
-    """Of a table of scores, softmax makes weights that sum to one along dim."""
+    """Softmax turns a table of scores into weights that sum to one along dim."""
     expect_softmax_along(student.softmax_stable, dim)
 
 
 @pytest.mark.example("softmax_stable")
 @pytest.mark.parametrize("shift", [pytest.param(10_000, id="large"), pytest.param(-10_000, id="small")])
 def test_softmax_stable_of_entries_that_are(student: Student, shift: int) -> None:
-    """The same number added to all scores changes no weight, however large it is."""
+    """If you add the same number to all scores, no weight changes, even if the number is very large."""
     expect_values(
         f"the result for scores moved by {shift}",
         student.softmax_stable(SCORES.double() + shift),
         WEIGHTS,
         shape="(T,)",
-        idea="the same number added to all scores changes nothing, and the maximum can be subtracted",
+        idea="if you add the same number to all scores, nothing changes, so you can subtract the maximum",
     )
 
 
 @pytest.mark.example("softmax_stable")
 def test_softmax_stable_of_rows_that_lie_far_apart(student: Student) -> None:
-    """Each list of scores has a maximum of its own."""
+    """Each list of scores has its own maximum."""
     expect_values(
-        "the result for a row near 10,000 above a row near -10,000",
+        "the result for two rows, one near 10,000 and one near -10,000",
         student.softmax_stable(torch.stack([SCORES.double() + 10_000, SCORES.double() - 10_000])),
         torch.stack([WEIGHTS, WEIGHTS]),
         shape="of x",
-        idea="each list of scores has a maximum of its own, along dim",
+        idea="each list of scores has its own maximum, along dim",
     )
 
 
 @pytest.mark.example("softmax_stable")
 def test_softmax_stable_of_a_hidden_entry(student: Student) -> None:
-    """A score of -inf has the weight 0, and the others share as if it were not there."""
+    """A score of -inf has the weight 0, and the other weights are the same as without it."""
     expect_values(
         "the result for scores with -inf at the end",
         student.softmax_stable(torch.cat([SCORES, torch.tensor([-torch.inf])])),
         torch.cat([WEIGHTS, torch.zeros(1)]),
         shape="(T,)",
-        idea="the exponential of -inf is 0, so the others share as if it were not there",
+        idea="the exponential of -inf is 0, so the other weights are the same as without it",
     )
 
 

@@ -64,10 +64,10 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
     - the state after token t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias)
     - the state before the first token is all zeros
     - row t is the state after token t, for every token and in the tokens' order
-    - any number of tokens, one included
+    - any number of tokens, including one
     - float32 and float64 arguments both work
     - gradients flow to all four arguments, through every step
-    - the arguments are left as they were
+    - the arguments are not changed
     """
     # TODO: Start from zeros, make each state from the one before it, and stack them all.
     ### BEGIN SOLUTION
@@ -112,10 +112,10 @@ def additive_scores(
     Gives the scores (T,):
 
     - score t is the dot product of v with tanh(decoder_state @ W_decoder + encoder_states[t] @ W_encoder)
-    - any number of encoder states, one included
+    - any number of encoder states, including one
     - float32 and float64 arguments both work
     - gradients flow to all five arguments
-    - the arguments are left as they were
+    - the arguments are not changed
     """
     # TODO: Project both sides, add them, and take the dot product of v with the tanh of each sum.
     ### BEGIN SOLUTION
@@ -154,10 +154,10 @@ def bahdanau_context(
     - the weights are the softmax of the additive scores, so they sum to one
     - the context is the sum of the encoder states, each times its weight
     - the result is the pair (context, weights)
-    - any number of encoder states, one included
+    - any number of encoder states, including one
     - float32 and float64 arguments both work
     - gradients flow to all five arguments
-    - the arguments are left as they were
+    - the arguments are not changed
     """
     # TODO: Score, take the softmax, and mix the encoder states.
     ### BEGIN SOLUTION
@@ -218,10 +218,10 @@ class CrossAttention(nn.Module):
     - padding has no weight, even if all other scores are as low as -10,000 after scaling
     - without a mask, or with one that is all False, nothing is padding
     - each element of the batch on its own, with its own padding
-    - any number of queries and of tokens in the context, one included
+    - any number of queries and of tokens in the context, including one
     - gradients reach x, context and the weights of the three layers
     - works in float64 after .double()
-    - x, context and padding_mask are left as they were
+    - x, context and padding_mask are not changed
 
     Each context holds at least one token that is no padding.
     """

@@ -54,7 +54,7 @@ def project_qkv(
     - values = inputs @ W_value
     - float32 and float64 arguments both work
     - gradients flow to the inputs and to all three matrices
-    - the arguments are left as they were
+    - the arguments are not changed
     """
     # TODO: Make the three projections and return them in this order.
     ### BEGIN SOLUTION
@@ -99,10 +99,10 @@ def scaled_dot_product_attention(
     - inputs may be views with any memory layout
     - the result keeps the dtype of the arguments, float32 or float64
     - gradients flow to queries, keys and values
-    - the arguments are left as they were
+    - the arguments are not changed
     - the result is the pair (contexts, weights)
     """
-    # TODO: Compute scores, weights and contexts, one after the other.
+    # TODO: Compute the scores, then the weights, then the contexts.
     ### BEGIN SOLUTION
     d_k = queries.shape[-1]
     scores = queries @ keys.transpose(-2, -1) / d_k**0.5  # (…, T_q, d_k) @ (…, d_k, T_k) -> (…, T_q, T_k)
@@ -129,10 +129,10 @@ class SelfAttention_v1(nn.Module):
     - W_query, W_key and W_value are nn.Parameter of shape (d_in, d_out)
     - the output is the scaled dot-product attention of inputs @ W_query, inputs @ W_key and
       inputs @ W_value
-    - any number of tokens, one included
+    - any number of tokens, including one
     - gradients reach all three parameters and the inputs
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
 
     The worked example makes the three in this order, each by `torch.rand`; other initial values are as right.
     """
@@ -171,10 +171,10 @@ class SelfAttention_v2(nn.Module):
     - W_query, W_key and W_value are nn.Linear from d_in to d_out
     - the layers have no bias unless qkv_bias=True; then each layer adds its own bias
     - the output is the scaled dot-product attention of the three layers' outputs
-    - any number of tokens, one included
+    - any number of tokens, including one
     - gradients reach the inputs and the weights of the three layers
     - works in float64 after .double()
-    - the inputs are left as they were
+    - the inputs are not changed
 
     The worked example makes the three layers in this order; another order is as right.
     """
@@ -218,7 +218,7 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
 
     - afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out
     - square matrices (d_in = d_out) are no exception
-    - attention_v2 is left as it was
+    - attention_v2 is not changed
     - attention_v1's weights stay nn.Parameter that require gradients
     - a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError
     - a non-zero bias in W_key raises it too

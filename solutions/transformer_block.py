@@ -69,7 +69,7 @@ class LayerNorm(nn.Module):
     - any number of leading dimensions, none included, in any memory layout
     - gradients reach x, scale and shift
     - the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64
-    - x is left as it was
+    - x is not changed
 
     The worked example begins with ones for scale and zeros for shift, so that a new norm only normalises.
     """
@@ -118,7 +118,7 @@ class FeedForward(nn.Module):
     - position by position: any number of leading dimensions, none included, in any memory layout
     - gradients reach x and the parameters of both layers
     - works in float64 after .double()
-    - x is left as it was
+    - x is not changed
     """
 
     def __init__(self, emb_dim: int, expansion: int = 4) -> None:
@@ -161,7 +161,7 @@ class Residual(nn.Module):
     - x may have any shape that sublayer keeps
     - gradients reach x on both ways, around sublayer and through it, and the parameters of sublayer
     - works in float64 after .double()
-    - x is left as it was, also where sublayer gives x itself
+    - x is not changed, also where sublayer gives x itself
     """
 
     def __init__(self, sublayer: nn.Module) -> None:
@@ -221,10 +221,10 @@ class TransformerBlock(nn.Module):
     - a number that is kept is divided by 1 - dropout, and what it is added to is never dropped or scaled
     - in eval mode nothing is dropped
     - with dropout=0.0 nothing is dropped in training either
-    - any number of texts and tokens, one included
+    - any number of texts and tokens, including one
     - gradients reach x and all parameters
     - works in float64 after .double()
-    - x is left as it was
+    - x is not changed
     """
 
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
@@ -272,10 +272,10 @@ def stack_blocks(make_block: Callable[[], nn.Module], num_blocks: int) -> nn.Mod
 
     - make_block is called num_blocks times in all, and each call makes one of the blocks
     - the block that was made first gets x, and each later one gets what the one before it gives
-    - any number of blocks, one included
+    - any number of blocks, including one
     - it is an nn.Module, and the parameters of all blocks are its parameters
     - gradients reach x and every block
-    - x is left as it was
+    - x is not changed
     """
     # TODO: Call make_block num_blocks times, and put the blocks into one module.
     ### BEGIN SOLUTION

@@ -198,7 +198,7 @@ def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
         expect_error(functools.partial(student.encode, unknown, [*"acdt"]))
 
 
-@pytest.mark.exercise("encode", rule="vocabulary is left as it was")
+@pytest.mark.exercise("encode", rule="vocabulary is not changed")
 def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) -> None:
     """The ids should come out, with the vocabulary the same after the call as before."""
     text, vocabulary = fresh_text(fresh, 2, "tcda"), [*"acdt"]
@@ -276,7 +276,7 @@ def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
     expect_refused(student, [*ids, -9], [-1, *ids], [*ids, -1])
 
 
-@pytest.mark.exercise("decode", rule="ids and vocabulary are left as they were")
+@pytest.mark.exercise("decode", rule="ids and vocabulary are not changed")
 def test_decoding_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """The text should come out, with ids and vocabulary the same after the call as before."""
     ids, vocabulary = fresh_ids(fresh, 2, 4), [*"acdt"]
@@ -601,7 +601,7 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
         expect_loss(found, expected)
 
 
-@pytest.mark.exercise("cross_entropy", rule="any number of rows, one included")
+@pytest.mark.exercise("cross_entropy", rule="any number of rows, including one")
 def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """There may be any number of rows, a single one included."""
     for count in (1, 11):
@@ -618,7 +618,7 @@ MEAN = (
     "Each token should become the mean of itself and all before it in its text: shape (B, T, C).",
 )
 ANY_LENGTH = (
-    "any number of tokens, one included",
+    "any number of tokens, including one",
     "Texts may have any number of tokens, a single one included, and a batch any number of texts.",
 )
 EITHER_DTYPE = (
@@ -630,8 +630,8 @@ GRADIENTS = (
     "Gradients should flow to x: each token has a part in its own mean, and in those of all later ones.",
 )
 LEFT_ALONE = (
-    "x is left as it was",
-    "The means should come out, with x the same after the call as before.",
+    "x is not changed",
+    "The means should come out, and the call should not change x.",
 )
 
 
@@ -796,7 +796,7 @@ def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
     expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("Head", rule="any number of tokens up to block_size, one included")
+@pytest.mark.exercise("Head", rule="any number of tokens up to block_size, including one")
 def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -> None:
     """A head should take texts as long as block_size and shorter ones, down to a single token."""
     # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
@@ -968,7 +968,7 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
     expect_gradients({"table": gradient}, of_loss if cut_off else of_both)
 
 
-@pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are left as they were")
+@pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are not changed")
 def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """Logits and loss should come out, with idx and targets the same after the call as before."""
     table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
@@ -1103,7 +1103,7 @@ def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
     expect_continued(generate(idx, 0), idx, 0)
 
 
-@pytest.mark.exercise("BigramLanguageModel", rule="any number of texts and of tokens in the prompt, one included")
+@pytest.mark.exercise("BigramLanguageModel", rule="any number of texts and of tokens in the prompt, including one")
 def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
     """A prompt may have any number of texts and of tokens, a single one of either included."""
     following, table = successors(fresh)
@@ -1218,23 +1218,23 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
 
 
 @pytest.mark.parametrize(("ask", "changed"), [
-    case("the_data_is_left_alone", "sample_batch", "data is left as it was",
+    case("the_data_is_left_alone", "sample_batch", "data is not changed",
          "Tokens of the data should come back, with the data the same after the call as before.",
          sampling, ("The data was changed.",)),
     case("flattening_leaves_its_arguments_alone", "flatten_for_cross_entropy",
-         "logits and targets are left as they were",
+         "logits and targets are not changed",
          "The flat ones should come back, with logits and targets the same after the call as before.",
          FLATTENING, CHANGED_FLAT),
-    case("the_loss_leaves_its_arguments_alone", "cross_entropy", "logits and targets are left as they were",
+    case("the_loss_leaves_its_arguments_alone", "cross_entropy", "logits and targets are not changed",
          "The loss should come out, with logits and targets the same after the call as before.",
          LOSING, CHANGED_FLAT),
     case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, LOOPING, CHANGED_X),
     case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, MULTIPLYING, CHANGED_X),
     case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, SHARING, CHANGED_X),
-    case("the_head_leaves_the_inputs_alone", "Head", "the inputs are left as they were",
-         "The output should come out right, with the inputs the same after the call as before.",
+    case("the_head_leaves_the_inputs_alone", "Head", "the inputs are not changed",
+         "The output should be correct, and the call should not change the inputs.",
          attending, ("The inputs were changed.",)),
-    case("generating_leaves_idx_alone", "BigramLanguageModel", "idx is left as it was",
+    case("generating_leaves_idx_alone", "BigramLanguageModel", "idx is not changed",
          "The text should be continued in a tensor of its own, with idx the same after the call as before.",
          generating, ("idx was changed.",)),
 ])  # fmt: skip

@@ -115,7 +115,7 @@ def test_the_mask_is_bool(student: Student) -> None:
     expect_true(bool((mask ^ mask.mT)[others].all()), "Two tokens both see each other, or neither sees the other.")
 
 
-@pytest.mark.exercise("causal_mask", rule="any number of tokens, one included")
+@pytest.mark.exercise("causal_mask", rule="any number of tokens, including one")
 def test_a_mask_for_any_number_of_tokens(student: Student) -> None:
     """For any number of tokens, a single one included, the mask should be (T, T), with the future marked."""
     for count in (1, 3, 9):
@@ -528,7 +528,7 @@ def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> No
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CausalAttention", rule="any number of tokens up to context_length, one included")
+@pytest.mark.exercise("CausalAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fresh) -> None:
     """A module should take texts as long as context_length and shorter ones, down to a single token."""
     # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
@@ -645,11 +645,11 @@ SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, tor
 
 
 @pytest.mark.parametrize(("ask", "counts", "dtypes"), [
-    case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, one included",
+    case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, including one",
          "Weights of any number of tokens, a single one included, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
     case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
          "The weights should be masked whether they are float32 or float64.", RENORMALIZING, (T,), EITHER),
-    case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, one included",
+    case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, including one",
          "Scores of any number of tokens, a single one included, should give weights (T, T).",
          MASKING, (1, 3, 9), SINGLE),
     case("scores_of_either_dtype", "mask_then_softmax", "float32 and float64 scores both work",
@@ -669,17 +669,17 @@ def test_any_number_and_dtype(
 
 
 @pytest.mark.parametrize(("ask", "count", "changed"), [
-    case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are left as they were",
+    case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are not changed",
          "The result should be masked, with the weights that were handed in the same after the call as before.",
          RENORMALIZING, T, "The weights that were handed in were changed."),
-    case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are left as they were",
-         "The weights should come out right, with the scores the same after the call as before.",
+    case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are not changed",
+         "The weights should be correct, and the call should not change the scores.",
          MASKING, T, "The scores were changed."),
-    case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are left as they were",
+    case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are not changed",
          "Weights should be dropped in the result, and those that were handed in be the same after the call as before.",
          DROPPING, SIDE, "The weights that were handed in were changed."),
-    case("causal_attention_leaves_the_inputs_alone", "CausalAttention", "the inputs are left as they were",
-         "The output should come out right, with the inputs the same after the call as before.",
+    case("causal_attention_leaves_the_inputs_alone", "CausalAttention", "the inputs are not changed",
+         "The output should be correct, and the call should not change the inputs.",
          attending, T, "The inputs were changed."),
 ])  # fmt: skip
 def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:

@@ -460,12 +460,12 @@ GATHER = asking("bahdanau_context", state_beyond_doubt, against(bahdanau_of, exp
 
 
 @pytest.mark.parametrize("ask", [
-    case("states_of_any_number_of_tokens", "rnn_hidden_states", "any number of tokens, one included",
+    case("states_of_any_number_of_tokens", "rnn_hidden_states", "any number of tokens, including one",
          "Any number of tokens should be read, a single one included, and give a state for each, (T, h).", READ),
-    case("any_number_of_states_is_scored", "additive_scores", "any number of encoder states, one included",
+    case("any_number_of_states_is_scored", "additive_scores", "any number of encoder states, including one",
          "Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too.",
          SCORE),
-    case("a_context_of_any_number_of_states", "bahdanau_context", "any number of encoder states, one included",
+    case("a_context_of_any_number_of_states", "bahdanau_context", "any number of encoder states, including one",
          "Any number of encoder states should do; of a single one the weight is one, and it is the context itself.",
          GATHER),
 ])  # fmt: skip
@@ -509,17 +509,17 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable
 
 
 @pytest.mark.parametrize("ask", [
-    case("reading_leaves_its_arguments_alone", "rnn_hidden_states", "the arguments are left as they were",
+    case("reading_leaves_its_arguments_alone", "rnn_hidden_states", "the arguments are not changed",
          "The states should come out, with the inputs, the matrices and the bias the same after the call as before.",
          READ),
-    case("additive_scores_leave_the_arguments_alone", "additive_scores", "the arguments are left as they were",
+    case("additive_scores_leave_the_arguments_alone", "additive_scores", "the arguments are not changed",
          "The scores should rank the encoder states rightly, with all arguments the same after the call as before.",
          SCORE),
-    case("bahdanau_context_leaves_the_arguments_alone", "bahdanau_context", "the arguments are left as they were",
-         "Context and weights should come out right, with all arguments the same after the call as before.", GATHER),
+    case("bahdanau_context_leaves_the_arguments_alone", "bahdanau_context", "the arguments are not changed",
+         "Context and weights should be correct, with all arguments the same after the call as before.", GATHER),
 ])  # fmt: skip
 def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should come out right, with all arguments the same after the call as before."""
+    """The result should be correct, with all arguments the same after the call as before."""
     expect_left_alone(ask(student, fresh, T), "An argument was changed.")
 
 
@@ -712,7 +712,7 @@ def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> No
     expect_close(attention(x, context, marked((), ())), expected, "The outputs with a mask that is all False")
 
 
-@pytest.mark.exercise("CrossAttention", rule="any number of queries and of tokens in the context, one included")
+@pytest.mark.exercise("CrossAttention", rule="any number of queries and of tokens in the context, including one")
 def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
     """There may be fewer queries than tokens in the context, more of them, or a single one of either."""
     for queries_count, keys_count in ((1, T_K), (T_Q, 1), (D_OUT, 3)):
@@ -746,9 +746,9 @@ def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
     expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CrossAttention", rule="x, context and padding_mask are left as they were")
+@pytest.mark.exercise("CrossAttention", rule="x, context and padding_mask are not changed")
 def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with x, context and padding_mask the same after the call as before."""
+    """The output should be correct, with x, context and padding_mask the same after the call as before."""
     x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K)
     padding_mask = marked((3, 5))  # the keys there fit nobody, hidden or not
     attention = attention_with(student, matrices)

@@ -315,7 +315,7 @@ GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B,
 SPLITTING = moving("split_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, H, T, HEAD_DIM)
 # As splitting leaves it, where even `view` has its way.
 MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
-A_VIEW = "x may be a view with any memory layout"
+A_VIEW = "x may be non-contiguous, for example the result of a transpose"
 ANY_LAYOUT = "It should not matter how x lies in memory: it may be a transposed view."
 GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
 
@@ -328,7 +328,8 @@ GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
     case("splitting_a_view", "split_heads", A_VIEW, ANY_LAYOUT,
          [moving("split_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, H, T, HEAD_DIM)]),
     case("merging_a_view", "merge_heads",
-         "x may be a view with any memory layout, such as split_heads and a matrix product leave behind",
+         "x may be non-contiguous, for example the result of a transpose, such as split_heads and a matrix product "
+         "leave behind",
          "It should not matter how x lies in memory: as after splitting, after a product, or in any other way.", [
              # as a product leaves it, as splitting does, and in any other way
              moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
@@ -357,14 +358,14 @@ def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> Non
 
 
 @pytest.mark.parametrize("ask", [
-    case("unrolling_leaves_x_alone", "unroll_heads", "x is left as it was",
-         "The unrolled numbers should come back, with x the same after the call as before.", UNROLLING),
-    case("grouping_leaves_x_alone", "group_by_head", "x is left as it was",
-         "The grouped numbers should come back, with x the same after the call as before.", GROUPING),
-    case("splitting_leaves_x_alone", "split_heads", "x is left as it was",
-         "The numbers of each head should come back, with x the same after the call as before.", SPLITTING),
-    case("merging_leaves_x_alone", "merge_heads", "x is left as it was",
-         "The merged numbers should come back, with x the same after the call as before.", MERGING),
+    case("unrolling_leaves_x_alone", "unroll_heads", "x is not changed",
+         "The unrolled numbers should come back, and the call should not change x.", UNROLLING),
+    case("grouping_leaves_x_alone", "group_by_head", "x is not changed",
+         "The grouped numbers should come back, and the call should not change x.", GROUPING),
+    case("splitting_leaves_x_alone", "split_heads", "x is not changed",
+         "The numbers of each head should come back, and the call should not change x.", SPLITTING),
+    case("merging_leaves_x_alone", "merge_heads", "x is not changed",
+         "The merged numbers should come back, and the call should not change x.", MERGING),
 ])  # fmt: skip
 def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
     """The numbers come through, and x is what it was."""
@@ -403,7 +404,7 @@ def test_scores_of_views(student: Student, fresh: Fresh) -> None:
     expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
 
-@pytest.mark.exercise("head_scores", rule="queries and keys are left as they were")
+@pytest.mark.exercise("head_scores", rule="queries and keys are not changed")
 def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """Each query should score its fitting key highest, with queries and keys the same after the call as before."""
     arguments = queries_and_keys_beyond_doubt(fresh, B, H)
@@ -440,7 +441,7 @@ def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh
 
 @pytest.mark.exercise("head_weights", rule="right also where a score of the future is far above the others")
 def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> None:
-    """However large a score of the future is, the weights of the past and present should come out right."""
+    """However large a score of the future is, the weights of the past and present should be correct."""
     scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
     # Softmax over all keys would leave the others less than float32 can tell from zero, even divided by 15.
     scores = scores.masked_fill(future(T_SURE), 2000.0)
@@ -457,9 +458,9 @@ def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fres
         expect(student.head_weights(scores, HEAD_DIM), expected)
 
 
-@pytest.mark.exercise("head_weights", rule="the scores are left as they were")
+@pytest.mark.exercise("head_weights", rule="the scores are not changed")
 def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> None:
-    """The weights should come out right, with the scores the same after the call as before."""
+    """The weights should be correct, and the call should not change the scores."""
     scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
     expected = weighing(student)(scores.double(), HEAD_DIM)
     weights, after = expect_values(student.head_weights.with_arguments(scores, HEAD_DIM), 2)
@@ -671,9 +672,9 @@ def test_the_wrapper_in_float64(student: Student, fresh: Fresh) -> None:
     expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
 
 
-@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the inputs are left as they were")
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the inputs are not changed")
 def test_the_wrapper_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
+    """The output should be correct, and the call should not change the inputs."""
     wrapper, weights = wrapper_of(student, fresh, 1)
     inputs = fresh(B, T, D_IN)
     output, [after] = expect_values(wrapper.with_arguments(inputs), 2)
@@ -900,7 +901,7 @@ def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 
 
-@pytest.mark.exercise("MultiHeadAttention", rule="any number of tokens up to context_length, one included")
+@pytest.mark.exercise("MultiHeadAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: Fresh) -> None:
     """The same module should take any number of tokens, from a single one up to context_length."""
     inputs, weights = tokens_beyond_doubt(fresh, 1, CONTEXT, 1)
@@ -1031,9 +1032,9 @@ def test_multi_head_attention_in_float64(student: Student, fresh: Fresh) -> None
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
 
 
-@pytest.mark.exercise("MultiHeadAttention", rule="the inputs are left as they were")
+@pytest.mark.exercise("MultiHeadAttention", rule="the inputs are not changed")
 def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with the inputs the same after the call as before."""
+    """The output should be correct, and the call should not change the inputs."""
     inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1)
     attention = attention_with(student, weights, T_SURE, 1)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
@@ -1109,7 +1110,7 @@ def test_biases_are_stacked_too(student: Student, fresh: Fresh) -> None:
     expect_close(found, torch.stack([expected[name] for name in biases]), "The biases of attention")
 
 
-@pytest.mark.exercise("stack_heads", rule="the wrapper is left as it was")
+@pytest.mark.exercise("stack_heads", rule="the wrapper is not changed")
 def test_the_wrapper_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
     """The wrapper should keep its weights and its biases, and attention should have them, too."""
     wrapper, attention, weights = two_modules(student, fresh, bias=True)

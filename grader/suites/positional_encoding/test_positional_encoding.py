@@ -92,7 +92,7 @@ def test_every_row_times_the_weight_plus_the_bias(student: Student, fresh: Fresh
     expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
 
 
-@pytest.mark.exercise("linear_as_matmul", rule="any number of rows, one included")
+@pytest.mark.exercise("linear_as_matmul", rule="any number of rows, including one")
 def test_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """Any number of rows should be taken through the layer, (m, k), a single one included."""
     # First of all squares, which let every product through that the shapes forbid elsewhere.
@@ -117,9 +117,9 @@ def test_gradients_of_the_linear_layer(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, oracle_gradients(linear_of(student), arguments, {}))
 
 
-@pytest.mark.exercise("linear_as_matmul", rule="the arguments are left as they were")
+@pytest.mark.exercise("linear_as_matmul", rule="the arguments are not changed")
 def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The rows should come out right but for the bias, with all arguments the same after the call as before."""
+    """The rows should be correct but for the bias, with all arguments the same after the call as before."""
     x, weight, _ = without_bias(fresh, M)
     # Who adds the bias to the weight adds it as many times as a row of x sums to, so this is the same in each row.
     arguments = x / x.sum(dim=1, keepdim=True), weight, fresh(K).abs()
@@ -177,7 +177,7 @@ def test_the_first_position_is_zero(student: Student) -> None:
     expect_true(bool((found[1:] - found[0]).abs().amax(1).gt(WITHIN).all()), "Another row is like the first.")
 
 
-@pytest.mark.exercise("sinusoidal_encoding", rule="any number of positions, one included")
+@pytest.mark.exercise("sinusoidal_encoding", rule="any number of positions, including one")
 def test_any_number_of_positions(student: Student) -> None:
     """Any number of positions should be encoded, a single one included, and each alike however many they are."""
     longest = expect_tensor(student.sinusoidal_encoding(LONGEST, NARROW), (LONGEST, NARROW)).double()
@@ -228,7 +228,7 @@ def test_every_token_gets_its_position(student: Student, fresh: Fresh) -> None:
     expect_close(student.add_positions(x), x.double() + encoding_of(student)(T, D), "The sums", WITHIN)
 
 
-@pytest.mark.exercise("add_positions", rule="any number of sequences and of tokens, one included")
+@pytest.mark.exercise("add_positions", rule="any number of sequences and of tokens, including one")
 def test_any_number_of_sequences_and_tokens(student: Student, fresh: Fresh) -> None:
     """Any number of sequences and of tokens should get positions, and keep their shape, a single one included."""
     for batch, num_tokens in ((1, 1), (1, 9), (5, 1)):
@@ -254,7 +254,7 @@ def test_positions_keep_the_dtype(student: Student, fresh: Fresh) -> None:
         expect_dtype(expect_positions(student, student.add_positions(x), x), dtype)
 
 
-@pytest.mark.exercise("add_positions", rule="x may be a view with any memory layout")
+@pytest.mark.exercise("add_positions", rule="x may be non-contiguous, for example the result of a transpose")
 def test_positions_for_a_view(student: Student, fresh: Fresh) -> None:
     """It should not matter how x lies in memory: it may be a transposed view."""
     x = sequences(fresh, B, T).mT.contiguous().mT
@@ -272,9 +272,9 @@ def test_gradients_of_adding_positions(student: Student, fresh: Fresh) -> None:
     expect_gradients(found, expected)
 
 
-@pytest.mark.exercise("add_positions", rule="x is left as it was")
+@pytest.mark.exercise("add_positions", rule="x is not changed")
 def test_adding_positions_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The result should have positions in it, with x the same after the call as before."""
+    """The result should have positions in it, and the call should not change x."""
     x = sequences(fresh, B, T)
     result, [after] = expect_values(student.add_positions.with_arguments(x), 2)
     expect_positions(student, result, x)

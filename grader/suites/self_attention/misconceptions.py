@@ -138,8 +138,7 @@ ROWS = [
         "The queries are divided by √d_out here already. The projections are plain products; the scores are scaled in "
         "the next exercise, once."),
     row("project_qkv", "inputs_made_float32", replace("inputs @", "inputs.float() @", times=3),
-        "The inputs are made float32, which then do not fit float64 matrices. Let the arguments decide about the "
-        "dtype."),
+        "The inputs are made float32, which then do not fit float64 matrices. Use the dtype of the arguments."),
     row("project_qkv", "gradients_switched_off",
         replace("return queries, keys, values", "return queries.detach(), keys.detach(), values.detach()"),
         "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a model that has learnt; here "
@@ -199,8 +198,8 @@ ROWS = [
         "The scores are divided by their sum. Scores may be negative, and their sum near zero, so shares made that way "
         "can be anything; softmax takes exponentials first."),
     row("scaled_dot_product_attention", "softmax_twice", replace(SOFTMAX, f"{SOFTMAX}.softmax(dim=-1)"),
-        "Softmax is taken twice. The second one sees only numbers between zero and one, and makes all weights nearly "
-        "equal."),
+        "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+        "nearly equal."),
     row("scaled_dot_product_attention", "scores_returned_as_weights",
         replace("return contexts, weights", "return contexts, scores"),
         "The contexts are right, but what comes back beside them are the scores. The weights are what softmax makes of "

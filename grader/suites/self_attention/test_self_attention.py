@@ -193,7 +193,7 @@ def test_values_are_the_inputs_times_W_value(student: Student, fresh: Fresh) -> 
 
 @pytest.mark.exercise("project_qkv", rule="float32 and float64 arguments both work")
 def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """The three projections should come out right for float32 arguments and for float64 arguments."""
+    """The three projections should be correct for float32 arguments and for float64 arguments."""
     # All sizes alike for once: a transposed or elementwise product raises no error here, and its values tell which.
     for dtype in (torch.float32, torch.float64):
         inputs, *matrices = (fresh(D_IN, D_IN, dtype=dtype) for _ in range(4))
@@ -316,17 +316,17 @@ def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> 
 
 
 @pytest.mark.parametrize("ask", [
-    case("projecting_leaves_its_arguments_alone", "project_qkv", "the arguments are left as they were",
-         "The projections should come out right, with the inputs and the matrices the same after the call as before.",
+    case("projecting_leaves_its_arguments_alone", "project_qkv", "the arguments are not changed",
+         "The projections should be correct, with the inputs and the matrices the same after the call as before.",
          asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
                 expect_projections)),
-    case("attention_leaves_its_arguments_alone", "scaled_dot_product_attention", "the arguments are left as they were",
-         "The result should come out right, with queries, keys and values the same after the call as before.",
+    case("attention_leaves_its_arguments_alone", "scaled_dot_product_attention", "the arguments are not changed",
+         "The result should be correct, with queries, keys and values the same after the call as before.",
          asking("scaled_dot_product_attention", lambda fresh: arguments_beyond_doubt(fresh, T, T),
                 lambda _, result, *arguments: expect_attention(result, *arguments))),
 ])  # fmt: skip
 def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should come out right, with the arguments the same after the call as before."""
+    """The result should be correct, and the call should not change the arguments."""
     expect_left_alone(ask(student, fresh), "An argument was changed.")
 
 
@@ -393,7 +393,7 @@ def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, one included")
+@pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, including one")
 def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
     attention = student.SelfAttention_v1(D_WIDE, D_OUT)
@@ -480,7 +480,7 @@ def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, one included")
+@pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, including one")
 def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
@@ -528,11 +528,11 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
 
 
 @pytest.mark.parametrize(("exercise", "set_matrices"), [
-    case("three_matrices_leave_the_inputs_alone", "SelfAttention_v1", "the inputs are left as they were",
-         "The output should come out right, with the inputs the same after the call as before.",
+    case("three_matrices_leave_the_inputs_alone", "SelfAttention_v1", "the inputs are not changed",
+         "The output should be correct, and the call should not change the inputs.",
          "SelfAttention_v1", RemoteObject.set),
-    case("three_layers_leave_the_inputs_alone", "SelfAttention_v2", "the inputs are left as they were",
-         "The output should come out right, with the inputs the same after the call as before.",
+    case("three_layers_leave_the_inputs_alone", "SelfAttention_v2", "the inputs are not changed",
+         "The output should be correct, and the call should not change the inputs.",
          "SelfAttention_v2", set_as_layers),
 ])  # fmt: skip
 def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
@@ -626,7 +626,7 @@ def test_square_matrices_are_no_exception(student: Student, fresh: Fresh) -> Non
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
 
 
-@pytest.mark.exercise("transfer_weights", rule="attention_v2 is left as it was")
+@pytest.mark.exercise("transfer_weights", rule="attention_v2 is not changed")
 def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
     """attention_v2 should keep its weights, and its biases too, whether they are refused or not."""
     attention_v2, attention_v1, matrices, before = transferred(student, fresh, D_IN, D_OUT)

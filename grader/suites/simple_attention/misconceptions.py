@@ -10,77 +10,80 @@ from grader.testing.misconceptions import replace, row
 SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # what both softmaxes return
 
 REFUSED_OTHERWISE = (
-    "The refusal of different lengths is of another kind than agreed. Callers tell errors by their type, and here "
-    "that is ValueError or AssertionError."
+    "Different lengths raise an error of the wrong type. Callers recognise errors by their type. Here the type is "
+    "ValueError or AssertionError."
 )
 NO_BEGINNING = (
-    "The sum begins with the first product, and where there is none, the code fails. Begin with 0, which is the "
-    "result for two empty sequences."
+    "The sum begins with the first product. Empty sequences have no first product, so the code fails. Begin with 0, "
+    "which is the result for two empty sequences."
 )
 NO_TENSORS = (
-    "Lists do, and tensors end in an error: they are not let in, or asked what only lists can answer, as in `if not "
-    "a`. Whatever has numbers at its places will do; `len(a)` says how many."
+    "Lists work, but tensors end in an error. Either the code rejects them, or it uses something that works only for "
+    "lists, such as `if not a`. `len(a)` works for both."
 )
 NO_LISTS = (
-    "Only tensors are understood. Lists and tuples do not multiply entry by entry: go through the places of both in a "
-    "loop, which suits all of them."
+    "Only tensors work. Lists and tuples cannot be multiplied entry by entry. Loop over the positions of both "
+    "sequences: this works for all types."
 )
-MEAN = "The sum was divided by the number of places. That is a mean; a dot product is the sum itself."
+MEAN = "The sum was divided by the number of entries. That is a mean. A dot product is the sum itself."
 COSINE = (
-    "The result was divided by the lengths of both vectors. That is the cosine of the angle between them; the dot "
-    "product lets a long vector count for more."
+    "The result was divided by the lengths of both vectors. That is the cosine of the angle between them. In a dot "
+    "product the lengths count too."
 )
 CUT_OFF_BY_INT = (
-    "The fractions were cut off by `int`. The numbers of an embedding are small, and nearly all of them is behind the "
-    "point."
+    "`int` cut off the fractions. The numbers of an embedding are small, and most of their information is after the "
+    "decimal point."
 )
 EATEN_UP = (
-    "The caller's lists are eaten up by `pop`, or their entries overwritten. Read the numbers and leave them where "
-    "they are: somebody may want them afterwards."
+    "`pop` removed the numbers from the caller's lists, or the code overwrote them. Only read the numbers: the caller "
+    "may need them later."
 )
 A_LIST = (
-    "The scores came as a list of numbers. Put them into a tensor, (T,), with which others can compute and through "
-    "which gradients flow."
+    "The function returned the scores as a list of numbers. Put them into a tensor, (T,): tensors can be computed "
+    "with, and gradients flow through them."
 )
 STANDARDISED = (
-    "The scores were brought to mean zero and deviation one. That is standardising; shares are the scores divided by "
-    "their sum."
+    "The scores were changed to mean zero and standard deviation one. That is standardising. Here each score is "
+    "divided by their sum."
 )
 DIM_IGNORED = (
-    "The sum always runs along the last dimension, whatever `dim` says. Hand it on: `sum(dim=dim, keepdim=True)`."
+    "The sum always runs along the last dimension and ignores `dim`. Pass it on: `sum(dim=dim, keepdim=True)`."
 )
 WHOLE_TENSOR = (
-    "The exponentials are divided by the sum of all of them. Each list of scores along `dim` has a sum of its own, so "
-    "that each sums to one."
+    "The exponentials are divided by the sum of all entries of the tensor. Each list of scores along `dim` has its own "
+    "sum, so that each list sums to one."
 )
 KEEPDIM_FORGOTTEN = (
-    "The summed dimension is gone, so that the sums do not stand below what they belong to: an error, or worse, other "
-    "numbers. `keepdim=True` leaves it there with size one."
+    "The summed dimension is gone, so the sums do not line up with their entries. This gives an error or wrong "
+    "numbers. `keepdim=True` keeps the dimension with size one."
 )
 FIRST_BY_DEFAULT = (
-    "Without `dim` the sum runs along the first dimension. The default is the last, `dim=-1`: there the scores of one "
-    "query lie."
+    "Without `dim` the sum runs along the first dimension. The default is the last one, `dim=-1`: there the scores of "
+    "one query lie."
 )
 TWO_DIMENSIONS = (
-    "The code knows rows and columns, and no third dimension. `sum(dim=dim, keepdim=True)` and division work for any "
-    "number of them."
+    "The code works for rows and columns, but not for a third dimension. `sum(dim=dim, keepdim=True)` and division "
+    "work for any number of dimensions."
 )
-LOGARITHMS = "These are the logarithms of the shares. They are useful in a loss; weights are the shares themselves."
+LOGARITHMS = (
+    "These are the logarithms of the weights. They are useful in a loss, but the result should be the weights "
+    "themselves."
+)
 SUM_CONSTANT = (
-    "Gradients take the sum below the line for a constant: it was detached, or taken out by `.item()`. Each entry is "
-    "part of it, and lowers the shares of all others when it grows."
+    "Gradients treat the denominator as a constant: it was detached, or read with `.item()`. Each entry is part of the "
+    "sum. If it grows, all other weights become smaller."
 )
 CUT_OFF = (
-    "Gradients stop at the result, which was computed under `torch.no_grad()` or detached. The scores behind it are "
-    "what is to learn."
+    "Gradients stop at the result. It was computed under `torch.no_grad()` or detached. The scores before it must be "
+    "able to learn."
 )
 SCALED_BY_THE_TOKENS = (
-    "The scores were divided by the number of tokens, or its root. They are the plain dot products here, and a dot "
-    "product sums over the features anyway."
+    "The scores were divided by the number of tokens, or by its root. Here they are plain dot products. A dot product "
+    "sums over the features, not over the tokens."
 )
 FEATURES_COMPARED = (
-    "Features were compared with features: the scores are (d, d). The first of the two stays as it is, `inputs @ "
-    "inputs.T`, so that tokens meet tokens."
+    "Features were compared with features: the scores are (d, d). Tokens should be compared with tokens. Transpose "
+    "only the second factor: `inputs @ inputs.T`."
 )
 
 CALLS = {"simple_self_attention": ["softmax_stable"]}
@@ -90,32 +93,31 @@ ROWS = [
     # dot_product
     row("dot_product", "longer_end_dropped",
         replace("len(a) != len(b)", "False").replace("strict=True", "strict=False"),
-        "Where one sequence is longer, its end counts for nothing, in silence: that comes of `zip`, of the smaller of "
-        "the two lengths, or of zeros behind the shorter. A dot product of different lengths has no meaning: raise an "
+        "If one sequence is longer, the code silently ignores its end. The cause is `zip`, the smaller of the two "
+        "lengths, or zeros added to the shorter one. A dot product of different lengths has no meaning: raise an "
         "error."),
     row("dot_product", "lengths_never_compared",
         replace("len(a) != len(b)", "False")
         .replace("x, y in zip(a, b, strict=True)", "place in range(len(a))")
         .replace("x * y", "a[place] * b[place]"),
-        "The loop counts the entries of the first sequence and never asks about the second. Where that is shorter, an "
-        "IndexError comes out of the loop, and where it is longer, nothing at all. Compare the lengths first."),
+        "The loop counts the entries of the first sequence and never checks the second. If the second is shorter, "
+        "the loop raises an IndexError. If it is longer, nothing happens. Compare the lengths first."),
     row("dot_product", "only_a_longer_first_refused", replace("!=", ">").replace("strict=True", "strict=False"),
-        "Only one of the two ways in which lengths can differ is refused. The second sequence may be the longer one, "
-        "and it may be the shorter one: ask whether they are not equal."),
+        "The code rejects only one of the two cases. The second sequence may be longer, or it may be shorter. Check "
+        "whether the lengths are not equal."),
     row("dot_product", "different_lengths_give_none",
         replace('raise ValueError(f"the lengths differ: {len(a)} and {len(b)}")', "return None"),
-        "Different lengths are reported by a result, such as None or 0, instead of an error. A result is easily "
-        "computed on with; an error cannot be overlooked."),
+        "For different lengths the function returns a result, such as None or 0, instead of an error. The caller may "
+        "use this result by mistake, but cannot overlook an error."),
     row("dot_product", "lengths_refused_with_another_error", replace("ValueError", "TypeError"), REFUSED_OTHERWISE),
     row("dot_product", "lengths_refused_with_any_exception", replace("ValueError", "Exception"), REFUSED_OTHERWISE),
     row("dot_product", "lengths_refused_with_an_index_error", replace("ValueError", "IndexError"), REFUSED_OTHERWISE),
     row("dot_product", "single_number_stretched",
         replace("    if", "    if len(a) == 1:\n        a = [a[0]] * len(b)\n    if"),
-        "A sequence of one number is stretched to the length of the other, as tensors do when they are multiplied. "
-        "Every difference of lengths is to be refused, this one too."),
+        "A sequence of one number is broadcast to the length of the other one, as tensors do in a product. Different "
+        "lengths should always raise an error, here too."),
     row("dot_product", "empty_sequences_refused", replace("!= len(b):", "!= len(b) or len(a) == 0:"),
-        "Empty sequences are refused. There is nothing to add up, and a sum of nothing is 0; only a difference of "
-        "lengths is an error."),
+        "Empty sequences raise an error. But a sum without terms is 0. Only different lengths are an error."),
     row("dot_product", "sum_begins_with_the_first_product",
         replace("total = 0", "total = a[0] * b[0]").replace("zip(a, b,", "zip(a[1:], b[1:],"),
         NO_BEGINNING),
@@ -125,7 +127,7 @@ ROWS = [
                  "return reduce(lambda total, x: total + x, [x * y for x, y in zip(a, b, strict=True)])"),
         NO_BEGINNING),
     row("dot_product", "none_for_empty_sequences", replace("return total", "return total if len(a) else None"),
-        "For empty sequences None comes back. A sum of nothing is 0, and whoever computes on needs a number."),
+        "For empty sequences the function returns None. A sum without terms is 0, and the caller needs a number."),
     row("dot_product", "truth_of_a_tensor_asked",
         replace("    total = 0", "    if not a:\n        return 0\n    total = 0"),
         NO_TENSORS),
@@ -145,24 +147,24 @@ ROWS = [
         NO_TENSORS),
     row("dot_product", "products_not_added_up",
         replace("total = 0", "total = []").replace("total + x * y", "[*total, x * y]"),
-        "The products were not added up. A dot product is one number, the sum of the products at all places."),
+        "The products were not added up. A dot product is one number: the sum of the products at all positions."),
     row("dot_product", "returned_inside_the_loop",
         replace("    return total\n", "").replace("total = total +", "return total +"),
-        "The result is returned inside the loop, so that only the first product counts. The `return` belongs behind "
-        "the loop, as far to the left as its `for`."),
+        "The `return` is inside the loop, so only the first product counts. Put the `return` after the loop, with "
+        "the same indentation as `for`."),
     row("dot_product", "only_the_last_product", replace("total + x * y", "x * y"),
-        "Each product replaces the one before, and only the last is left. Add each to the total: `total = total + x * "
-        "y`."),
+        "Each product replaces the one before, so only the last one is left. Add each product to the total: `total = "
+        "total + x * y`."),
     row("dot_product", "last_place_left_out", replace("zip(a, b,", "zip(a[:-1], b[:-1],"),
-        "The last place is left out. `range(n)` ends before n by itself, so there is no one to subtract."),
+        "The last position is missing. `range(n)` already ends before n, so do not subtract one."),
     row("dot_product", "first_place_left_out", replace("zip(a, b,", "zip(a[1:], b[1:],"),
-        "The first place is left out. Places are counted from 0 in Python, so that is where the loop begins."),
+        "The first position is missing. Python counts positions from 0, so the loop begins at 0."),
     row("dot_product", "added_instead_of_multiplied", replace("x * y", "x + y"),
-        "The numbers at each place were added. Multiply them, and add up the products."),
+        "The numbers at each position were added. Multiply them, and add up the products."),
     row("dot_product", "every_number_with_every_other",
         replace("zip(a, b, strict=True)", "((x, y) for x in a for y in b)"),
-        "Every number of the first was multiplied with every number of the second. Only those that stand at the same "
-        "place belong together: one loop, not one in another."),
+        "Every number of the first sequence was multiplied with every number of the second. Only numbers at the same "
+        "position belong together: use one loop, not two nested loops."),
     row("dot_product", "mean_of_the_products", replace("return total", "return total / len(a)"), MEAN),
     row("dot_product", "mean_unless_there_are_none", replace("return total", "return total / len(a) if len(a) else 0"),
         MEAN),
@@ -174,12 +176,14 @@ ROWS = [
                 "return total / (sum(x * x for x in a) ** 0.5 * sum(y * y for y in b) ** 0.5) if len(a) else 0"),
         COSINE),
     row("dot_product", "signs_lost", replace("x * y", "abs(x * y)"),
-        "Every product counts as positive. Products below zero are how a dot product says that two vectors disagree."),
+        "Every product counts as positive. But the sign is important: a negative dot product means that the vectors "
+        "point in different directions."),
     row("dot_product", "fractions_cut_off", replace("x * y", "int(x * y)"), CUT_OFF_BY_INT),
     row("dot_product", "fraction_of_the_sum_cut_off", replace("return total", "return int(total)"), CUT_OFF_BY_INT),
     row("dot_product", "fractions_of_the_numbers_cut_off", replace("x * y", "int(x) * int(y)"), CUT_OFF_BY_INT),
     row("dot_product", "printed_instead_of_returned", replace("    return total\n", ""),
-        "The result was printed, and None came back. What others are to compute with has to be returned."),
+        "The function printed the result and returned None. Use `return`, so that other code can compute with the "
+        "result."),
     row("dot_product", "numbers_taken_out",
         replace("for x, y in zip(a, b, strict=True)", "while len(a)").replace("x * y", "a.pop() * b.pop()"),
         EATEN_UP),
@@ -195,160 +199,157 @@ ROWS = [
 
     # attention_scores
     row("attention_scores", "products_of_each_feature", replace("inputs @ query", "query * inputs"),
-        "The products were not added up, so there is a row for each token and not a number. A dot product sums over "
-        "the features: the last dim."),
+        "The products were not added up, so each token has a row and not a number. A dot product sums over the "
+        "features: the last dimension."),
     row("attention_scores", "summed_over_the_tokens", replace("inputs @ query", "(query * inputs).sum(dim=0)"),
-        "The sum runs over the tokens and leaves one number for each feature. A score belongs to a token, so sum over "
-        "its features: `dim=-1`."),
+        "The sum runs over the tokens and gives one number for each feature. A score belongs to a token, so sum over "
+        "the features: `dim=-1`."),
     row("attention_scores", "one_score_for_all", replace("inputs @ query", "(query * inputs).sum()"),
-        "The sum runs over everything and leaves a single number. Each token has a score of its own: sum over its "
-        "features alone."),
+        "The sum runs over all entries and gives a single number. Each token has its own score: sum only over its "
+        "features."),
     row("attention_scores", "multiplied_with_the_columns", replace("inputs @ query", "query @ inputs"),
-        "`query @ inputs` multiplies the query with columns of the inputs. Tokens are rows, so the inputs stand on the "
-        "left, or are transposed."),
+        "`query @ inputs` multiplies the query with the columns of the inputs. Tokens are rows: put the inputs on "
+        "the left, or transpose them."),
     row("attention_scores", "every_token_as_the_query", replace("@ query", "@ inputs.T"),
-        "All tokens were scored with all tokens, and the query was not used. Here one token asks: there is one score "
+        "All tokens were scored with all tokens, and the query was not used. Here there is only one query: one score "
         "for each input."),
     row("attention_scores", "second_input_as_the_query", replace("@ query", "@ inputs[1]"),
-        "The query is always one of the inputs, taken from them by its number. The query that was handed in may be any "
-        "vector: use that."),
+        "The query is always one of the inputs, chosen by its index. But the argument `query` can be any vector: use "
+        "it."),
     row("attention_scores", "scaled_already", replace("@ query", "@ query / len(query) ** 0.5"),
-        "The scores were divided by the root of the width. That belongs to unit 2; here a score is the plain dot "
+        "The scores were divided by the root of the width. That belongs to unit 2. Here a score is the plain dot "
         "product."),
     row("attention_scores", "averaged_over_the_features", replace("inputs @ query", "(inputs * query).mean(dim=-1)"),
         "The products were averaged over the features. A dot product is their sum."),
     row("attention_scores", "weights_instead_of_scores",
         replace("inputs @ query", "torch.softmax(inputs @ query, dim=-1)"),
-        "Softmax was taken already, so these are weights. Scores come first: plain dot products, of any size and "
+        "Softmax was already applied, so these are weights. Scores come first: plain dot products of any size and "
         "sign."),
     row("attention_scores", "normalised_already", replace("inputs @ query", "inputs @ query / (inputs @ query).sum()"),
-        "The scores were divided by their sum already. Scores are the dot products as they are; shares are made of "
-        "them in the next exercise."),
+        "The scores were already divided by their sum. Scores are plain dot products. The next exercise turns them "
+        "into weights."),
     row("attention_scores", "cosines_as_scores",
         replace("inputs @ query", "torch.cosine_similarity(inputs, query[None], dim=-1)"),
-        "The vectors were brought to length one first. That compares directions alone; in a dot product a longer "
-        "vector counts for more."),
+        "The vectors were first scaled to length one. Then only the direction counts. In a dot product a longer "
+        "vector counts more."),
     row("attention_scores", "distances_as_scores", replace("inputs @ query", "(inputs - query).norm(dim=-1)"),
-        "The distances from the query were measured. They are small where two vectors are alike; a dot product is "
-        "large there."),
+        "The distances from the query were computed. A distance is small for similar vectors, but a dot product is "
+        "large for them."),
     row("attention_scores", "three_features_only", replace("inputs @ query", "inputs[:, :3] @ query[:3]"),
-        "Only the first three features count, as many as the worked example has. Other embeddings are wider: sum over "
-        "all of them."),
+        "Only the first three features count, as in the worked example. Other embeddings are wider: sum over all "
+        "features."),
     row("attention_scores", "six_tokens_only",
         replace("inputs @ query", "torch.stack([inputs[place] @ query for place in range(6)])"),
-        "There are always six scores, as many as the worked example has tokens. Read off the inputs how many rows "
-        "there are."),
+        "There are always six scores, as in the worked example. Read the number of rows from the inputs."),
     row("attention_scores", "scores_in_a_column", replace("@ query", "@ query[:, None]"),
-        "The scores came as a column, (T, 1). What is asked for has one dimension, (T,), with one score for each "
-        "token."),
+        "The scores have the shape of a column, (T, 1). The result should have one dimension, (T,), with one score "
+        "for each token."),
     row("attention_scores", "list_of_scores", replace("inputs @ query", "[row @ query for row in inputs]"), A_LIST),
     row("attention_scores", "list_of_plain_numbers",
         replace("inputs @ query", "[float(row @ query) for row in inputs]"),
         A_LIST),
     row("attention_scores", "squeezed_too_much", replace("inputs @ query", "(inputs @ query[:, None]).squeeze()"),
-        "`squeeze()` drops every dimension of size one, also that of the tokens where there is a single one. Drop the "
-        "one that you mean, by its number."),
+        "`squeeze()` removes every dimension of size one. With a single token it also removes the dimension of the "
+        "tokens. Name the dimension that you want to remove."),
     row("attention_scores", "scores_in_float32_only", replace("inputs @", "inputs.float() @"),
-        "The inputs are made float32, which then do not fit a float64 query. Let the arguments decide about the "
-        "dtype."),
+        "The inputs are made float32, so they do not match a float64 query. Use the dtype of the arguments."),
     row("attention_scores", "scores_cut_off", replace("inputs @ query", "(inputs @ query).detach()"),
-        "Gradients stop at the scores: the numbers were taken out of their tensors, by `.item()`, `.numpy()` or "
-        "`torch.tensor([…])`, or computed under `no_grad`. Compute with tensors, and use `torch.stack` to join them."),
+        "Gradients stop at the scores: `.item()`, `.numpy()` or `torch.tensor([…])` took the numbers out of their "
+        "tensors, or the code runs under `no_grad`. Compute with tensors, and join them with `torch.stack`."),
     row("attention_scores", "query_cut_off", replace("@ query", "@ query.detach()"),
-        "No gradient reaches the query, which was cut off by `.detach()`, `.data` or `.item()`. Later the query has "
-        "weights behind it that learn."),
+        "No gradient reaches the query: `.detach()`, `.data` or `.item()` cut it off. In later units the query is "
+        "computed with weights that learn."),
     row("attention_scores", "inputs_multiplied_in_place", replace("inputs @ query", "inputs.mul_(query).sum(dim=-1)"),
-        "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs them as they were: `*` "
+        "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs the old inputs: `*` "
         "makes a new tensor."),
 
     # normalize_by_sum
     row("normalize_by_sum", "softmax_instead_of_division",
         replace("scores / scores.sum()", "torch.softmax(scores, dim=-1)"),
-        "That is softmax already. Here the scores themselves are divided by their sum; what is wrong with that comes "
-        "out in the next exercise."),
+        "That is already softmax. Here the scores themselves are divided by their sum. The next exercise shows the "
+        "problem with that."),
     row("normalize_by_sum", "divided_by_the_largest", replace("scores.sum()", "scores.max()"),
-        "The scores were divided by the largest of them. Then the largest becomes one; it is their sum that should."),
+        "The scores were divided by the largest score. Then the largest result is one, but the sum of the results "
+        "should be one."),
     row("normalize_by_sum", "divided_by_their_number", replace("scores.sum()", "len(scores)"),
-        "The scores were divided by how many there are. That is not yet a share: divide by their sum, and they sum to "
-        "one."),
+        "The scores were divided by their number. Divide by their sum, so that the results sum to one."),
     row("normalize_by_sum", "divided_by_the_euclidean_length", replace("scores.sum()", "scores.norm()"),
-        "The scores were divided by the root of the sum of their squares. That gives a vector of length one; shares "
-        "sum to one, so divide by the plain sum."),
+        "The scores were divided by the root of the sum of their squares. That gives a vector of length one. The "
+        "results should sum to one: divide by the plain sum."),
     row("normalize_by_sum", "divided_by_the_sum_of_sizes", replace("scores.sum()", "scores.abs().sum()"),
-        "The sum below the line is that of the sizes, without signs. With scores below zero among them the results "
-        "then no longer sum to one."),
+        "The denominator is the sum of the absolute values. If some scores are negative, the results do not sum to "
+        "one. Use the sum with signs."),
     row("normalize_by_sum", "negative_scores_dropped",
         replace("scores / scores.sum()", "scores.clamp(min=0) / scores.clamp(min=0).sum()"),
-        "Scores below zero were set to zero. Here they count as they are; what shares below zero mean is a question "
-        "for the next exercise."),
+        "Negative scores were set to zero. Here they are used without any change. The next exercise deals with "
+        "negative weights."),
     row("normalize_by_sum", "smallest_subtracted_first",
         replace("scores / scores.sum()", "(scores - scores.min()) / (scores - scores.min()).sum()"),
-        "The smallest score was subtracted first. The result then tells how far each is above the smallest; divide the "
-        "scores as they are."),
+        "The smallest score was subtracted first. Divide the scores without any change."),
     row("normalize_by_sum", "standardised", replace("scores / scores.sum()", "(scores - scores.mean()) / scores.std()"),
         STANDARDISED),
     row("normalize_by_sum", "standardised_by_the_biased_deviation",
         replace("scores / scores.sum()", "(scores - scores.mean()) / scores.std(correction=0)"),
         STANDARDISED),
     row("normalize_by_sum", "not_divided", replace("scores / scores.sum()", "scores.clone()"),
-        "The scores came back as they were. Divide them by their sum."),
+        "The function returned the scores without any change. Divide them by their sum."),
     row("normalize_by_sum", "sum_alone", replace("scores / scores.sum()", "scores.sum()"),
-        "The sum itself came back. It belongs below the line: each score is divided by it."),
+        "The function returned the sum itself. The sum is the denominator: divide each score by it."),
     row("normalize_by_sum", "six_scores_only",
         replace("return scores", "return torch.stack([scores[place] for place in range(6)])"),
-        "There are always six scores for this code, as many as the worked example has. Take as many as there are."),
+        "The code always expects six scores, as in the worked example. Use the number of scores that it gets."),
     row("normalize_by_sum", "shape_squeezed_away",
         replace("scores / scores.sum()", "(scores / scores.sum()).squeeze()"),
-        "`squeeze()` drops the only dimension where there is a single score. The shape stays (T,), also for T = 1."),
+        "If there is a single score, `squeeze()` removes the only dimension. The shape stays (T,), also for T = 1."),
     row("normalize_by_sum", "sum_in_float32_only",
         replace("scores.sum()", "torch.dot(torch.ones(len(scores)), scores)"),
-        "What is computed with is always float32, and float64 scores do not fit in. Let the scores decide about the "
-        "dtype."),
+        "The code always computes in float32, and float64 scores do not match. Use the dtype of the scores."),
     row("normalize_by_sum", "sum_as_a_constant", replace("sum()", "sum().item()"),
-        "The sum was taken out of its tensor by `.item()` or `.detach()`, so gradients take it for a constant. It is "
-        "made of the scores: when one of them grows, every share changes."),
+        "`.item()` or `.detach()` took the sum out of the graph, so gradients treat it as a constant. But the sum "
+        "depends on the scores: if one score grows, every result changes."),
     row("normalize_by_sum", "shares_cut_off", replace("scores / scores.sum()", "(scores / scores.sum()).detach()"),
-        "Gradients stop at the result, which was computed under `torch.no_grad()` or detached. What made the scores is "
-        "to learn through it."),
+        "Gradients stop at the result. It was computed under `torch.no_grad()` or detached. The layers that made the "
+        "scores must be able to learn."),
     row("normalize_by_sum", "divided_in_place", replace("scores / scores.sum()", "scores.div_(scores.sum())"),
-        "The caller's scores were divided in place, by `/=` or `div_`. Whoever called still wants them as they were: "
-        "`/` makes a new tensor."),
+        "The caller's scores were divided in place, by `/=` or `div_`. The caller may still need the old scores: `/` "
+        "makes a new tensor."),
 
     # softmax_naive
     row("softmax_naive", "exponential_forgotten", replace("torch.exp(x)", "x"),
-        "The entries themselves were divided by their sum. The exponential comes first: it makes every share "
+        "The entries themselves were divided by their sum. Take the exponential first: it makes every weight "
         "positive."),
     row("softmax_naive", "sum_forgotten", replace(SHARES, "exponentials"),
         "The exponentials were not divided by their sum, so that they do not sum to one along `dim`."),
     row("softmax_naive", "powers_of_two", replace("torch.exp(x)", "2**x"),
-        "The exponentials are powers of two. The base is e: `torch.exp`. With another one every lead counts for less "
-        "or for more."),
+        "The exponentials are powers of two. The base is e: `torch.exp`. With another base, differences between "
+        "scores count more or less."),
     row("softmax_naive", "divided_by_the_sum_of_the_entries", replace("exponentials.sum", "x.sum"),
-        "The exponentials were divided by the sum of the entries. Below the line stands the sum of the *exponentials*, "
-        "and only so the shares sum to one."),
+        "The exponentials were divided by the sum of the entries. The denominator is the sum of the *exponentials*. "
+        "Only then do the weights sum to one."),
     row("softmax_naive", "exponential_of_the_sum",
         replace("exponentials.sum(dim=dim, keepdim=True)", "torch.exp(x.sum(dim=dim, keepdim=True))"),
-        "The exponential was taken of the sum. First each entry has its exponential, then they are summed: the two do "
-        "not change places."),
+        "The exponential of the sum was taken. Take the exponential of each entry first, then add up. The order "
+        "matters."),
     row("softmax_naive", "divided_by_the_largest_exponential", replace("exponentials.sum", "exponentials.amax"),
-        "The exponentials were divided by the largest of them. Then the largest becomes one; it is their sum that "
-        "should."),
+        "The exponentials were divided by the largest one. Then the largest result is one, but the sum of the "
+        "results should be one."),
     row("softmax_naive", "divided_by_the_mean", replace("exponentials.sum", "exponentials.mean"),
-        "The exponentials were divided by their mean. The shares then sum to how many there are, and not to one."),
+        "The exponentials were divided by their mean. Then the weights sum to the number of entries, and not to one."),
     row("softmax_naive", "taken_twice", replace("torch.exp(x)", "torch.exp(torch.softmax(x, dim))"),
-        "Softmax was taken twice. The second one sees only numbers between zero and one, and makes all shares nearly "
-        "equal."),
+        "Softmax was applied twice. The second softmax gets only numbers between zero and one, so all its weights "
+        "are nearly equal."),
     row("softmax_naive", "sigmoid_of_each", replace(SHARES, "torch.sigmoid(x)"),
-        "Each entry was put through a sigmoid on its own. In a softmax the entries compete: what one gains, the others "
-        "lose."),
+        "Each entry went through a sigmoid on its own. In a softmax the entries compete: if one weight grows, the "
+        "others become smaller."),
     row("softmax_naive", "hard_maximum", replace(SHARES, "(x == x.amax(dim=dim, keepdim=True)).to(x.dtype)"),
-        "The largest entry gets everything. That is a hard maximum; the soft one gives each entry its share."),
+        "The largest entry gets all the weight. That is a hard maximum. Softmax gives a part of the weight to each "
+        "entry."),
     row("softmax_naive", "naive_logarithms", replace(SHARES, "torch.log_softmax(x, dim)"), LOGARITHMS),
     row("softmax_naive", "naive_sum_of_everything", replace("dim=dim, keepdim=True", ""), WHOLE_TENSOR),
     row("softmax_naive", "naive_dim_ignored", replace("dim=dim", "dim=-1"), DIM_IGNORED),
     row("softmax_naive", "always_along_the_first_dimension", replace("dim=dim", "dim=0"),
-        "The sum always runs along the first dimension, whatever `dim` says. That is one list of scores for each "
-        "column; hand `dim` on to `sum`."),
+        "The sum always runs along the first dimension and ignores `dim`. Then each column sums to one. Pass `dim` "
+        "on to `sum`."),
     row("softmax_naive", "naive_keepdim_forgotten", replace(", keepdim=True", ""), KEEPDIM_FORGOTTEN),
     row("softmax_naive", "naive_first_dimension_by_default", replace("dim: int = -1", "dim: int = 0"),
         FIRST_BY_DEFAULT),
@@ -367,59 +368,60 @@ ROWS = [
     row("softmax_naive", "naive_in_float32_only",
         replace("exponentials.sum(dim=dim, keepdim=True)",
                 "torch.tensordot(exponentials, torch.ones(x.shape[dim]), ([dim], [0])).unsqueeze(dim)"),
-        "What is computed with is always float32, and float64 entries do not fit in. Let x decide about the dtype."),
+        "The code always computes in float32, and float64 entries do not match. Use the dtype of x."),
     row("softmax_naive", "naive_sum_as_a_constant", replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
     row("softmax_naive", "naive_gradients_cut_off", replace("torch.exp(x)", "torch.exp(x.detach())"), CUT_OFF),
     row("softmax_naive", "exponentials_in_place", replace("torch.exp(x)", "x.exp_()"),
-        "The exponentials were written over the caller's entries: a method whose name ends in an underscore, such as "
-        "`exp_`, works on the tensor itself. `torch.exp(x)` makes a new one."),
+        "The exponentials overwrote the caller's entries. A method with an underscore at the end, such as `exp_`, "
+        "changes the tensor itself. `torch.exp(x)` makes a new one."),
 
     # softmax_stable
     row("softmax_stable", "maximum_not_subtracted", replace("x - largest", "x"),
-        "The maximum is not subtracted before the exponential, so large entries become infinite, and infinity over "
-        "infinity is not a number. Subtract it, along `dim`: the result is the same, and no exponential exceeds one."),
+        "The maximum is not subtracted before the exponential. Large entries become infinite, and infinity divided "
+        "by infinity is not a number. Subtract the maximum along `dim`: the result is the same, and no exponential "
+        "is above one."),
     row("softmax_stable", "one_maximum_for_all", replace("x.max(dim=dim, keepdim=True).values", "x.max()"),
-        "One maximum, that of all entries, is subtracted everywhere. A list of scores far below it then has only "
-        "exponentials of zero, and zero over zero is not a number. Each list has a maximum of its own, along `dim`."),
+        "One maximum, of all entries, is subtracted everywhere. A list of scores far below it has only exponentials "
+        "of zero, and zero divided by zero is not a number. Each list along `dim` has its own maximum."),
     row("softmax_stable", "largest_size_subtracted", replace("x.max", "x.abs().max"),
-        "The largest *size* is subtracted. Where all entries are far below zero that takes them further down, until "
-        "every exponential is zero. The maximum, with its sign, is what brings the largest exponent to zero."),
+        "The largest *absolute value* is subtracted. If all entries are far below zero, they become even smaller, "
+        "and every exponential is zero. Subtract the maximum with its sign: then the largest exponent is zero."),
     row("softmax_stable", "mean_subtracted",
         replace("x.max(dim=dim, keepdim=True).values", "x.mean(dim=dim, keepdim=True)"),
-        "The mean is subtracted. An entry can still lie far above it, and beside an entry of -inf there is no mean. "
-        "The maximum leaves nothing above zero."),
+        "The mean is subtracted. An entry can still be far above it, and with an entry of -inf the mean is -inf too. "
+        "If you subtract the maximum, no entry is above zero."),
     row("softmax_stable", "minimum_subtracted", replace("x.max", "x.min"),
-        "The smallest entry is subtracted, so that all exponents are positive and as large as can be. It is the "
-        "largest that has to go to zero."),
+        "The smallest entry is subtracted, so all exponents are positive and as large as possible. Subtract the "
+        "largest entry: then all exponents are zero or less."),
     row("softmax_stable", "divided_by_the_maximum", replace("x - largest", "x / largest"),
-        "The entries are divided by the largest of them. A share depends on the *differences* of the entries: they "
-        "survive when the maximum is subtracted, and not when it divides."),
+        "The entries are divided by the largest one. Softmax depends on the *differences* of the entries. "
+        "Subtracting the maximum keeps them; dividing by it does not."),
     row("softmax_stable", "subtracted_after_the_exponential",
         replace("torch.exp(x - largest)", "torch.exp(x) - largest"),
-        "The maximum is subtracted from the exponentials. By then they have overflowed, and the shares are others: "
-        "subtract it from the entries, before the exponential."),
+        "The maximum is subtracted from the exponentials. At this point they have already overflowed, and the "
+        "weights are different too. Subtract it from the entries, before the exponential."),
     row("softmax_stable", "entries_clamped", replace("x - largest", "x.clamp(-80, 80)"),
-        "The entries are clamped to what the exponential can take. That makes different entries equal; a shift by the "
-        "maximum keeps all their differences."),
+        "The entries are clamped to the range of the exponential. Then different entries become equal. Subtracting "
+        "the maximum keeps all their differences."),
     row("softmax_stable", "not_a_number_replaced",
         replace("x - largest", "x").replace(SHARES, f"({SHARES}).nan_to_num()"),
-        "What is not a number was replaced afterwards, by `nan_to_num` or the like. By then it is lost which entry was "
-        "the larger; subtract the maximum before the exponential."),
+        "`nan_to_num` or similar replaced the values that are not a number. At this point the code cannot know which "
+        "entry was larger. Subtract the maximum before the exponential."),
     row("softmax_stable", "float64_instead_of_a_maximum", replace("x - largest", "x.double()"),
-        "float64 is to save the exponential. It ends at about e to the power of 709, far below 10,000, and the result "
-        "comes back as float64. Subtracting the maximum helps in every dtype."),
+        "The code computes in float64 to avoid overflow. But float64 overflows at about e to the power of 709, far "
+        "below 10,000. Also, the result is float64. Subtracting the maximum helps in every dtype."),
     row("softmax_stable", "maximum_along_the_last_dimension", replace("max(dim=dim", "max(dim=-1"),
-        "The maximum is always taken along the last dimension, and the sum along `dim`. What is subtracted has to be "
-        "the same for all entries that share a sum."),
+        "The maximum is always taken along the last dimension, but the sum along `dim`. All entries that share a sum "
+        "need the same maximum."),
     row("softmax_stable", "maximum_along_the_first_dimension", replace("max(dim=dim", "max(dim=0"),
-        "The maximum is always taken along the first dimension, and the sum along `dim`. What is subtracted has to be "
-        "the same for all entries that share a sum."),
+        "The maximum is always taken along the first dimension, but the sum along `dim`. All entries that share a "
+        "sum need the same maximum."),
     row("softmax_stable", "places_beside_the_maximum", replace(".values", ""),
-        "`x.max(dim=…)` gives two results, the values and their places, and nothing can be subtracted from both. Take "
-        "`.values`, or use `amax`."),
+        "`x.max(dim=…)` returns two results, the values and their indices. You cannot subtract both. Take `.values`, "
+        "or use `amax`."),
     row("softmax_stable", "stable_keepdim_forgotten", replace("max(dim=dim, keepdim=True)", "max(dim=dim)"),
-        "The dimension of the maximum is gone, so that it is not subtracted from the entries it belongs to. "
-        "`keepdim=True` leaves it there with size one, in `max` as in `sum`."),
+        "The dimension of the maximum is gone, so it does not line up with its entries. `keepdim=True` keeps it with "
+        "size one, in `max` and in `sum`."),
     row("softmax_stable", "stable_sum_of_everything",
         replace("x.max(dim=dim, keepdim=True).values", "x.max()").replace("dim=dim, keepdim=True", ""),
         WHOLE_TENSOR),
@@ -437,110 +439,103 @@ ROWS = [
         replace("    return",
                 "    if dim in (-1, x.dim() - 1):\n"
                 "        return torch.softmax(x.view(-1, x.shape[-1]), -1).view(x.shape)\n    return"),
-        "`view` refuses a tensor that lies in memory in another order, such as a transposed one. Work along `dim` on x "
-        "as it is, or use `reshape`."),
+        "`view` fails if x is non-contiguous, for example the result of a transpose. Compute along `dim` without "
+        "`view`, or use `reshape`."),
     row("softmax_stable", "minus_infinity_as_zero",
         replace("    largest", "    x = x.masked_fill(x == -torch.inf, 0)\n    largest"),
-        "An entry of -inf was taken for zero, a score like any other. Its exponential is zero: it gets no share at "
-        "all."),
+        "An entry of -inf was treated like a score of zero. Its exponential is zero, so its weight is zero."),
     row("softmax_stable", "minus_infinity_multiplied", replace("x - largest", "x - largest + 0 * x"),
-        "An entry of -inf makes the whole result something that is not a number. -inf is subtracted from -inf, or "
-        "multiplied by zero, on the way; shifted by the finite maximum it just gives zero."),
+        "With an entry of -inf the whole result is not a number. The code subtracts -inf from -inf, or multiplies it "
+        "by zero. Subtract the finite maximum: then -inf gives zero."),
     row("softmax_stable", "float64_given_back", replace("    largest", "    x = x.double()\n    largest"),
-        "The result is float64, whatever x was. Computing in float64 is fine; give the result back in the dtype of x: "
-        "`.to(x.dtype)`."),
+        "The result is always float64. You may compute in float64, but return the dtype of x: `.to(x.dtype)`."),
     row("softmax_stable", "float32_given_back", replace("    largest", "    x = x.float()\n    largest"),
-        "The result is float32, also where x is float64. Whoever asks in float64 wants its digits: let x decide about "
-        "the dtype."),
+        "The result is float32, also if x is float64. Then the extra digits of float64 are lost: use the dtype of x."),
     row("softmax_stable", "stable_sum_as_a_constant", replace(SHARES, f"{SHARES}.detach()"), SUM_CONSTANT),
     row("softmax_stable", "maximum_and_sum_as_constants",
         replace(".values", ".values.detach()").replace(SHARES, f"{SHARES}.detach()"),
         SUM_CONSTANT),
     row("softmax_stable", "stable_gradients_cut_off", replace("x - largest", "(x - largest).detach()"), CUT_OFF),
     row("softmax_stable", "maximum_subtracted_in_place", replace("x - largest", "x.sub_(largest)"),
-        "The maximum was subtracted from the caller's own entries, by `-=` or `sub_`. They are wanted as they were: `x "
-        "- largest` makes a new tensor."),
+        "The maximum was subtracted from the caller's own entries, by `-=` or `sub_`. The caller may still need "
+        "them: `x - largest` makes a new tensor."),
 
     # context_vector
     row("context_vector", "weighted_rows_not_added_up", replace("weights @ inputs", "weights[:, None] * inputs"),
-        "The weighted inputs were not added up: there is a row for each token. The context is one vector, their sum "
+        "The weighted inputs were not added up: there is one row for each token. The context is one vector, the sum "
         "over the tokens."),
     row("context_vector", "summed_over_the_features",
         replace("weights @ inputs", "(weights[:, None] * inputs).sum(dim=-1)"),
-        "The sum runs over the features and leaves one number for each token. The context has the width of an input: "
+        "The sum runs over the features and gives one number for each token. The context has the width of an input: "
         "sum over the tokens, dim 0."),
     row("context_vector", "weights_along_the_features", replace("weights @ inputs", "(weights * inputs).sum(dim=0)"),
-        "`weights * inputs` pairs each weight with a feature, or fits nowhere. A weight belongs to a token, which is a "
-        "row: make the weights a column, `weights[:, None]`."),
+        "`weights * inputs` pairs each weight with a feature, or the shapes do not match. A weight belongs to a "
+        "token, which is a row: make the weights a column, `weights[:, None]`."),
     row("context_vector", "inputs_transposed", replace("@ inputs", "@ inputs.T"),
-        "The inputs were transposed, or stand in front of the weights: so a weight would meet a feature. There is a "
-        "weight for each row, and (T,) @ (T, d) is right as it stands."),
+        "The inputs were transposed, or they are on the left of the weights. Then a weight meets a feature. There is "
+        "one weight for each row, and (T,) @ (T, d) is correct."),
     row("context_vector", "weighted_rows_averaged",
         replace("weights @ inputs", "(weights[:, None] * inputs).mean(dim=0)"),
-        "The weighted inputs were averaged. The weights have made shares of them already: add them up, and divide no "
-        "more."),
+        "The weighted inputs were averaged. The weights already sum to one: add up the rows, and do not divide again."),
     row("context_vector", "weights_not_used", replace("weights @ inputs", "inputs.sum(dim=0)"),
-        "The inputs were added up without their weights. Each row counts as much as its weight says."),
+        "The inputs were added up without their weights. Multiply each row by its weight."),
     row("context_vector", "inputs_averaged", replace("weights @ inputs", "inputs.mean(dim=0)"),
-        "The inputs were averaged, so that all count alike. How much each counts is what the weights are for."),
+        "The inputs were averaged, so all tokens count the same. The weights should decide how much each token "
+        "counts."),
     row("context_vector", "best_token_alone", replace("weights @ inputs", "inputs[weights.argmax()]"),
-        "Only the token with the largest weight was taken. Attention mixes: each token adds as much as its weight "
-        "says."),
+        "Only the token with the largest weight was used. Attention mixes all tokens, each times its weight."),
     row("context_vector", "last_row_only", replace("weights @ inputs", "weights[-1] * inputs[-1]"),
-        "Each weighted row replaces the one before, and only the last is left. Add each to the context."),
+        "Each weighted row replaces the one before, so only the last one is left. Add each row to the context."),
     row("context_vector", "first_token_left_out", replace("weights @ inputs", "weights[1:] @ inputs[1:]"),
-        "The first token is left out: the loop begins at 1. Places are counted from 0 in Python."),
+        "The first token is missing: the loop begins at 1. Python counts from 0."),
     row("context_vector", "weights_softened_again", replace("weights @", "torch.softmax(weights, dim=0) @"),
-        "The weights were put through a softmax once more. They are shares already; a second one makes them nearly "
-        "equal."),
+        "The weights went through softmax again. They are already weights. A second softmax makes them nearly equal."),
     row("context_vector", "weights_normalised_again", replace("weights @", "weights / weights.sum() @"),
-        "The weights were divided by their sum once more. Take them as they are: whoever made them has seen to their "
-        "sum."),
+        "The weights were divided by their sum again. Use them without any change: they are already normalised."),
     row("context_vector", "negative_weights_dropped", replace("weights @", "weights.clamp(min=0) @"),
-        "Weights below zero were set to zero. They do not come out of a softmax, but where they come, they count as "
-        "they are."),
+        "Negative weights were set to zero. Softmax gives no negative weights, but this function must use any "
+        "weights without change."),
     row("context_vector", "context_in_a_table", replace("weights @", "weights[None] @"),
-        "The context came as a table with one row, (1, d). One vector is asked for, (d,)."),
+        "The context is a table with one row, (1, d). It should be one vector, (d,)."),
     row("context_vector", "three_features_in_the_context", replace("@ inputs", "@ inputs[:, :3]"),
-        "The context always has three features, as in the worked example. Read the width off the inputs: "
+        "The context always has three features, as in the worked example. Read the width from the inputs: "
         "`inputs.shape[1]`."),
     row("context_vector", "six_tokens_in_the_context",
         replace("weights @ inputs", "torch.stack([weights[place] * inputs[place] for place in range(6)]).sum(dim=0)"),
-        "There are always six tokens for this code, as in the worked example. Take as many rows as there are."),
+        "The code always expects six tokens, as in the worked example. Use the number of rows that it gets."),
     row("context_vector", "single_token_squeezed",
         replace("weights @ inputs", "(weights[:, None] * inputs).squeeze().sum(dim=0)"),
-        "`squeeze()` drops the tokens' dimension where there is a single one, and the sum then runs over something "
-        "else. T = 1 is a sequence too."),
+        "If there is a single token, `squeeze()` removes the dimension of the tokens, and the sum runs over another "
+        "dimension. T = 1 is a sequence too."),
     row("context_vector", "single_feature_squeezed", replace("weights @ inputs", "(weights[None] @ inputs).squeeze()"),
-        "`squeeze()` drops every dimension of size one, also that of the features where there is a single one. A "
-        "context is (d,), for d = 1 too: drop the one that you mean, by its number."),
+        "`squeeze()` removes every dimension of size one. With a single feature it also removes the features. A "
+        "context is (d,), also for d = 1: name the dimension that you want to remove."),
     row("context_vector", "context_in_float32_only", replace("@ inputs", "@ inputs.float()"),
-        "The inputs are made float32, which then do not fit float64 weights. Let the arguments decide about the "
-        "dtype."),
+        "The inputs are made float32, so they do not match float64 weights. Use the dtype of the arguments."),
     row("context_vector", "weights_cut_off", replace("weights @", "weights.detach() @"),
-        "No gradient reaches the weights: they were taken out of their tensor by `.item()`, or detached. Through them "
-        "the scores learn what to attend to."),
+        "No gradient reaches the weights: `.item()` read them, or they were detached. Through the weights the scores "
+        "learn which tokens are important."),
     row("context_vector", "inputs_cut_off", replace("@ inputs", "@ inputs.detach()"),
-        "No gradient reaches the inputs, which were cut off by `.detach()` or `.data`. The embeddings learn through "
-        "them."),
+        "No gradient reaches the inputs: `.detach()` or `.data` cut them off. The embeddings learn through the "
+        "inputs."),
     row("context_vector", "context_cut_off", replace("weights @ inputs", "(weights @ inputs).detach()"),
-        "Gradients stop at the context, which was computed under `torch.no_grad()` or detached. All that is behind it "
-        "is what is to learn."),
+        "Gradients stop at the context. It was computed under `torch.no_grad()` or detached. Everything before it "
+        "must be able to learn."),
     row("context_vector", "inputs_weighted_in_place",
         replace("weights @ inputs", "inputs.mul_(weights[:, None]).sum(dim=0)"),
-        "The caller's inputs were multiplied by the weights in place, by `*=` or `mul_`. The next query needs them as "
-        "they were: `*` makes a new tensor."),
+        "The caller's inputs were multiplied by the weights in place, by `*=` or `mul_`. The next query needs the "
+        "old inputs: `*` makes a new tensor."),
 
     # simple_self_attention
     row("simple_self_attention", "softmax_forgotten", replace("softmax_stable(scores, dim=-1)", "scores"),
-        "The scores are used as weights as they are. Softmax makes shares of them: positive, and with the sum one for "
+        "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for "
         "each token."),
     row("simple_self_attention", "divided_by_the_sum",
         replace("softmax_stable(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),
-        "The scores are divided by their sum. With scores of both signs those are no shares: softmax takes "
-        "exponentials first."),
+        "The scores are divided by their sum. With positive and negative scores the results are not valid weights: "
+        "softmax takes exponentials first."),
     row("simple_self_attention", "scaled_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1] ** 0.5"),
-        "The scores were divided by the root of the width. Unit 2 has a reason to; here they are the plain dot "
+        "The scores were divided by the root of the width. Unit 2 explains this scaling. Here they are plain dot "
         "products."),
     row("simple_self_attention", "scaled_by_the_tokens", replace("inputs.T", "inputs.T / len(inputs) ** 0.5"),
         SCALED_BY_THE_TOKENS),
@@ -549,15 +544,15 @@ ROWS = [
     row("simple_self_attention", "tokens_of_length_one_compared",
         replace("scores = inputs @ inputs.T",
                 "directions = inputs / inputs.norm(dim=-1, keepdim=True)\n    scores = directions @ directions.T"),
-        "The tokens were brought to length one before they were compared. That looks at directions alone; in a dot "
-        "product a longer vector counts for more."),
+        "The tokens were scaled to length one before they were compared. Then only the direction counts. In a dot "
+        "product a longer vector counts more."),
     row("simple_self_attention", "reshaped_instead_of_transposed",
         replace("inputs.T", "inputs.reshape(inputs.shape[1], inputs.shape[0])"),
-        "The inputs were reshaped to (d, T). That cuts the same row of numbers at other places and mixes the tokens; "
-        "to turn rows into columns, transpose: `inputs.T`."),
+        "The inputs were reshaped to (d, T). This keeps the order of the numbers and mixes the tokens. To turn rows "
+        "into columns, transpose: `inputs.T`."),
     row("simple_self_attention", "transpose_forgotten", replace("inputs.T", "inputs"),
-        "The inputs were multiplied with themselves as they are, and (T, d) @ (T, d) does not fit. To meet the "
-        "tokens, which are rows, the second has to be transposed: `inputs @ inputs.T`."),
+        "The inputs were multiplied with themselves, and (T, d) @ (T, d) does not match. Transpose the second "
+        "factor, so that tokens meet tokens: `inputs @ inputs.T`."),
     row("simple_self_attention", "features_compared",
         replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "weights @ inputs.T"),
         FEATURES_COMPARED),
@@ -569,65 +564,62 @@ ROWS = [
         FEATURES_COMPARED),
     row("simple_self_attention", "later_tokens_hidden",
         replace("(scores,", "(scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf),"),
-        "The tokens after each token's own place are hidden. That is causal attention, unit 3; here every token sees "
-        "every token."),
+        "Each token cannot see the tokens after it. That is causal attention, unit 3. Here every token sees every "
+        "token."),
     row("simple_self_attention", "own_token_hidden",
         replace("(scores,", "(scores.masked_fill(torch.eye(len(scores)).bool(), -torch.inf),"),
-        "No token looks at itself. In self-attention it does, as at any other: what it says is part of its own "
-        "context."),
+        "No token looks at itself. In self-attention it does: each token is part of its own context."),
     row("simple_self_attention", "softmax_along_the_columns", replace("dim=-1", "dim=0"),
-        "Softmax runs along the columns: they sum to one, and the rows do not. The scores are symmetric, but row i "
-        "is what token i gives, and the tokens it gives to lie along the last dim."),
+        "Softmax runs along the columns: they sum to one, but the rows do not. Row i contains the weights of query "
+        "i, so apply softmax along the last dimension."),
     row("simple_self_attention", "softmax_of_everything",
         replace("(scores, dim=-1)", "(scores.flatten(), dim=0).reshape(scores.shape)"),
-        "Softmax runs over all scores at once, so that all tokens share one attention between them. Each token has a "
-        "whole one to give: softmax over the last dim."),
+        "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: "
+        "apply softmax over the last dimension."),
     row("simple_self_attention", "softmax_twice",
         replace("(scores, dim=-1)", "(softmax_stable(scores, dim=-1), dim=-1)"),
-        "Softmax is taken twice. The second one sees only numbers between zero and one, and makes all weights nearly "
-        "equal."),
+        "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+        "nearly equal."),
     row("simple_self_attention", "tokens_averaged", replace("inputs @ inputs.T", "0 * inputs @ inputs.T"),
-        "Every token gets the same weight, whatever the tokens are. How much one hears of another is for their dot "
-        "product to say."),
+        "Every token gets the same weight, whatever the tokens are. The dot products should decide the weights."),
     row("simple_self_attention", "mixed_by_the_columns", replace("weights @", "weights.T @"),
-        "The contexts were made with the columns of the weights. Token i's own weights are row i: `weights @ "
-        "inputs`, without a transpose."),
+        "The contexts use the columns of the weights. The weights of token i are row i: `weights @ inputs`, without "
+        "a transpose."),
     row("simple_self_attention", "mixed_by_the_scores", replace("weights @", "scores @"),
-        "The contexts are made with the scores, and softmax is only given back beside them. It is the weights that "
-        "mix the inputs."),
+        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the inputs with "
+        "the weights."),
     row("simple_self_attention", "inputs_as_contexts", replace("weights @ inputs", "inputs.clone()"),
-        "The inputs themselves came back as contexts. A context is the sum of all inputs, each times its weight."),
+        "The function returned the inputs as contexts. A context is the sum of all inputs, each times its weight."),
     row("simple_self_attention", "scores_in_place_of_weights",
         replace("return contexts, weights", "return contexts, scores"),
-        "The second result are the scores. The contexts are right; what is asked for beside them are the weights, "
+        "The second result is the scores. The contexts are correct, but the second result should be the weights, "
         "after softmax."),
     row("simple_self_attention", "weights_first", replace("return contexts, weights", "return weights, contexts"),
-        "Weights and contexts came the other way round. The order agreed on is contexts first, then weights."),
+        "Weights and contexts are in the wrong order. Return the contexts first, then the weights."),
     row("simple_self_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
-        "The contexts came alone. The weights are asked for as well: `return contexts, weights`."),
+        "The function returned only the contexts. Return the weights too: `return contexts, weights`."),
     row("simple_self_attention", "one_query_only", replace("inputs.T", "inputs[1]"),
-        "Only one token is the query, the second one as in the worked example. In self-attention every token is, and "
-        "there is a context for each."),
+        "Only one token is the query, the second one as in the worked example. In self-attention every token is a "
+        "query and has its own context."),
     row("simple_self_attention", "six_tokens_attend",
         replace("inputs @ inputs.T", "torch.stack([inputs @ inputs[place] for place in range(6)])"),
-        "There are always six tokens for this code, as in the worked example. Take as many rows as there are."),
+        "The code always expects six tokens, as in the worked example. Use the number of rows that it gets."),
     row("simple_self_attention", "lone_token_squeezed",
         replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
-        "`squeeze()` drops the tokens' dimension where there is a single one. T = 1 is a sequence too: it gives "
-        "weights (1, 1) and contexts (1, d)."),
+        "If there is a single token, `squeeze()` removes the dimension of the tokens. T = 1 is a sequence too: it "
+        "gives weights (1, 1) and contexts (1, d)."),
     row("simple_self_attention", "attention_in_float32_only", replace("weights @", "weights.float() @"),
-        "The result is filled into tensors of float32, which then do not fit float64 inputs. Let the inputs decide "
-        "about the dtype."),
+        "The result is written into float32 tensors, which do not match float64 inputs. Use the dtype of the inputs."),
     row("simple_self_attention", "weights_detached", replace("dim=-1)", "dim=-1).detach()"),
-        "The weights are cut off from the gradients, by `.detach()` or `.item()`. The scores are where attention "
-        "learns what to look at."),
+        "No gradient flows through the weights: `.detach()` or `.item()` cut them off. Attention learns through the "
+        "scores which tokens are important."),
     row("simple_self_attention", "attention_cut_off",
         replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
-        "Gradients stop at the results, which were computed under `torch.no_grad()` or detached. The embeddings "
-        "behind them are still to learn."),
+        "Gradients stop at the results. They were computed under `torch.no_grad()` or detached. The embeddings "
+        "before them must be able to learn."),
     row("simple_self_attention", "contexts_over_the_inputs",
         replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),
-        "The contexts were written over the caller's inputs. Every token is mixed of the inputs as they were, and "
-        "whoever called may want them again: make a new tensor."),
+        "The contexts overwrote the caller's inputs. Every context needs the old inputs, and the caller may need "
+        "them too: make a new tensor."),
 ]
 # fmt: on

@@ -137,7 +137,7 @@ def far_apart(
 
 def expect_order(value: Any, right: torch.Tensor) -> None:
     scores = expect_tensor(value, right.shape)
-    expect_true(torch.equal(scores.argsort(), right.argsort()), "The scores do not rank the inputs as they should.")
+    expect_true(torch.equal(scores.argsort(), right.argsort()), "The order of the scores is wrong.")
 
 
 def one_for_all(fresh: Fresh, count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -186,11 +186,9 @@ def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
     expect_number(value, right, within=1e-5 + 1e-4 * abs(right))
 
 
-@pytest.mark.exercise(
-    "dot_product", rule="the result is the sum of the products of the numbers that stand at the same place"
-)
+@pytest.mark.exercise("dot_product", rule="the result is the sum of the products of the numbers at the same position")
 def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
-    """The result should be one number: the sum of the products of what stands at the same place in both."""
+    """The result should be one number: the sum of the products of the numbers at the same position."""
     for count in (T, H):
         # So large that it shows whether fractions are cut off the numbers, the products or the sum.
         a, b = (3 * fresh(count)).tolist(), (3 * fresh(count)).tolist()
@@ -200,10 +198,10 @@ def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh)
 
 @pytest.mark.exercise(
     "dot_product",
-    rule="a and b may be lists, tuples or tensors with one dimension, and their numbers ints or floats",
+    rule="a and b may be lists, tuples or tensors with one dimension, with ints or floats",
 )
 def test_numbers_come_in_lists_tuples_or_tensors(student: Student, fresh: Fresh) -> None:
-    """Lists, tuples and tensors should all do, of ints or of floats, and so should sequences of a single number."""
+    """Lists, tuples and tensors should all work, with ints or floats, and so should sequences with a single number."""
     a, b = [3, 0, -2], [4, 5, 7]
     tensors = [fresh(T, dtype=dtype) for dtype in DTYPES for _ in "ab"]
     # Tensors first: they know much that lists do not.
@@ -220,7 +218,7 @@ def test_numbers_come_in_lists_tuples_or_tensors(student: Student, fresh: Fresh)
 
 @pytest.mark.exercise("dot_product", rule="different lengths raise ValueError or AssertionError")
 def test_different_lengths_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where one of the two is longer, ValueError or AssertionError should be raised, whichever of them it is."""
+    """If the lengths differ, the function should raise ValueError or AssertionError, whichever sequence is longer."""
     # Whoever refuses everything has not looked at the lengths.
     student.dot_product(fresh(T).tolist(), fresh(T).tolist())
     wrong = []
@@ -239,12 +237,12 @@ def expect_a_product(student: Student, a: Numbers, b: Numbers) -> None:
     """Some sum of products of floats, and nothing that stands for an error."""
     result = student.dot_product(a, b)
     is_product = isinstance(result, float | torch.Tensor) and bool(torch.as_tensor(result).any())
-    expect_true(is_product, "It gave a value of its own where an error was expected.")
+    expect_true(is_product, "It returned a value, but an error was expected.")
 
 
 @pytest.mark.exercise("dot_product", rule="for two empty sequences the result is 0")
 def test_nothing_to_add_up_gives_zero(student: Student, fresh: Fresh) -> None:
-    """For two empty lists or tuples the result should be zero, as it is for no others."""
+    """For two empty lists or tuples the result should be zero, and only for these."""
     expect_number(student.dot_product([], []), 0, within=0)
     expect_number(student.dot_product((), ()), 0, within=0)
     # Whoever always gives zero has not looked whether they are empty.
@@ -252,9 +250,9 @@ def test_nothing_to_add_up_gives_zero(student: Student, fresh: Fresh) -> None:
     expect_dot_product(student.dot_product(a, b), a, b)
 
 
-@pytest.mark.exercise("dot_product", rule="the arguments are left as they were")
+@pytest.mark.exercise("dot_product", rule="the arguments are not changed")
 def test_multiplying_leaves_the_numbers_alone(student: Student, fresh: Fresh) -> None:
-    """The result should come out right, with both sequences the same after the call as before."""
+    """The result should be correct, and the call should not change the sequences."""
     lists = [fresh(T).tolist() for _ in "ab"]
     result, after = expect_values(student.dot_product.with_arguments(*lists), 2)
     expect_dot_product(result, *lists)
@@ -270,17 +268,17 @@ def test_multiplying_leaves_the_numbers_alone(student: Student, fresh: Fresh) ->
 
 
 @pytest.mark.exercise(
-    "attention_scores", rule="score i is the dot product of the query with row i of the inputs, as it is"
+    "attention_scores", rule="score i is the dot product of the query with row i of the inputs, not scaled"
 )
 def test_a_score_is_the_dot_product_of_query_and_input(student: Student, fresh: Fresh) -> None:
-    """There should be one score for each input, (T,): its dot product with the query, as it is."""
+    """There should be one score for each input, (T,): its dot product with the query, not scaled."""
     query, inputs = fresh(D), fresh(T, D)
     expect_close(student.attention_scores(query, inputs), scores_of(student)(query, inputs), "The scores")
 
 
-@pytest.mark.exercise("attention_scores", rule="any number of tokens, one included")
+@pytest.mark.exercise("attention_scores", rule="any number of tokens, including one")
 def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
-    """Any number of inputs should get their scores, (T,), the largest where the query fits best; a single one too."""
+    """Any number of inputs should be scored, (T,), and the best match should get the largest score."""
     # First of all a square, which lets every product through that the shapes forbid elsewhere.
     for count, width in ((7, 7), (3, D), (1, D)):
         query, inputs = far_apart(fresh, count, width)
@@ -298,18 +296,18 @@ def both_signs(fresh: Fresh, count: int) -> torch.Tensor:
 
 
 @pytest.mark.exercise(
-    "normalize_by_sum", rule="each result is the score divided by the sum of all scores, whatever their signs"
+    "normalize_by_sum", rule="each result is the score divided by the sum of all scores, also for negative scores"
 )
 def test_scores_are_divided_by_their_sum(student: Student, fresh: Fresh) -> None:
-    """Each score should be divided by the sum of all of them, so that the results sum to one."""
+    """Each score should be divided by the sum of all scores, so that the results sum to one."""
     # Mostly positive, and mostly negative.
     for scores in (both_signs(fresh, T), -both_signs(fresh, T)):
         expect_close(student.normalize_by_sum(scores), normalized(scores))
 
 
-@pytest.mark.exercise("normalize_by_sum", rule="any number of scores, one included")
+@pytest.mark.exercise("normalize_by_sum", rule="any number of scores, including one")
 def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None:
-    """Any number of scores should be divided by their sum, and the shape kept, (T,); a single score gives one."""
+    """Any number of scores should be divided by their sum, and the shape (T,) should stay; a single score gives one."""
     for count in (7, 3, 1):
         scores = one_for_all(fresh, count, EVERYTHING)
         expect_close(student.normalize_by_sum(scores), normalized(scores))
@@ -320,13 +318,13 @@ def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None
 
 EXPONENTIALS = "each result is the exponential of its entry, divided by the sum of the exponentials along `dim`"
 LAST_DIM = "without `dim`, the sum runs along the last dimension"
-ANY_DIM = "dim may be any dimension, counted from the front or, if negative, from the back"
+ANY_DIM = "dim may be any dimension, counted from the front or (if negative) from the back"
 SOFTMAXES = ("log_softmax", "softmax", "softmin", "special_log_softmax", "special_softmax")
 
 
 @pytest.mark.exercise("softmax_naive", rule=EXPONENTIALS)
 def test_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
-    """For a single list of scores, each result should be its exponential over the sum of the exponentials."""
+    """For a single list of scores, each result should be its exponential divided by the sum of the exponentials."""
     for count in (T, 1):
         x = fresh(count)
         expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
@@ -335,7 +333,7 @@ def test_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("softmax_naive", rule=LAST_DIM)
 def test_the_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -> None:
-    """Where no `dim` is given, the results should sum to one along the last dimension, whatever the shape."""
+    """If no `dim` is given, the results should sum to one along the last dimension, for every shape."""
     for shape in ((T, D), (B, H, D)):
         x = fresh(*shape)
         expect_close(student.softmax_naive(x), naive_softmax_of(student)(x))
@@ -343,7 +341,7 @@ def test_the_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -
 
 @pytest.mark.exercise("softmax_naive", rule=ANY_DIM)
 def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fresh) -> None:
-    """The sum should run along `dim`, whichever dimension it is and whether counted from the front or the back."""
+    """The sum should run along `dim`, for every dimension, counted from the front or from the back."""
     for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
         x = fresh(*shape)
         expect_close(student.softmax_naive(x, dim=dim), naive_softmax_of(student)(x, dim))
@@ -354,7 +352,7 @@ def test_the_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fre
 
 @pytest.mark.exercise("softmax_stable", rule=EXPONENTIALS)
 def test_stable_exponentials_over_their_sum(student: Student, fresh: Fresh) -> None:
-    """For a single list of scores, each result should be its exponential over the sum of the exponentials."""
+    """For a single list of scores, each result should be its exponential divided by the sum of the exponentials."""
     for count in (T, 1):
         x = fresh(count)
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
@@ -363,7 +361,7 @@ def test_stable_exponentials_over_their_sum(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("softmax_stable", rule=LAST_DIM)
 def test_the_stable_sum_runs_along_the_last_dimension(student: Student, fresh: Fresh) -> None:
-    """Where no `dim` is given, the results should sum to one along the last dimension, whatever the shape."""
+    """If no `dim` is given, the results should sum to one along the last dimension, for every shape."""
     for shape in ((T, D), (B, H, D)):
         x = fresh(*shape)
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
@@ -371,22 +369,22 @@ def test_the_stable_sum_runs_along_the_last_dimension(student: Student, fresh: F
 
 @pytest.mark.exercise("softmax_stable", rule=ANY_DIM)
 def test_the_stable_sum_runs_along_the_dimension_asked_for(student: Student, fresh: Fresh) -> None:
-    """The sum should run along `dim`, whichever dimension it is and whether counted from the front or the back."""
+    """The sum should run along `dim`, for every dimension, counted from the front or from the back."""
     for shape, dim in (((T, D), 0), ((T, D), 1), ((T, D), -2), ((B, H, D), 1), ((B, H, D), 0), ((B, H, D), -2)):
         x = fresh(*shape)
         expect_close(student.softmax_stable(x, dim=dim), softmax_of(student)(x, dim))
 
 
-@pytest.mark.exercise("softmax_stable", rule="x may be a view with any memory layout")
+@pytest.mark.exercise("softmax_stable", rule="x may be non-contiguous, for example the result of a transpose")
 def test_the_stable_softmax_takes_views(student: Student, fresh: Fresh) -> None:
-    """The result should not depend on how x lies in memory: it may be a transposed view."""
+    """The result should be correct if x is non-contiguous, for example the result of a transpose."""
     for x in (fresh(D, T).T, fresh(B, D, H).transpose(1, 2)):  # (T, D) and (B, H, D)
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
 
 
-@pytest.mark.exercise("softmax_stable", rule="entries of ±10,000, in any mixture, give finite and right results")
+@pytest.mark.exercise("softmax_stable", rule="entries of ±10,000, in any combination, give finite and correct results")
 def test_large_entries_stay_finite(student: Student, fresh: Fresh) -> None:
-    """Entries far above and far below zero, in any mixture, should give finite and right results."""
+    """Entries far above and far below zero, in any combination, should give finite and correct results."""
     large = 10_000.0
     # One entry far above all others in each row, which leaves nothing for float32 to round.
     mixed = torch.full((T, D), -large)
@@ -404,10 +402,11 @@ def test_large_entries_stay_finite(student: Student, fresh: Fresh) -> None:
 
 
 @pytest.mark.exercise(
-    "softmax_stable", rule="an entry of -inf beside finite ones gives 0, and the others share as if it were not there"
+    "softmax_stable",
+    rule="an entry of -inf beside finite ones gives 0, and the other results are the same as without it",
 )
 def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
-    """An entry of -inf should give zero, and the finite entries beside it share among them what there is."""
+    """An entry of -inf should give zero, and the weights of the finite entries beside it should sum to one."""
     some, all_but_one = fresh(T), fresh(D)
     some[[1, 4]] = -torch.inf
     all_but_one[1:] = -torch.inf
@@ -418,9 +417,11 @@ def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
 # -- context_vector ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exercise("context_vector", rule="the result is the sum of the rows of the inputs, row i times weight i")
+@pytest.mark.exercise(
+    "context_vector", rule="the result is the sum of the rows of the inputs, each row i times weight i"
+)
 def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
-    """The context should be the sum of the inputs, each times its weight: one vector of the width of an input, (d,)."""
+    """The context should be the sum of the inputs, each times its weight: one vector as wide as an input, (d,)."""
     for width in (D, 1):
         # Shares, as a softmax gives them.
         weights, inputs = torch.softmax(fresh(T), 0), fresh(T, width)
@@ -429,9 +430,11 @@ def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
         )
 
 
-@pytest.mark.exercise("context_vector", rule="the weights count as they are, whatever their signs and their sum")
+@pytest.mark.exercise(
+    "context_vector", rule="the weights are used without any change, also if they are negative or do not sum to one"
+)
 def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
-    """The weights should count as they are, also where some are negative and where they do not sum to one."""
+    """The weights should be used without any change, also if some are negative or if they do not sum to one."""
     for weights in (fresh(T), fresh(T).abs()):
         inputs = fresh(T, D)
         expect_close(
@@ -439,9 +442,9 @@ def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
         )
 
 
-@pytest.mark.exercise("context_vector", rule="any number of tokens, one included")
+@pytest.mark.exercise("context_vector", rule="any number of tokens, including one")
 def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """Any number of tokens should give one context, (d,), and a single token that has all the weight gives itself."""
+    """Any number of tokens should give one context, (d,), and a single token with all the weight gives itself."""
     # First of all a square, which lets every product through that the shapes forbid elsewhere.
     for count, width in ((7, 7), (3, D), (1, D)):
         weights, inputs = one_for_all(fresh, count, 1), fresh(count, width)
@@ -473,10 +476,10 @@ def scores_behind(weights: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.exercise(
     "simple_self_attention",
-    rule="the scores are the dot products of every token with every token, neither scaled nor masked",
+    rule="the scores are the dot products of every token with every token, not scaled and not masked",
 )
 def test_scores_are_plain_dot_products(student: Student, fresh: Fresh) -> None:
-    """Behind the weights should be the dot products of every token with every token, neither scaled nor masked."""
+    """The scores should be the dot products of every token with every token, not scaled and not masked."""
     inputs = tokens(fresh)
     _, weights = expect_values(student.simple_self_attention(inputs), 2)
     _, right_weights = self_attention_of(student)(inputs)
@@ -488,7 +491,7 @@ def test_scores_are_plain_dot_products(student: Student, fresh: Fresh) -> None:
     rule="row i of the weights is the softmax of token i's scores over all tokens, so each row sums to one",
 )
 def test_each_token_shares_its_attention_among_all(student: Student, fresh: Fresh) -> None:
-    """Softmax should run along each row: a token's weights are positive, sum to one and favour its best match."""
+    """Softmax should run along each row: weights are positive, sum to one and are largest for the best match."""
     inputs = tokens(fresh)
     _, weights = expect_values(student.simple_self_attention(inputs), 2)
     _, right_weights = self_attention_of(student)(inputs)
@@ -512,14 +515,14 @@ def test_contexts_are_weighted_sums_of_the_inputs(student: Student, fresh: Fresh
 
 @pytest.mark.exercise("simple_self_attention", rule="the result is the pair (contexts, weights)")
 def test_contexts_first_then_weights(student: Student, fresh: Fresh) -> None:
-    """Two results should come back: first the contexts (T, d), then the weights (T, T)."""
+    """The function should return two results: first the contexts (T, d), then the weights (T, T)."""
     inputs = tokens_beyond_doubt(fresh, T)
     expect_self_attention(student, student.simple_self_attention(inputs), inputs)
 
 
-@pytest.mark.exercise("simple_self_attention", rule="any number of tokens, one included")
+@pytest.mark.exercise("simple_self_attention", rule="any number of tokens, including one")
 def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
-    """Any number of tokens should do: contexts (T, d) and weights (T, T), also for a single token."""
+    """Any number of tokens should work, also a single one: contexts (T, d) and weights (T, T)."""
     # First of all a square, which lets every product through that the shapes forbid elsewhere: tokens at right angles,
     # each of which looks at itself alone.
     square = 9.2 * fresh.rotation(6).float()
@@ -560,22 +563,21 @@ ATTENTION = asking(
 
 @pytest.mark.parametrize("asked", [
     case("scores_of_either_dtype", "attention_scores", "float32 and float64 arguments both work",
-         "Float32 arguments and float64 arguments should both get their scores, the largest where the query fits best.",
+         "Float32 and float64 arguments should both give scores, and the best match should get the largest score.",
          SCORES),
     case("scores_of_either_dtype_are_divided", "normalize_by_sum", "float32 and float64 scores both work",
-         "Float32 scores and float64 scores should both come out divided by their sum.", DIVIDED),
+         "Float32 scores and float64 scores should both be divided by their sum.", DIVIDED),
     case("softmax_of_either_dtype", "softmax_naive", "float32 and float64 entries both work",
-         "Float32 entries and float64 entries should both come out right: the largest gets nearly everything.",
+         "Float32 and float64 entries should both give correct results: the largest entry gets nearly all the weight.",
          NAIVE),
     case("the_stable_softmax_keeps_the_dtype", "softmax_stable", "the result keeps the dtype of x, float32 or float64",
-         "The result should come out right and have the dtype of x, for float32 and for float64.",
+         "The result should be correct and have the dtype of x, for float32 and for float64.",
          asking("softmax_stable", one_entry, expect_stable)),
     case("a_context_of_either_dtype", "context_vector", "float32 and float64 arguments both work",
-         "Float32 arguments and float64 arguments should both give the context, also where one token has all the "
-         "weight.",
+         "Float32 and float64 arguments should both give the context, also if one token has all the weight.",
          CONTEXT),
     case("self_attention_of_either_dtype", "simple_self_attention", "float32 and float64 inputs both work",
-         "Contexts and weights should come out right for float32 inputs and for float64 inputs.", ATTENTION),
+         "Contexts and weights should be correct for float32 inputs and for float64 inputs.", ATTENTION),
 ])  # fmt: skip
 def test_either_dtype(student: Student, fresh: Fresh, asked: Asking) -> None:
     """Float32 and float64 should both come out right."""
@@ -588,20 +590,20 @@ def test_either_dtype(student: Student, fresh: Fresh, asked: Asking) -> None:
          "Gradients of the scores should flow to the query and to the inputs.",
          "attention_scores", scores_of, lambda fresh: [fresh(D), fresh(T, D)]),
     # All positive, so that dividing by the sum of the sizes comes to the same.
-    case("gradients_through_the_sum", "normalize_by_sum", "gradients flow to the scores, through their sum too",
-         "Gradients should flow to the scores: each stands above the line, and all of them in the sum below it.",
+    case("gradients_through_the_sum", "normalize_by_sum", "gradients flow to the scores, also through their sum",
+         "Gradients should flow to the scores: each is in the numerator of its result, and all are in the denominator.",
          "normalize_by_sum", lambda _: normalized, lambda fresh: [fresh(T).abs() + 0.5]),
     case("gradients_of_softmax", "softmax_naive", "gradients flow to x",
-         "Gradients should flow to x: each entry stands above the line, and all of them in the sum below it.",
+         "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
          "softmax_naive", naive_softmax_of, lambda fresh: [fresh(T)]),
     case("gradients_of_the_stable_softmax", "softmax_stable", "gradients flow to x",
-         "Gradients should flow to x: each entry stands above the line, and all of them in the sum below it.",
+         "Gradients should flow to x: each entry is in the numerator of its result, and all are in the denominator.",
          "softmax_stable", softmax_of, lambda fresh: [fresh(T)]),
     case("gradients_of_the_context", "context_vector", "gradients flow to the weights and to the inputs",
          "Gradients of the context should flow to the weights and to the inputs.",
          "context_vector", context_of, lambda fresh: [torch.softmax(fresh(T), 0), fresh(T, D)]),
     case("gradients_of_self_attention", "simple_self_attention", "gradients flow to the inputs",
-         "Gradients of contexts and weights should flow to the inputs, which are queries, are scored and are mixed.",
+         "Gradients of contexts and weights should flow to the inputs, which are queries, keys and values here.",
          "simple_self_attention", self_attention_of, lambda fresh: [tokens(fresh)]),
 ])  # fmt: skip
 def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, inputs: Inputs) -> None:
@@ -610,25 +612,25 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
 
 
 @pytest.mark.parametrize(("asked", "changed"), [
-    case("scoring_leaves_its_arguments_alone", "attention_scores", "the arguments are left as they were",
-         "The scores should rank the inputs rightly, with query and inputs the same after the call as before.",
+    case("scoring_leaves_its_arguments_alone", "attention_scores", "the arguments are not changed",
+         "The scores should have the right order, and the call should not change query or inputs.",
          SCORES, "An argument was changed."),
-    case("dividing_leaves_the_scores_alone", "normalize_by_sum", "the scores are left as they were",
-         "The result should come out right, with the scores the same after the call as before.",
+    case("dividing_leaves_the_scores_alone", "normalize_by_sum", "the scores are not changed",
+         "The result should be correct, and the call should not change the scores.",
          DIVIDED, "The scores were changed."),
-    case("softmax_leaves_its_argument_alone", "softmax_naive", "x is left as it was",
-         "The result should come out right, with x the same after the call as before.",
+    case("softmax_leaves_its_argument_alone", "softmax_naive", "x is not changed",
+         "The result should be correct, and the call should not change x.",
          NAIVE, "x was changed."),
-    case("the_stable_softmax_leaves_its_argument_alone", "softmax_stable", "x is left as it was",
-         "The result should come out right, with x the same after the call as before.",
+    case("the_stable_softmax_leaves_its_argument_alone", "softmax_stable", "x is not changed",
+         "The result should be correct, and the call should not change x.",
          STABLE, "x was changed."),
-    case("mixing_leaves_its_arguments_alone", "context_vector", "the arguments are left as they were",
-         "The context should come out right, with weights and inputs the same after the call as before.",
+    case("mixing_leaves_its_arguments_alone", "context_vector", "the arguments are not changed",
+         "The context should be correct, and the call should not change weights or inputs.",
          CONTEXT, "An argument was changed."),
-    case("self_attention_leaves_the_inputs_alone", "simple_self_attention", "the inputs are left as they were",
-         "Contexts and weights should come out right, with the inputs the same after the call as before.",
+    case("self_attention_leaves_the_inputs_alone", "simple_self_attention", "the inputs are not changed",
+         "Contexts and weights should be correct, and the call should not change the inputs.",
          ATTENTION, "The inputs were changed."),
 ])  # fmt: skip
 def test_arguments_left_alone(student: Student, fresh: Fresh, asked: Asking, changed: str) -> None:
-    """The result should come out right, with the arguments the same after the call as before."""
+    """The result should be correct, and the call should not change the arguments."""
     expect_left_alone(asked(student, fresh, torch.float32), changed)

@@ -323,9 +323,9 @@ def test_layer_norm_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
         expect_dtype(output, dtype)
 
 
-@pytest.mark.exercise("LayerNorm", rule="x is left as it was")
+@pytest.mark.exercise("LayerNorm", rule="x is not changed")
 def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should be normalised, with x the same after the call as before."""
+    """The output should be normalised, and the call should not change x."""
     # With a mean, for who takes it away from x itself.
     x = 3 * plain_vectors(fresh, B, T, C) + 1
     output, [after] = expect_values(plain_norm(student).with_arguments(x), 2)
@@ -557,9 +557,9 @@ def test_gradients_of_residual(student: Student, fresh: Fresh) -> None:
     expect_gradients_of_what_is_found(residual, x, weights, expected)
 
 
-@pytest.mark.exercise("Residual", rule="x is left as it was, also where sublayer gives x itself")
+@pytest.mark.exercise("Residual", rule="x is not changed, also where sublayer gives x itself")
 def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should come out right, with x the same after the call as before, even if sublayer changes nothing."""
+    """The output should be correct, and the call should not change x, even if sublayer changes nothing."""
     residual, expected = residual_beyond_doubt(student, fresh)
     x = plain_vectors(fresh, B, T, C)
     expect_x_left_alone(residual, x, expected)
@@ -823,7 +823,7 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
     expect_close(block(x), expected(x), "The outputs")
 
 
-@pytest.mark.exercise("TransformerBlock", rule="any number of texts and tokens, one included")
+@pytest.mark.exercise("TransformerBlock", rule="any number of texts and tokens, including one")
 def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
     """Batches of several texts and of one, and texts of several tokens and of one, should come out in their shape."""
     block, expected = block_beyond_doubt(student, fresh)
@@ -904,7 +904,7 @@ def test_blocks_work_one_after_the_other(student: Student, fresh: Fresh) -> None
     expect_close(stacked(student, blocks)[0](x), in_sequence(x, blocks), "The outputs")
 
 
-@pytest.mark.exercise("stack_blocks", rule="any number of blocks, one included")
+@pytest.mark.exercise("stack_blocks", rule="any number of blocks, including one")
 def test_any_number_of_blocks(student: Student, fresh: Fresh) -> None:
     """One block, two, or more: x should go through as many as were asked for."""
     [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
@@ -948,7 +948,7 @@ def stack_of_two(student: Student, fresh: Fresh) -> Exact:
 
 FLOAT64 = "works in float64 after .double()"
 IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the right output."
-ALONE = ("x is left as it was", "The output should come out right, with x the same after the call as before.")
+ALONE = ("x is not changed", "The output should be correct, and the call should not change x.")
 
 
 @pytest.mark.parametrize(("made", "draw"), [
