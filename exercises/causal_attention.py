@@ -15,11 +15,10 @@
 # You will write the mask, two ways of using it, dropout for the weights, and then the module that puts it all
 # together, for a batch of texts at once.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check causal_attention`, or `pytest test_causal_attention.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check causal_attention`. You can also run `pytest test_causal_attention.py` in the folder of the
+# file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from
 # Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The path from
@@ -157,12 +156,12 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
     - what is dropped becomes 0, and what is kept is divided by 1 - p
     - p = 0 changes nothing
     - a negative p raises ValueError or AssertionError
-    - a p of 1 or more raises it too
+    - a p of 1 or more raises ValueError or AssertionError too
     - weights of any shape, with a draw for every single entry
     - float32 and float64 weights both work
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
-    - without a generator, torch's global one is used, and it advances too
+    - without a generator, torch's global generator is used, and it advances too
     - gradients flow to the weights that are kept
     - the weights are not changed
     """

@@ -13,11 +13,10 @@
 # You will write the network that did both for many years, the attention that was added to it, and the module that has
 # replaced both.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules: what
-# they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule names it or says
-# that it is kept. To check your answers, run
-# `grader check encoder_decoder_attention`, or `pytest test_encoder_decoder_attention.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check encoder_decoder_attention`. You can also run `pytest test_encoder_decoder_attention.py` in
+# the folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: recurrent networks became known through Rumelhart, Hinton and Williams, *Learning Representations by
 # Back-Propagating Errors* (1986), and the form below is in the manner of Elman, *Finding Structure in Time* (1990),

@@ -61,7 +61,7 @@ def contexts_and_weights(student: Student, *projections: Any) -> Any:
     ],
 )
 def test_project_qkv(student: Student, name: str, matrix: str) -> None:
-    """The queries, keys and values are the inputs times a matrix of their own, and the inputs stay as they were."""
+    """Queries, keys and values are the inputs times three different matrices, and the inputs are not changed."""
     yours, after = student.project_qkv.with_arguments(INPUTS, *WEIGHT_MATRICES)
     results = expect_results("project_qkv", yours, PROJECTIONS)
     expect_values(
@@ -120,7 +120,7 @@ def test_first_matrix_of_self_attention_v1(student: Student) -> None:
         kept(seeded_attention_v1(student), "W_query"),
         worked_example("v1.W_query"),
         shape="(d_in, d_out)",
-        idea="these are the first numbers that torch.rand(d_in, d_out) draws from seed 123",
+        idea="these are the first numbers of torch.rand(d_in, d_out) with seed 123",
     )
 
 
@@ -149,7 +149,7 @@ def test_weights_of_self_attention_v2_are_linear_layers_without_bias(student: St
 
 @pytest.mark.example("SelfAttention_v2")
 def test_weights_inside_self_attention_v2(student: Student) -> None:
-    """What the three layers, made with seed 789, give leads to the weights of the worked example."""
+    """The three layers, made with seed 789, give the weights of the worked example."""
     attention = seeded_attention_v2(student)
     projections = [attention.method(name)(INPUTS) for name in ("W_query", "W_key", "W_value")]
     _, weights = contexts_and_weights(student, *projections)
@@ -180,13 +180,13 @@ def test_after_transfer_weights_the_first_gives_the_outputs_of_the_second(studen
         first(INPUTS),
         worked_example("v2.context_vectors"),
         shape="(T, d_out)",
-        idea="the weights go from attention_v2 to attention_v1, in the form in which attention_v1 uses them",
+        idea="copy the weights from attention_v2 to attention_v1, in the shape that attention_v1 uses",
     )
 
 
 @pytest.mark.example("transfer_weights")
 def test_transfer_weights_refuses_a_bias(student: Student) -> None:
-    """A bias that is not zero has no place in the first version: a ValueError."""
+    """The first version has no bias, so a bias that is not zero raises a ValueError."""
     second = expect_module("SelfAttention_v2(3, 2, True)", student.SelfAttention_v2(3, 2, True))
     second.set({"W_value.bias": torch.ones(2)})
     expect_error(
@@ -194,13 +194,13 @@ def test_transfer_weights_refuses_a_bias(student: Student) -> None:
         student.transfer_weights,
         second,
         seeded_attention_v1(student),
-        idea="the bias of W_value is not zero, and attention_v1 has no place for it",
+        idea="the bias of W_value is not zero, and attention_v1 has no bias",
     )
 
 
 @pytest.mark.example("dot_product_variance")
 def test_dot_product_variance(student: Student) -> None:
-    """The variance of q·k is near d_k, and near 1 once the dot products are divided by √d_k."""
+    """The variance of q·k is near d_k. If the dot products are divided by √d_k, it is near 1."""
     # A score of 100 between vectors of 1024 features is no sign of anything: scaled, it is 100/√1024 = 3.125.
     yours = student.dot_product_variance(1024, 4000, student.generator(1))
     plain, scaled = (as_number(each) for each in expect_results("dot_product_variance", yours, ("two", "numbers")))

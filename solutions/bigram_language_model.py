@@ -11,11 +11,10 @@
 # its past, in three ways that give the same numbers; the third of them only has to be made trainable to become a
 # **head** of attention.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check bigram_language_model`, or `pytest test_bigram_language_model.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check bigram_language_model`. You can also run `pytest test_bigram_language_model.py` in the
+# folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the path of this unit, from a bigram model by way of running means to a head, follows Andrej Karpathy,
 # *Let's build GPT: from scratch, in code, spelled out* (2023). That a model should predict the next token from a
@@ -104,7 +103,7 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
     - the result is one str
     - any number of ids, none included
     - an id of V or more raises ValueError or AssertionError
-    - a negative id raises it too
+    - a negative id raises ValueError or AssertionError too
     - ids and vocabulary are not changed
     """
     # TODO: Look up each id, and refuse those outside 0 … V - 1.
@@ -155,7 +154,7 @@ def sample_batch(
     - idx and targets are integers, as data is
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
-    - without a generator, torch's global one is used, and it advances too
+    - without a generator, torch's global generator is used, and it advances too
     - data is not changed
     """
     # TODO: Refuse data that is too short, draw the starts, and cut out the stretches.
@@ -468,7 +467,7 @@ class BigramLanguageModel(nn.Module):
     - any number of texts and of tokens in the prompt, including one
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
-    - without a generator, torch's global one is used, and it advances too
+    - without a generator, torch's global generator is used, and it advances too
     - idx is not changed
     """
 

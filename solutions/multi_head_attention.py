@@ -12,11 +12,10 @@
 # through, and one that computes all heads at once, which is what GPT does. At last you show that the two
 # are the same function, and build the attention of GPT-2.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check multi_head_attention`, or `pytest test_multi_head_attention.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check multi_head_attention`. You can also run `pytest test_multi_head_attention.py` in the folder
+# of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: multi-head attention comes from Vaswani et al., *Attention Is All You Need* (2017). The path from a
 # list of heads to one module, and the numbers of the worked examples of the two modules, follow chapter 3 of

@@ -32,11 +32,10 @@
 # about places either, then the encoding of positions by sines and cosines, and then you add the one to the
 # embeddings of tokens.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check positional_encoding`, or `pytest test_positional_encoding.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check positional_encoding`. You can also run `pytest test_positional_encoding.py` in the folder
+# of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the encoding comes from Vaswani et al., *Attention Is All You Need* (2017), section 3.5. The learned
 # positions that it is compared with are those of Radford et al., *Language Models are Unsupervised Multitask

@@ -1,27 +1,24 @@
 # %% [markdown]
 # # Unit 2: self-attention with trainable weights
 #
-# In unit 1 every token looked at every other token through the embeddings themselves: there was nothing to
-# learn. This unit puts three trainable matrices in between. Each token now plays three parts, as in looking
-# something up in a library:
+# In unit 1 every token looked at every other token through the embeddings themselves: there was nothing to learn. This
+# unit adds three trainable matrices. Now each token has three roles, as in a library search:
 #
 # - its **query** is what the token is looking for;
-# - its **key** is what the token offers to be found by;
-# - its **value** is what the token hands over once it is found.
+# - its **key** is what other tokens compare their query with;
+# - its **value** is what the token gives to the tokens that find it.
 #
-# You will write the attention of the Transformer step by step: the projections, the scaled dot product, two
-# versions of the module, a transfer of weights between the two, and at last a small experiment that shows
-# why the scores are scaled at all.
+# You will write the attention of the Transformer step by step: the projections, the scaled dot product, two versions of
+# the module, and a transfer of weights between the two. At the end, a small experiment shows why the scores are scaled.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check self_attention`, or `pytest test_self_attention.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check self_attention`. You can also run `pytest test_self_attention.py` in the folder of the
+# file. If a test fails, it tells you in one sentence what is wrong.
 #
-# Sources: scaled dot-product attention comes from Vaswani et al., *Attention Is All You Need* (2017). The
-# path through two versions of the module and the numbers of the worked example follow chapter 3 of Sebastian
-# Raschka, *Build a Large Language Model (From Scratch)* (2024).
+# Sources: scaled dot-product attention comes from Vaswani et al., *Attention Is All You Need* (2017). The two versions
+# of the module and the numbers of the worked example follow chapter 3 of Sebastian Raschka, *Build a Large Language
+# Model (From Scratch)* (2024).
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
@@ -30,24 +27,22 @@ from torch import nn
 # %% [markdown]
 # ## Queries, keys and values
 #
-# Let $X$ hold one token in each row. Three matrices of weights make three new views of the same tokens:
+# Let $X$ contain one token in each row. Three weight matrices make three different vectors of each token:
 #
 # $$Q = X W_q \qquad K = X W_k \qquad V = X W_v$$
 #
-# The three are kept apart because to look for something, to be found and to hand something over are different
-# jobs: "it" looks for a noun, but has little to offer to another word that looks for a noun. Training moves
-# the *weight parameters* $W_q, W_k, W_v$. Do not confuse them with the *attention weights* of the next
-# exercise, which are computed anew for every text.
+# There are three matrices because there are three different tasks. For example, "it" looks for a noun, but it has
+# little to offer to another word that looks for a noun. Training changes the *weight parameters* $W_q, W_k, W_v$. Do
+# not confuse them with the *attention weights* of the next exercise: those are computed again for every text.
 
 
 # %% nbgrader={"grade": false, "grade_id": "project_qkv", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def project_qkv(
     inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Project every token to its query, its key and its value.
+    """Project every token to its query, key and value.
 
-    Takes `inputs` (T, d_in) and three matrices, each (d_in, d_out).
-    Gives queries, keys and values, each (T, d_out):
+    Takes `inputs` (T, d_in) and three matrices, each (d_in, d_out). Returns queries, keys and values, each (T, d_out):
 
     - queries = inputs @ W_query
     - keys = inputs @ W_key
@@ -68,35 +63,35 @@ def project_qkv(
 # %% [markdown]
 # ## Scaled dot-product attention
 #
-# Where a query and a key point the same way, their dot product is large: this token has what that one is
-# looking for. Softmax turns the scores of one query into attention weights that sum to one, and the weights
-# mix the values into a context vector:
+# If a query and a key have a similar direction, their dot product is large: the token of the key has what the query is
+# looking for. Softmax turns the scores of one query into attention weights that sum to one. The weights mix the values
+# into a context vector:
 #
 # $$\text{Attention}(Q, K, V) = \text{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
-# Here $d_k$ is the number of features of a query and of a key. The last exercise of this unit measures what
-# the square root is good for.
+# Here $d_k$ is the number of features of a query and of a key. The last exercise of this unit measures why the square
+# root is useful.
 #
-# Nothing in the formula asks for one sequence only. There may be more keys than queries, values of a width of
-# their own, and any number of leading dimensions in front (a batch, later also heads). Write it for the last
-# two dimensions, and the rest comes for free.
+# The formula does not need a single sequence. There may be more keys than queries, and values may have another width.
+# There may be any number of leading dimensions (a batch, later also heads). If you write it for the last two
+# dimensions, it works for all these cases.
 
 
 # %% nbgrader={"grade": false, "grade_id": "scaled_dot_product_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaled_dot_product_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Let every query gather a weighted sum of the values.
+    """Compute for every query a weighted sum of the values.
 
-    Takes `queries` (…, T_q, d_k), `keys` (…, T_k, d_k) and `values` (…, T_k, d_v).
-    Gives contexts (…, T_q, d_v) and weights (…, T_q, T_k):
+    Takes `queries` (…, T_q, d_k), `keys` (…, T_k, d_k) and `values` (…, T_k, d_v). Returns contexts (…, T_q, d_v) and
+    weights (…, T_q, T_k):
 
     - scores are the dot products of every query with every key, divided by the square root of d_k
     - weights are the softmax of the scores over the keys, so each row sums to one
     - contexts are the weighted sums of the values, and d_v may differ from d_k
     - T_q may differ from T_k
-    - any number of leading dimensions, each batch element on its own
-    - inputs may be views with any memory layout
+    - any number of leading dimensions, with each batch element computed separately
+    - inputs may be non-contiguous, for example the result of a transpose
     - the result keeps the dtype of the arguments, float32 or float64
     - gradients flow to queries, keys and values
     - the arguments are not changed
@@ -115,11 +110,11 @@ def scaled_dot_product_attention(
 # %% [markdown]
 # ## A module that owns its weights
 #
-# An `nn.Module` keeps weights and computation together. A tensor that is assigned as an `nn.Parameter` is
-# found by `parameters()`, by the optimiser, by `state_dict()` and by `.double()`; a plain tensor is found by
-# none of them. The first version makes its three parameters by hand, which shows all there is to it.
+# An `nn.Module` keeps weights and computation together. If you assign a tensor as an `nn.Parameter`, then
+# `parameters()`, the optimiser, `state_dict()` and `.double()` find it. They do not find a plain tensor. The first
+# version makes its three parameters by hand, so that you see every step.
 #
-# The two functions above are the body of `forward`.
+# The two functions above are all that `forward` needs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "SelfAttention_v1", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -134,7 +129,7 @@ class SelfAttention_v1(nn.Module):
     - works in float64 after .double()
     - the inputs are not changed
 
-    The worked example makes the three in this order, each by `torch.rand`; other initial values are as right.
+    The worked example makes the three in this order, each by `torch.rand`. Other initial values are also correct.
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -147,7 +142,7 @@ class SelfAttention_v1(nn.Module):
         ### END SOLUTION
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # TODO: Project the inputs, attend, and return the context vectors alone.
+        # TODO: Project the inputs, attend, and return only the context vectors.
         ### BEGIN SOLUTION
         queries, keys, values = project_qkv(inputs, self.W_query, self.W_key, self.W_value)
         contexts, _ = scaled_dot_product_attention(queries, keys, values)
@@ -158,10 +153,10 @@ class SelfAttention_v1(nn.Module):
 # %% [markdown]
 # ## The same with linear layers
 #
-# $x W$ is what `nn.Linear` computes when it has no bias. The layer brings better initial values than
-# `torch.rand`: small ones around zero, fitted to the number of inputs, with which training starts well. It
-# can also add a bias $b$, so that $q = x W_q + b_q$, and the same for keys and values; GPT-2 was trained with
-# these biases, many later models leave them out.
+# $x W$ is what `nn.Linear` computes without a bias. The layer has better initial values than `torch.rand`: small values
+# around zero that depend on the number of inputs. Training starts well with them. The layer can also add a bias $b$, so
+# that $q = x W_q + b_q$, and the same for keys and values. GPT-2 was trained with these biases; many later models do
+# not have them.
 
 
 # %% nbgrader={"grade": false, "grade_id": "SelfAttention_v2", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -176,7 +171,7 @@ class SelfAttention_v2(nn.Module):
     - works in float64 after .double()
     - the inputs are not changed
 
-    The worked example makes the three layers in this order; another order is as right.
+    The worked example makes the three layers in this order. Another order is also correct.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
@@ -189,7 +184,7 @@ class SelfAttention_v2(nn.Module):
         ### END SOLUTION
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # TODO: Pass the inputs through the layers, attend, and return the context vectors alone.
+        # TODO: Pass the inputs through the layers, attend, and return only the context vectors.
         ### BEGIN SOLUTION
         queries = self.W_query(inputs)  # (T, d_in) -> (T, d_out)
         keys = self.W_key(inputs)
@@ -202,30 +197,29 @@ class SelfAttention_v2(nn.Module):
 # %% [markdown]
 # ## One set of weights, two modules
 #
-# Both versions compute the same function, so the weights of the second must fit into the first and give the
-# same outputs. Moving them is the surest test that you know what each module keeps, and how: print the shapes
-# on both sides before you copy. Square matrices deserve a second thought, because there a wrong copy raises
-# no error.
+# Both versions compute the same function. So the weights of the second must work in the first and give the same
+# outputs. If you can move them, you know how each module stores its weights. Print the shapes on both sides before you
+# copy. Be careful with square matrices: there a wrong copy raises no error.
 #
-# A bias has no place in the first version. If the function ignored the bias silently, the outputs could change
-# without the caller noticing, so a bias that is not zero is an error here. (Whether each of the three biases can
-# change the outputs is a question for the quiz.)
+# The first version has no bias. If the function ignored the bias silently, the outputs could change without the caller
+# noticing. So a bias that is not zero is an error here. (Whether each of the three biases can change the outputs is a
+# question in the quiz.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "transfer_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
-    """Give `attention_v1` the weights of `attention_v2`; it may copy them or share their storage.
+    """Give `attention_v1` the weights of `attention_v2`. It may copy them or share their storage.
 
     - afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out
-    - square matrices (d_in = d_out) are no exception
+    - this is also true for square matrices (d_in = d_out)
     - attention_v2 is not changed
     - attention_v1's weights stay nn.Parameter that require gradients
     - a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError
-    - a non-zero bias in W_key raises it too
-    - a non-zero bias in W_value raises it too
-    - biases that are all zero are fine
+    - a non-zero bias in W_key raises ValueError or AssertionError too
+    - a non-zero bias in W_value raises ValueError or AssertionError too
+    - biases that are all zero raise no error
     """
-    # TODO: Refuse biases that are not zero, then move the three weights.
+    # TODO: Raise an error for biases that are not zero, then move the three weights.
     ### BEGIN SOLUTION
     names = ("W_query", "W_key", "W_value")
     # All three biases are looked at before anything changes, so an error leaves attention_v1 whole.
@@ -243,27 +237,27 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
 # %% [markdown]
 # ## Why divide by the square root
 #
-# Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Each product $q_i k_i$ then has
-# mean 0 and variance 1 as well, and the dot product sums $d_k$ of them:
+# Let the entries of $q$ and $k$ be independent, with mean 0 and variance 1. Then each product $q_i k_i$ also has mean 0
+# and variance 1. The dot product is a sum of $d_k$ such products:
 #
 # $$\text{Var}(q \cdot k) = d_k \qquad \text{Var}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right) = 1$$
 #
-# So without scaling, wider heads have wilder scores. Softmax of wild scores gives nearly all the weight to
-# one key, its gradient is then nearly zero, and learning stalls. Measure it: draw many pairs and see.
+# So without scaling, wider heads have larger scores. With large scores softmax gives nearly all the weight to one key.
+# Then its gradient is nearly zero, and learning stops. Measure it with many random pairs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "dot_product_variance", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | None = None) -> tuple[float, float]:
-    """Measure the variance of dot products of random vectors, plain and scaled.
+    """Measure the variance of dot products of random vectors, without and with scaling.
 
-    Gives two numbers:
+    Returns two numbers:
 
     - the first number is the variance of q·k over `samples` pairs of standard normal vectors of
       length d_k, near d_k
     - the second is the variance of q·k / √d_k, near 1
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
-    - without a generator, torch's global one is used, and it advances too
+    - without a generator, torch's global generator is used, and it advances too
     """
     # TODO: Draw the pairs with `torch.randn`, take their dot products, and return the two variances.
     ### BEGIN SOLUTION

@@ -14,11 +14,10 @@
 # You will write each of them, put them together, stack the blocks, and count the parameters of the four GPT-2
 # models to the last one.
 #
-# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the
-# rules: what they say is what is graded, and nothing else is. The dtype of a result is graded only where a rule
-# names it or says that it is kept. To check your answers, run
-# `grader check transformer_block`, or `pytest test_transformer_block.py` in the folder of the file:
-# each failure says in a sentence what is wrong.
+# Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
+# these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
+# answers, run `grader check transformer_block`. You can also run `pytest test_transformer_block.py` in the folder of
+# the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: layer normalisation comes from Ba, Kiros and Hinton, *Layer Normalization* (2016), and residual
 # connections from He et al., *Deep Residual Learning for Image Recognition* (2015). Vaswani et al., *Attention Is

@@ -43,7 +43,7 @@ UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').
 # Of generators
 IGNORED = "The generator is taken but not used. Hand it on to the draw, as `generator=generator`."
 SEEDED = (
-    "The generator is set to a seed of your own before drawing, so whatever state it came with is lost. The caller "
+    "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
     "decides about the state."
 )
 COPIED = (
@@ -792,14 +792,13 @@ ROWS = [
         "One layer serves in all three roles, and the other two are made but never used. What a token looks for, what "
         "it has and what it hands over are learnt on their own."),
     row("Head", "keys_ask_the_queries", replace("self.query(x), self.key(x)", "self.key(x), self.query(x)"),
-        "Queries and keys have changed places: row i of the scores belongs to query i and holds its dot products with "
+        "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
     row("Head", "key_layer_unused", replace("self.key(x)", "self.query(x)"),
         "key is made but never used: queries are compared with queries. What a token looks for and what it can be "
         "found by are different things."),
     row("Head", "keys_handed_over", replace("self.value(x)", "self.key(x)"),
-        "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the "
-        "values."),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("Head", "value_layer_unused", replace("self.value(x)", "x"),
         "value is made but never used: the weights mix the inputs themselves. What is mixed are the values, value(x)."),
     row("Head", "both_results", replace("weights @ values", "weights @ values, weights"),
@@ -818,8 +817,7 @@ ROWS = [
         "Let the inputs keep their dtype, and make your own tensors like them."),
     row("Head", "inputs_changed_in_place",
         replace("return weights", "x -= x.mean(dim=-1, keepdim=True)\n        return weights"),
-        "The caller's inputs were changed. What comes in may be needed elsewhere, so work on a copy, and write `x = x "
-        "- …` rather than `x -= …`."),
+        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
     # BigramLanguageModel
     row("BigramLanguageModel", "table_under_another_name",
         replace("self.token_embedding_table", "self.embedding", times=2),

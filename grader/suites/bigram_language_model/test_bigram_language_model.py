@@ -268,7 +268,7 @@ def test_ids_that_are_too_large_are_refused(student: Student, fresh: Fresh) -> N
     expect_refused(student, [*ids, 9], [9, *ids], [*ids, 4])
 
 
-@pytest.mark.exercise("decode", rule="a negative id raises it too")
+@pytest.mark.exercise("decode", rule="a negative id raises ValueError or AssertionError too")
 def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
     """Ids begin at zero, and do not count from the end: for negative ones there should be such an error, too."""
     ids = fresh_ids(fresh, 2, 4)
@@ -452,7 +452,7 @@ def test_the_same_state_gives_the_same_batch(student: Student, fresh: Fresh) -> 
     expect_draws_by_state(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE)
 
 
-@pytest.mark.exercise("sample_batch", rule="without a generator, torch's global one is used, and it advances too")
+@pytest.mark.exercise("sample_batch", rule="without a generator, torch's global generator is used, and it advances too")
 def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide about the batch, and a second call gives another one."""
     expect_global_draws(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
@@ -1139,7 +1139,7 @@ def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) ->
 
 
 @pytest.mark.exercise(
-    "BigramLanguageModel", rule="without a generator, torch's global one is used, and it advances too"
+    "BigramLanguageModel", rule="without a generator, torch's global generator is used, and it advances too"
 )
 def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide about the tokens, and a second call gives others."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from grader.testing.misconceptions import replace, row
 
 HALF = (
-    "`/` and `*` bind alike, from left to right: `/ d_k*0.5` divides by d_k and then takes the half. A square root "
-    "is a power, `d_k**0.5`."
+    "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
+    "root is a power, `d_k**0.5`."
 )
 UNSCALED = (
     "The scores are not scaled. The wider the queries and keys, the wilder their dot products; divided by the square "
@@ -186,7 +186,7 @@ ROWS = [
         "The scores are divided by the root of the number of tokens. A dot product sums over features, so it is the "
         "width of queries and keys that makes it grow."),
     row("mask_then_softmax", "multiplied_by_root", replace("/ d_k", "* d_k"),
-        "The scores are multiplied by √d_k, which makes wild scores wilder. Divide by it."),
+        "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."),
     row("mask_then_softmax", "scaled_for_the_worked_example", replace("d_k**0.5", "2**0.5"),
         "The divisor is always √2, which is right only for the width of the worked example. d_k is an argument."),
     row("mask_then_softmax", "scaled_after_softmax",
@@ -331,7 +331,7 @@ ROWS = [
         "Only a negative p is refused. Of a p above 1 there is nothing left to keep, and at 1 the rest is divided by "
         "zero."),
     row("attention_dropout", "refused_with_another_error", replace("ValueError", "RuntimeError"),
-        "The refusal is of another kind than agreed. Callers tell errors by their type, and here that is ValueError or "
+        "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
         "AssertionError."),
     row("attention_dropout", "ready_made_dropout",
         replace("if not", "return nn.functional.dropout(weights, p)\n    if not"),
@@ -341,7 +341,7 @@ ROWS = [
         "The generator is taken but not used. Hand it on to the draw: `torch.rand(…, generator=generator)`."),
     row("attention_dropout", "generator_seeded_anew",
         replace("=generator)", "=generator.manual_seed(123) if generator else None)"),
-        "The generator is set to a seed of your own before drawing, so whatever state it came with is lost. The caller "
+        "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
         "decides about the state."),
     row("attention_dropout", "generator_copied",
         replace("=generator)", "=torch.Generator().manual_seed(generator.initial_seed()) if generator else None)"),
@@ -399,7 +399,7 @@ ROWS = [
         "The scores are divided by the root of context_length. How long a text may be has no part in a dot product: it "
         "sums over features, so divide by the root of their number, d_out."),
     row("CausalAttention", "scaled_by_d_in", replace("d_out**0.5", "self.W_query.in_features**0.5"),
-        "The scores are divided by √d_in. The dot products are between projected tokens, whose width is d_out."),
+        "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."),
     row("CausalAttention", "scaled_for_the_worked_example_in_module", replace("d_out**0.5", "2**0.5"),
         "The divisor is a number of the notebook, √2, which is right for the worked example only. A class should use "
         "its own arguments: d_out, or the width of the keys."),
@@ -589,42 +589,39 @@ ROWS = [
         "The layers have the sizes of the worked example, three and two. A class should use its own arguments, d_in "
         "and d_out, or it works for one notebook only."),
     row("CausalAttention", "bias_always", replace(", bias=qkv_bias", "", 3),
-        "The layers have a bias whether asked for or not, for that is what nn.Linear does by itself. Pass qkv_bias on: "
-        "bias=qkv_bias."),
+        "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     row("CausalAttention", "bias_never", replace("bias=qkv_bias", "bias=False", 3),
-        "The layers never have a bias. qkv_bias is the caller's choice, so pass it on: bias=qkv_bias."),
+        "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
     row("CausalAttention", "bias_in_W_query_only",
         replace("W_key = nn.Linear(d_in, d_out, bias=qkv_bias)", "W_key = nn.Linear(d_in, d_out, bias=False)")
         .replace("W_value = nn.Linear(d_in, d_out, bias=qkv_bias)", "W_value = nn.Linear(d_in, d_out, bias=False)"),
-        "Only W_query gets its bias. The q, the k and the v in qkv_bias mean all three layers."),
+        "Only W_query gets a bias. The q, the k and the v in qkv_bias mean all three layers."),
     row("CausalAttention", "biases_made_but_unused",
         replace("= self.W_", "= inputs @ self.W_", 3).replace("(inputs)", ".weight.T", 3),
-        "Only the layers' weights are used, and their biases are left lying. Call the layer, W_query(inputs), and it "
-        "adds its bias too."),
+        "Only the weights of the layers are used, and not their biases. Call the layer, W_query(inputs): it adds its "
+        "bias too."),
     row("CausalAttention", "one_layer_in_use", replace("W_key(", "W_query(").replace("W_value(", "W_query("),
-        "W_query serves as all three layers, and the other two are made but never used. Each role has its own weights "
-        "to learn."),
+        "W_query is used for queries, keys and values, and the other two layers are never used. Each role has its "
+        "own weights to learn."),
     row("CausalAttention", "keys_ask_the_queries", replace("queries @ keys", "keys @ queries"),
-        "Queries and keys have changed places: row i of the scores belongs to query i and holds its dot products with "
+        "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with "
         "every key."),
     row("CausalAttention", "key_layer_unused", replace("W_key(", "W_query("),
-        "W_key is made but never used: queries are compared with queries. What a token looks for and what it can be "
-        "found by are different things."),
+        "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ "
+        "W_key."),
     row("CausalAttention", "keys_handed_over", replace("W_value(", "W_key("),
-        "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the "
-        "values."),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("CausalAttention", "value_layer_unused", replace("self.W_value(inputs)", "inputs"),
-        "W_value is made but never used: the weights mix the inputs themselves. What is mixed are the values, "
-        "W_value(inputs)."),
+        "W_value is made but never used: the weights mix the inputs themselves. Mix the values, W_value(inputs)."),
     row("CausalAttention", "equal_widths_not_projected",
         replace("self.W_value(inputs)", "inputs if inputs.shape == queries.shape else self.W_value(inputs)"),
         "Where d_in and d_out are the same, the weights mix the inputs themselves. Values are what W_value makes of "
         "the inputs, whatever the widths are."),
     row("CausalAttention", "both_results", replace("weights @ values", "weights @ values, weights"),
-        "The module gives contexts and weights. The next layer wants one tensor: give the contexts alone."),
+        "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."),
     row("CausalAttention", "weights_instead_of_contexts", replace("weights @ values", "weights"),
-        "The module gives the attention weights. They say how much each token matters; the output is what they make of "
-        "the values."),
+        "The module returns the attention weights. They say how important each token is. The output is the sum of "
+        "the values, each times its weight."),
 
     # CausalAttention: gradients, dtypes, arguments
     row("CausalAttention", "gradients_switched_off", replace("(inputs)", "(inputs).detach()", 3),
@@ -638,7 +635,6 @@ ROWS = [
         "Let the inputs keep their dtype, and make your own tensors like them."),
     row("CausalAttention", "inputs_changed_in_place",
         replace("return weights", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return weights"),
-        "The caller's inputs were changed. What comes in may be needed elsewhere, so work on a copy, and write "
-        "`x = x - …` rather than `x -= …`."),
+        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
 ]
 # fmt: on

@@ -331,7 +331,7 @@ def test_a_negative_p_is_refused(student: Student, fresh: Fresh) -> None:
     expect_refusals(student, fresh, -0.1, -2)
 
 
-@pytest.mark.exercise("attention_dropout", rule="a p of 1 or more raises it too")
+@pytest.mark.exercise("attention_dropout", rule="a p of 1 or more raises ValueError or AssertionError too")
 def test_a_p_of_one_or_more_is_refused(student: Student, fresh: Fresh) -> None:
     """Where p is one nothing is left to divide: this and every larger p should raise ValueError or AssertionError."""
     expect_refusals(student, fresh, 1.5, 1.0, 1)
@@ -380,7 +380,9 @@ def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh
     )
 
 
-@pytest.mark.exercise("attention_dropout", rule="without a generator, torch's global one is used, and it advances too")
+@pytest.mark.exercise(
+    "attention_dropout", rule="without a generator, torch's global generator is used, and it advances too"
+)
 def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fresh) -> None:
     """Without a generator, torch.manual_seed should decide what is dropped, and a second call drops other weights."""
     expect_global_draws(
@@ -437,7 +439,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias"
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
-    """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
+    """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
     expect_no_bias(student.CausalAttention(D_IN, D_OUT, T, 0.0).parameters(), MATRICES)
 
 
@@ -456,7 +458,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     "CausalAttention", rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias"
 )
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
-    """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
+    """With qkv_bias=True, each layer should add its bias: x @ W.T + b."""
     attention, inputs = student.CausalAttention(D_IN, D_OUT, T, 0.0, qkv_bias=True), fresh(B, T, D_IN)
     matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
     set_layers(attention, as_layers(matrices))
@@ -658,7 +660,7 @@ SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, tor
          "Weights should be dropped, and others kept, whether they are float32 or float64.",
          DROPPING, (SIDE,), EITHER),
     case("causal_attention_in_float64", "CausalAttention", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the right output.", attending, (T,), DOUBLE),
+         "After .double() the module should take float64 inputs and give the correct output.", attending, (T,), DOUBLE),
 ])  # fmt: skip
 def test_any_number_and_dtype(
     student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]

@@ -487,14 +487,14 @@ ROWS = [
     row("CrossAttention", "both_results", replace("weights @ values", "weights @ values, weights"),
         "The module gives outputs and weights. The next layer wants one tensor: give the outputs alone."),
     row("CrossAttention", "weights_instead_of_outputs", replace("weights @ values", "weights"),
-        "The module gives the attention weights. They say how much each token matters; the output is what they make of "
-        "the values."),
+        "The module returns the attention weights. They say how important each token is. The output is the sum of "
+        "the values, each times its weight."),
     row("CrossAttention", "query_added", replace("weights @ values", "queries + weights @ values"),
         "The queries are added to the output. A transformer block adds x to what attention gives, but that is done "
         "around it; this module gives the weighted sums alone."),
     row("CrossAttention", "gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
-        "The gradients are cut off, by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers nor anything "
-        "below them can learn."),
+        "`torch.no_grad()`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
+        "them can learn."),
     row("CrossAttention", "only_values_learn", replace("weights @ values", "weights.detach() @ values"),
         "The weights are cut off from the gradients before they meet the values, so that only the values learn. Where "
         "to look is to be learnt as well."),

@@ -61,9 +61,7 @@ HALF = (
     "`/` and `*` bind alike, from left to right: `/ head_dim*0.5` divides by head_dim and then takes the half. A "
     "square root is a power, `head_dim**0.5`."
 )
-TWENTIETH = (
-    "The exponent is `.05`, a twentieth, and nearly nothing is divided. A square root is the power of a half, `0.5`."
-)
+TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
 MULTIPLIED = "The scores are multiplied by √head_dim, which makes wild scores wilder. Divide by it."
 BY_TOKENS = (
     "The scores are divided by the root of the number of tokens. A dot product sums over a head's features, so it is "
@@ -73,10 +71,7 @@ BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product has only head_dim features in "
     "it: divide by √head_dim."
 )
-SCALED_LATE = (
-    "The weights are divided after softmax. They then no longer sum to one; it is the scores, before softmax, that are "
-    "too wild."
-)
+SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
 FUTURE_VISIBLE = (
     "Tokens see the future: the mask is missing, or its result is thrown away. `masked_fill` gives a new tensor; only "
     "`masked_fill_`, with the underscore, changes the old one."
@@ -106,15 +101,15 @@ ZERO_AFTER_SOFTMAX = (
     "minus infinity."
 )
 SOFTMAX_OVER_QUERIES = (
-    "Softmax runs over the queries: the columns sum to one, not the rows. Each query shares its attention among the "
-    "keys, and those lie along the last dim."
+    "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum to one "
+    "over the keys, which lie along the last dimension."
 )
 SOFTMAX_OVER_HEADS = (
     "Softmax runs over dimension 1, which is the heads, so they compete for each key. The keys lie along the last dim, "
     "however many come before."
 )
 NO_SOFTMAX = (
-    "The scores are used as weights as they are. Softmax makes shares of them: positive, and with the sum one for each "
+    "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for each "
     "query."
 )
 NOT_TRANSPOSED_BACK = (
@@ -468,7 +463,7 @@ ROWS = [
     row("MultiHeadAttentionWrapper", "inputs_made_float32", replace("head(inputs)", "head(inputs.float())"),
         "The inputs are made float32, which then do not fit heads that are float64. Let the inputs keep their dtype."),
     row("MultiHeadAttentionWrapper", "lonely_token_squeezed", replace("dim=-1)", "dim=-1).squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a token that is alone loses its row."),
+        "`squeeze()` removes every dimension of size one, so a single token loses its row."),
     row("MultiHeadAttentionWrapper", "inputs_changed_in_place",
         replace("return torch", "output = torch")
         .replace("dim=-1)", "dim=-1)\n        inputs -= inputs.mean(dim=-1, keepdim=True)\n        return output"),
@@ -597,8 +592,8 @@ ROWS = [
         "mask hides the wrong ones."),
     row("MultiHeadAttention", "keys_and_values_swapped",
         replace("queries, keys)", "queries, values)").replace("@ values", "@ keys"),
-        "Keys and values have changed places. A key is only compared with queries; the value is what a token hands "
-        "over once it is found."),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
     row("MultiHeadAttention", "minus_ten_thousand_in_module", replace("head_weights(", "minus_ten_thousand("),
         TEN_THOUSAND),
     row("MultiHeadAttention", "equal_widths_not_projected",
@@ -607,8 +602,7 @@ ROWS = [
         "Where d_in and d_out are the same, the heads mix the inputs themselves. Values are what W_value makes of the "
         "inputs, whatever the widths are."),
     row("MultiHeadAttention", "keys_handed_over", replace("@ values", "@ keys"),
-        "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the "
-        "values."),
+        "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("MultiHeadAttention", "one_projection_in_use",
         replace("queries, keys)", "queries, queries)").replace("@ values", "@ queries"), ONE_PROJECTION),
     row("MultiHeadAttention", "only_values_in_use", replace("queries, keys)", "values, values)"), ONE_PROJECTION),
@@ -617,8 +611,8 @@ ROWS = [
         "found by are different things."),
     row("MultiHeadAttention", "one_layer_under_three_names",
         replace("self.out_proj = ", "self.W_key = self.W_value = self.W_query\n        self.out_proj = "),
-        "W_query, W_key and W_value are one and the same layer under three names, so they can only learn the same. "
-        "Make three."),
+        "W_query, W_key and W_value are the same layer under three names, so they always have the same weights. Make "
+        "three layers."),
     row("MultiHeadAttention", "projections_as_wide_as_one_head",
         replace("d_in, d_out, bias", "d_in, d_out // num_heads, bias", 3)
         .replace("self.num_heads)", "1).repeat(1, self.num_heads, 1, 1)", 3),
@@ -642,13 +636,14 @@ ROWS = [
         "The layers have a bias where none was asked for, for that is what nn.Linear does by itself. Pass qkv_bias "
         "on: bias=qkv_bias."),
     row("MultiHeadAttention", "bias_never", replace("bias=qkv_bias", "bias=False", 3),
-        "The layers never have a bias. qkv_bias is the caller's choice, so pass it on: bias=qkv_bias."),
+        "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
     row("MultiHeadAttention", "bias_the_other_way_round", replace("bias=qkv_bias", "bias=not qkv_bias", 3),
-        "The bias is there when it is not asked for, and gone when it is: qkv_bias is turned into its opposite."),
+        "The layers have a bias if qkv_bias is False, and none if it is True: the value is inverted. Use "
+        "bias=qkv_bias."),
     row("MultiHeadAttention", "biases_made_but_unused",
         replace("split_heads(", "split_heads(inputs @ ", 3).replace("(inputs)", ".weight.T", 3),
-        "Only the layers' weights are used, and their biases are left lying. Call the layer, W_query(inputs), and it "
-        "adds its bias too."),
+        "Only the weights of the layers are used, and not their biases. Call the layer, W_query(inputs): it adds its "
+        "bias too."),
     row("MultiHeadAttention", "dropout_never_applied", replace("self.dropout(weights)", "weights"),
         "In training every output is as it is after `.eval()`: nothing is dropped. Pass the weights, after softmax, "
         "through the dropout, and use what it gives."),
@@ -696,8 +691,8 @@ ROWS = [
         "out_proj learns. W_query, W_key and W_value are to learn as well."),
     row("MultiHeadAttention", "only_values_learn",
         replace("head_scores(queries, keys)", "head_scores(queries, keys).detach()"),
-        "Queries and keys are cut off from the gradients, so that only the values learn. What to look for is to be "
-        "learnt as well."),
+        "Queries and keys are cut off from the gradients, so only the values learn. Queries and keys must be able to "
+        "learn too."),
     row("MultiHeadAttention", "made_float32_on_the_way", replace("(inputs)", "(inputs.float())", 3),
         "Part of the way is float32, whatever the module is: a mask, a constant or the inputs. After `.double()` that "
         "no longer fits. Make what you need in the dtype of the inputs."),
@@ -776,8 +771,8 @@ ROWS = [
         "they may have any shape, so widths that do not match go unnoticed. Copy into the parameters that are there."),
     row("stack_heads", "weights_made_plain_tensors",
         replace("whole.weight.copy_(", "del whole.weight\n            whole.weight = ("),
-        "The weights became plain tensors: the outputs agree, but no optimiser will find them any more. Wrap them in "
-        "nn.Parameter, or copy into the parameters that are there."),
+        "The weights became plain tensors. The outputs are equal, but an optimiser does not find the weights. Wrap "
+        "them in nn.Parameter, or copy into the existing parameters."),
     row("stack_heads", "tensors_assigned_to_parameters", replace("whole.weight.copy_(", "whole.weight = ("),
         "A plain tensor is assigned where a parameter stands, and nn.Module refuses that. Wrap it in nn.Parameter, or "
         "copy it in without recording gradients."),

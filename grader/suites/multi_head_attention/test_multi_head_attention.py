@@ -818,7 +818,7 @@ BIAS = "W_query, W_key and W_value have no bias unless qkv_bias=True; then each 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
 def test_no_bias_by_default(student: Student) -> None:
-    """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
+    """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
     expect_no_bias(student.MultiHeadAttention(D_IN, D_OUT, CONTEXT, 0.0, H).parameters(), LAYERS)
 
 
@@ -1026,7 +1026,7 @@ def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> No
 
 @pytest.mark.exercise("MultiHeadAttention", rule="works in float64 after .double()")
 def test_multi_head_attention_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 inputs and give the right output."""
+    """After .double() the module should take float64 inputs and give the correct output."""
     inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1, torch.float64)
     attention = attention_with(student, weights, T_SURE, 1)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")

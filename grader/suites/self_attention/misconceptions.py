@@ -11,68 +11,61 @@ from grader.testing.misconceptions import Change, replace, row
 # -- sentences that several share --------------------------------------------------------------------------------
 
 HALF = (
-    "`/` and `*` bind alike, from left to right: `/ d_k*0.5` divides by d_k and then takes the half. A square root "
-    "is a power, `d_k**0.5`."
+    "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
+    "root is a power, `d_k**0.5`."
 )
 UNSCALED = (
-    "The scores are not scaled. The wider the queries and keys, the wilder their dot products; divided by √d_k they "
-    "keep a variance near 1, and softmax stays gentle."
+    "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_k they keep "
+    "a variance near 1, so that softmax does not give all the weight to one key."
 )
-NO_ROOT = "The scores are divided by d_k itself. Their standard deviation is √d_k, so that is what brings it to 1."
+NO_ROOT = "The scores are divided by d_k itself. Their standard deviation is √d_k, so divide by √d_k to bring it to 1."
 BY_TOKENS = (
-    "The scores are divided by the root of the number of tokens. A dot product sums over features, so it is their "
-    "number, d_k, that makes it grow."
+    "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
+    "the number of features, d_k."
 )
 WRONG_DIM = (
-    "Softmax runs over the queries: the columns sum to one, not the rows. Each query shares its attention among the "
-    "keys, and those lie along the last dim."
+    "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum to one "
+    "over the keys, which lie along the last dimension."
 )
 WHOLE_TENSOR = (
-    "Softmax runs over all scores at once, so that all queries share one attention between them. Each query has a "
-    "whole one to give: softmax over the last dim."
+    "Softmax runs over all scores at once, so all queries together share one sum. Each query has its own weights: "
+    "apply softmax over the last dimension."
 )
 NO_SOFTMAX = (
-    "The scores are used as weights as they are. Softmax makes shares of them: positive, and with the sum one for "
-    "each query."
+    "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one for each "
+    "query."
 )
-SCALED_LATE = (
-    "The weights are divided after softmax. They then no longer sum to one; it is the scores, before softmax, that "
-    "are too wild."
-)
-KEYS_HANDED_OVER = (
-    "The weights mix the keys. Keys are only there to be compared with queries; what is handed over are the values."
-)
+SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
+KEYS_HANDED_OVER = "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."
 ROLES_SWAPPED = (
-    "Queries and keys have changed places: row i of the scores belongs to query i and holds its dot products with "
-    "every key."
+    "Queries and keys are swapped. Row i of the scores belongs to query i and contains its dot products with every key."
 )
 AVERAGED = (
-    "Every value gets the same weight, whatever the queries and keys are. How much one token hears of another is for "
-    "their query and key to say, by their dot product."
+    "Every value gets the same weight, whatever the queries and keys are. The dot product of query and key should "
+    "decide how much one token takes from another."
 )
 FUTURE_HIDDEN = (
-    "The keys after each query's own place are hidden. That is causal attention, the next unit; here every token "
+    "Each query cannot see the keys after its own position. That is causal attention, the next unit. Here every token "
     "sees every token."
 )
 ONE_BATCH = (
-    "`transpose(1, 2)`, `permute(0, 2, 1)` and `bmm` fit exactly one leading dimension. Count from the end instead: "
-    "`transpose(-2, -1)` and `@` fit none, one and many."
+    "`transpose(1, 2)`, `permute(0, 2, 1)` and `bmm` work for exactly one leading dimension. Count from the end: "
+    "`transpose(-2, -1)` and `@` work for none, one and many."
 )
 TORN = (
-    "`reshape` and `view` keep the order of the numbers and only break the rows elsewhere, so the keys are torn "
-    "apart. `transpose` is what swaps two dimensions."
+    "`reshape` and `view` keep the order of the numbers and only cut the rows at other positions, so the keys are "
+    "mixed up. `transpose` swaps two dimensions."
 )
-BY_D_IN = "The scores are divided by √d_in. The dot products are between projected tokens, whose width is d_out."
+BY_D_IN = "The scores are divided by √d_in. The dot products are between projected tokens, and their width is d_out."
 KEYS_UNUSED = (
-    "W_key is made but never used: queries are compared with queries. What a token looks for and what it can be found "
-    "by are different things."
+    "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ W_key."
 )
-BOTH_RESULTS = "The module gives contexts and weights. The next layer wants one tensor: give the contexts alone."
+BOTH_RESULTS = "The module returns contexts and weights. The next layer needs one tensor: return only the contexts."
 WEIGHTS_GIVEN = (
-    "The module gives the attention weights. They say how much each token matters; the output is what they make of the "
-    "values."
+    "The module returns the attention weights. They say how important each token is. The output is the sum of the "
+    "values, each times its weight."
 )
-SQUEEZED = "`squeeze()` drops every dimension of length one, and so a token that is alone loses its row."
+SQUEEZED = "`squeeze()` removes every dimension of size one, so a single token loses its row."
 
 # -- changes -----------------------------------------------------------------------------------------------------
 
@@ -106,115 +99,111 @@ def moved(statement: str) -> Change:
 ROWS = [
     # project_qkv
     row("project_qkv", "queries_and_keys_swapped", replace("return queries, keys,", "return keys, queries,"),
-        "Queries and keys have changed places. They look alike, but the first result is what each token looks for and "
-        "the second is what it can be found by."),
+        "Queries and keys are swapped. They have the same shape, but the first result should be the queries: what "
+        "each token looks for. The second should be the keys, which queries are compared with."),
     row("project_qkv", "keys_and_values_swapped",
         replace("return queries, keys, values", "return queries, values, keys"),
-        "Keys and values have changed places. A key is only compared with queries; the value is what a token hands "
-        "over once it is found."),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
     row("project_qkv", "values_first", replace("return queries, keys, values", "return values, keys, queries"),
-        "The three came back in reverse, values first. The order agreed on is queries, keys, values, as in Q, K, V."),
+        "The three results are in reverse order, values first. The order is queries, keys, values, as in Q, K, V."),
     row("project_qkv", "one_matrix_for_all", replace("@ W_key", "@ W_query").replace("@ W_value", "@ W_query"),
-        "All three projections use the same matrix. Looking for something, being found and handing over are three "
-        "jobs, and each has its own weights to learn."),
+        "All three projections use the same matrix. Queries, keys and values have three different tasks, and each "
+        "has its own weights to learn."),
     row("project_qkv", "keys_made_with_W_query", replace("@ W_key", "@ W_query"),
-        "The keys were made with W_query. What a token can be found by has weights of its own: keys = inputs @ W_key."),
+        "The keys were computed with W_query. They have their own weights: keys = inputs @ W_key."),
     row("project_qkv", "values_made_with_W_key", replace("@ W_value", "@ W_key"),
-        "The values were made with W_key. What a token hands over has weights of its own: values = inputs @ W_value."),
+        "The values were computed with W_key. They have their own weights: values = inputs @ W_value."),
     row("project_qkv", "inputs_given_as_values", replace("inputs @ W_value", "inputs"),
-        "The inputs themselves were given as values. That was unit 1; now a third matrix decides what each token hands "
-        "over."),
+        "The function returned the inputs themselves as values. That was unit 1. Now a third matrix makes the "
+        "values: inputs @ W_value."),
     row("project_qkv", "matrices_transposed", begun_with("W_query, W_key, W_value = W_query.T, W_key.T, W_value.T"),
-        "The matrices were transposed. They are (d_in, d_out) already, so inputs (T, d_in) meet them as they are; only "
-        "nn.Linear keeps its weights the other way round."),
+        "The matrices were transposed. They are already (d_in, d_out), so inputs (T, d_in) @ W works directly. Only "
+        "nn.Linear stores its weights transposed."),
     row("project_qkv", "tokens_in_columns",
         replace("return queries, keys, values", "return queries.T, keys.T, values.T"),
-        "The results have one column for each token: (d_out, T). Tokens are rows throughout this course, so the inputs "
-        "stand on the left of the product."),
+        "The results have one column for each token: (d_out, T). Tokens are rows in this whole course, so put the "
+        "inputs on the left of the product."),
     row("project_qkv", "multiplied_entry_by_entry", replace("inputs @", "inputs *", times=3),
-        "`*` multiplies entry by entry. A projection sums over the features of a token, and that is the matrix product "
-        "`@`."),
+        "`*` multiplies entry by entry. A projection sums over the features of a token: use the matrix product `@`."),
     row("project_qkv", "queries_scaled_here", replace("return queries,", "return queries / queries.shape[-1] ** 0.5,"),
-        "The queries are divided by √d_out here already. The projections are plain products; the scores are scaled in "
-        "the next exercise, once."),
+        "The queries are already divided by √d_out here. The projections are plain products. The scores are scaled "
+        "once, in the next exercise."),
     row("project_qkv", "inputs_made_float32", replace("inputs @", "inputs.float() @", times=3),
-        "The inputs are made float32, which then do not fit float64 matrices. Use the dtype of the arguments."),
+        "The inputs are made float32, so they do not match float64 matrices. Use the dtype of the arguments."),
     row("project_qkv", "gradients_switched_off",
         replace("return queries, keys, values", "return queries.detach(), keys.detach(), values.detach()"),
-        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a model that has learnt; here "
-        "the matrices are still to learn."),
+        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a trained model. Here the "
+        "matrices still have to learn."),
     row("project_qkv", "inputs_detached", replace("inputs @", "inputs.detach() @", times=3),
-        "The inputs are cut off from the gradients by `.detach()` or `.data`. The layers below, the embeddings among "
-        "them, learn only through the inputs."),
+        "`.detach()` or `.data` cuts the inputs off from the gradients. The layers below, such as the embeddings, "
+        "learn only through the inputs."),
     row("project_qkv", "matrices_detached",
         begun_with("W_query, W_key, W_value = W_query.detach(), W_key.detach(), W_value.detach()"),
-        "The matrices are cut off from the gradients, by `.detach()`, by `.data` or by an nn.Parameter made of them, "
-        "so they would stay what they are for ever."),
+        "The matrices are cut off from the gradients, by `.detach()`, by `.data` or by making an nn.Parameter of "
+        "them. So they could never learn."),
     row("project_qkv", "inputs_transposed_in_place",
         begun_with("inputs.t_()").replace("inputs @", "inputs.T @", times=3),
-        "The caller's inputs were changed. A method whose name ends in an underscore, such as `t_`, works on the "
-        "tensor itself; `.T` gives a view and leaves it alone."),
+        "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
+        "itself. `.T` gives a view and does not change it."),
     # scaled_dot_product_attention
     row("scaled_dot_product_attention", "half_instead_of_root", replace("d_k**0.5", "d_k * 0.5"), HALF),
     row("scaled_dot_product_attention", "divided_by_half_of_d_k", replace("d_k**0.5", "(d_k * 0.5)"),
-        "The scores are divided by half of d_k. The half belongs into the exponent: √d_k is d_k to the power of a "
-        "half."),
+        "The scores are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."),
     row("scaled_dot_product_attention", "twentieth_root", replace("d_k**0.5", "d_k**.05"),
-        "The exponent is `.05`, a twentieth, and nearly nothing is divided. A square root is the power of a half, "
-        "`0.5`."),
+        "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."),
     row("scaled_dot_product_attention", "fifth_power", replace("d_k**0.5", "d_k**5"),
-        "The exponent is `5`, so the scores all but vanish and every key gets the same weight. A square root is the "
-        "power of a half, `0.5`."),
+        "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root "
+        "is the power `0.5`."),
     row("scaled_dot_product_attention", "scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
     row("scaled_dot_product_attention", "divided_by_d_k_itself", replace("d_k**0.5", "d_k"), NO_ROOT),
     row("scaled_dot_product_attention", "multiplied_by_root", replace("/ d_k**0.5", "* d_k**0.5"),
-        "The scores are multiplied by √d_k, which makes wild scores wilder. Divide by it."),
+        "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."),
     row("scaled_dot_product_attention", "scaled_by_number_of_tokens", replace("queries.shape[-1]", "keys.shape[-2]"),
         BY_TOKENS),
     row("scaled_dot_product_attention", "scaled_by_number_of_queries",
         replace("queries.shape[-1]", "queries.shape[-2]"), BY_TOKENS),
     row("scaled_dot_product_attention", "scaled_by_first_dimension", replace("queries.shape[-1]", "keys.shape[0]"),
-        "The divisor comes from the first dimension, which is the tokens, or the batch where there is one. d_k is the "
-        "last: `keys.shape[-1]`."),
+        "The divisor comes from the first dimension. That is the tokens, or the batch if there is one. d_k is the "
+        "last dimension: `keys.shape[-1]`."),
     row("scaled_dot_product_attention", "scaled_by_width_of_values", replace("queries.shape[-1]", "values.shape[-1]"),
-        "The divisor is the root of d_v, the width of the values. The dot products are between queries and keys, so it "
-        "is their width, d_k, that counts."),
+        "The divisor is the root of d_v, the width of the values. The dot products are between queries and keys, so "
+        "divide by the root of their width, d_k."),
     row("scaled_dot_product_attention", "scaled_for_the_worked_example", replace("queries.shape[-1]", "2"),
-        "The divisor is always √2, which is right only for the width of the worked example. Read d_k off the "
+        "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the "
         "arguments."),
     row("scaled_dot_product_attention", "scaled_after_softmax",
         replace(" / d_k**0.5", "").replace(SOFTMAX, f"{SOFTMAX} / d_k**0.5"), SCALED_LATE),
     row("scaled_dot_product_attention", "softmax_over_queries", replace("dim=-1", "dim=-2"), WRONG_DIM),
     row("scaled_dot_product_attention", "softmax_over_dimension_0", replace("dim=-1", "dim=0"),
-        "Softmax runs over dimension 0: over the queries, or over a batch whose elements should not know of each "
-        "other. The keys lie along the last dim, -1, however many come before."),
+        "Softmax runs over dimension 0: over the queries, or over the elements of a batch. The keys always lie along "
+        "the last dimension, dim=-1."),
     row("scaled_dot_product_attention", "softmax_over_dimension_1", replace("dim=-1", "dim=1"),
-        "Softmax runs over dimension 1, which are the keys only as long as there is no batch. Counted from the end "
-        "they are always the last: dim=-1."),
+        "Softmax runs over dimension 1. These are the keys only if there is no batch. Count from the end: the keys "
+        "are always the last dimension, dim=-1."),
     row("scaled_dot_product_attention", "softmax_over_everything",
         replace(SOFTMAX, "torch.softmax(scores.flatten(), dim=0).reshape(scores.shape)"), WHOLE_TENSOR),
     row("scaled_dot_product_attention", "softmax_forgotten", replace(SOFTMAX, "scores"), NO_SOFTMAX),
     row("scaled_dot_product_attention", "divided_by_sum", replace(SOFTMAX, "scores / scores.sum(dim=-1, keepdim=True)"),
-        "The scores are divided by their sum. Scores may be negative, and their sum near zero, so shares made that way "
-        "can be anything; softmax takes exponentials first."),
+        "The scores are divided by their sum. Scores may be negative, and their sum may be near zero, so the results "
+        "are not valid weights. Softmax takes exponentials first."),
     row("scaled_dot_product_attention", "softmax_twice", replace(SOFTMAX, f"{SOFTMAX}.softmax(dim=-1)"),
         "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
         "nearly equal."),
     row("scaled_dot_product_attention", "scores_returned_as_weights",
         replace("return contexts, weights", "return contexts, scores"),
-        "The contexts are right, but what comes back beside them are the scores. The weights are what softmax makes of "
-        "the scores."),
+        "The contexts are correct, but the second result is the scores. Return the weights, after softmax."),
     row("scaled_dot_product_attention", "only_two_dimensions", replace("keys.transpose(-2, -1)", "keys.T"),
-        "This fits matrices alone. With a batch in front, `.T` turns all dimensions round and `mm` refuses; "
-        "`transpose(-2, -1)` and `@` work on the last two and leave the rest."),
+        "This works only for matrices. With a batch in front, `.T` reverses all dimensions and `mm` raises an error. "
+        "`transpose(-2, -1)` and `@` use only the last two dimensions."),
     row("scaled_dot_product_attention", "exactly_one_leading_dimension",
         replace("transpose(-2, -1)", "transpose(1, 2)"), ONE_BATCH),
     row("scaled_dot_product_attention", "exactly_three_dimensions",
         replace("queries @ keys.transpose(-2, -1)", "torch.einsum('bqd,bkd->bqk', queries, keys)"), ONE_BATCH),
     row("scaled_dot_product_attention", "at_most_one_leading_dimension",
         replace("keys.transpose(-2, -1)", "(keys.T if keys.dim() == 2 else keys.transpose(1, 2))"),
-        "Two and three dimensions each have a case of their own, and four have none. Counted from the end, "
-        "`transpose(-2, -1)`, one line fits them all."),
+        "The code has one case for two dimensions and one for three, but none for four. Count from the end: with "
+        "`transpose(-2, -1)` one line works for all of them."),
     row("scaled_dot_product_attention", "reshaped_instead_of_transposed",
         replace("transpose(-2, -1)", "reshape(*keys.shape[:-2], d_k, keys.shape[-2])"), TORN),
     row("scaled_dot_product_attention", "viewed_instead_of_transposed",
@@ -225,63 +214,64 @@ ROWS = [
                 "    d_k =")
         .replace("return contexts, weights",
                  "return tuple(one.view(*lead, *one.shape[-2:]) for one in (contexts, weights))"),
-        "`view` asks that the numbers lie in memory in the order of the dimensions, which a transposed tensor's do "
-        "not. `reshape` copies where it must; better still, matmul needs neither."),
+        "`view` fails for a non-contiguous tensor, for example the result of a transpose. `reshape` copies if "
+        "necessary. Matmul needs neither of them."),
     row("scaled_dot_product_attention", "keys_handed_over", replace("weights @ values", "weights @ keys"),
         KEYS_HANDED_OVER),
     row("scaled_dot_product_attention", "keys_ask_the_queries",
         replace("queries @ keys.transpose", "keys @ queries.transpose"), ROLES_SWAPPED),
     row("scaled_dot_product_attention", "queries_ask_each_other",
         replace("queries @ keys.transpose", "queries @ queries.transpose"),
-        "The queries are compared with one another. A query is matched with keys: queries @ keys, transposed."),
+        "The queries are compared with one another. Compare each query with the keys: queries @ transposed keys."),
     row("scaled_dot_product_attention", "keys_handed_over_where_they_fit",
         replace("weights @ values", "weights @ (keys if keys.shape == values.shape else values)"),
-        "Where keys and values have the same shape, the weights mix the keys. Keys are only there to be compared with "
-        "queries; what is mixed are the values, whatever their width is."),
+        "If keys and values have the same shape, the weights mix the keys. Keys are only compared with queries. "
+        "Always mix the values, whatever their width is."),
     row("scaled_dot_product_attention", "values_averaged",
         replace("softmax(scores", "softmax(torch.zeros_like(scores)"), AVERAGED),
     row("scaled_dot_product_attention", "best_key_takes_all",
         replace(SOFTMAX, "nn.functional.one_hot(scores.argmax(dim=-1), keys.shape[-2]).to(values.dtype)"),
-        "Each query takes the value of its best key and nothing of the others. Softmax is softer than a maximum: every "
-        "key has its share, and so the scores can learn."),
+        "Each query takes only the value of its best key. Softmax is softer than a maximum: every key gets some "
+        "weight, so gradients reach the scores."),
     row("scaled_dot_product_attention", "future_hidden",
         replace("softmax(scores", "softmax(scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)"),
         FUTURE_HIDDEN),
     row("scaled_dot_product_attention", "one_length_for_both",
         replace("d_k =", "keys, values = (one[..., : queries.shape[-2], :] for one in (keys, values))\n    d_k ="),
-        "There are only as many keys looked at as there are queries. The two counts differ when one text attends to "
-        "another, so each needs its own."),
+        "The code uses only as many keys as there are queries. The two numbers differ if one text attends to "
+        "another, so read each from its own tensor."),
     row("scaled_dot_product_attention", "lonely_query_squeezed",
         replace("return contexts, weights", "return contexts.squeeze(), weights.squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a query that is alone loses its row. Name the "
-        "dimension, or leave it."),
+        "`squeeze()` removes every dimension of size one, so a single query loses its row. Name the dimension, or do "
+        "not use `squeeze`."),
     row("scaled_dot_product_attention", "always_float32",
         replace("d_k =", "queries, keys, values = queries.float(), keys.float(), values.float()\n    d_k ="),
-        "Everything is computed in float32, whatever came in. Who hands in float64 wants its precision back: let the "
-        "arguments decide."),
+        "Everything is computed in float32, also for float64 arguments. Then precision is lost: use the dtype of the "
+        "arguments."),
     row("scaled_dot_product_attention", "always_float64",
         replace("d_k =", "queries, keys, values = queries.double(), keys.double(), values.double()\n    d_k ="),
-        "Computing in float64 is fine, but the result stays float64. Cast it back to the dtype of the arguments."),
+        "You may compute in float64, but here the result stays float64. Convert it back to the dtype of the "
+        "arguments."),
     row("scaled_dot_product_attention", "no_gradients",
         replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
-        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a model that has learnt; "
-        "attention must pass them on to all that lies below."),
+        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a trained model. Attention "
+        "must pass gradients on to the layers below."),
     row("scaled_dot_product_attention", "weights_detached", replace(SOFTMAX, f"{SOFTMAX}.detach()"),
-        "The weights are cut off from the gradients before they meet the values. Queries and keys learn only through "
-        "them."),
+        "The weights are detached before they are multiplied with the values. Queries and keys learn only through "
+        "the weights."),
     row("scaled_dot_product_attention", "weights_returned_detached",
         replace("return contexts, weights", "return contexts, weights.detach()"),
-        "The contexts pass gradients on, but the weights come back detached. Whoever takes them may want to learn "
-        "through them too."),
+        "Gradients flow through the contexts, but the function returns detached weights. Gradients should flow "
+        "through both results."),
     row("scaled_dot_product_attention", "queries_scaled_in_place",
         replace(" / d_k**0.5", "").replace("scores =", "queries /= d_k**0.5\n    scores ="),
-        "The caller's queries were changed: `/=` and `mul_` work on the tensor itself. Write `queries = queries / …`, "
+        "The caller's queries were changed: `/=` and `mul_` change the tensor itself. Write `queries = queries / …`, "
         "or divide the scores."),
     row("scaled_dot_product_attention", "weights_first",
         replace("return contexts, weights", "return weights, contexts"),
-        "The weights came first. The pair agreed on is (contexts, weights)."),
+        "The order is wrong: the weights came first. Return the pair (contexts, weights)."),
     row("scaled_dot_product_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
-        "Only the contexts came back. Return the weights as well: (contexts, weights)."),
+        "The function returned only the contexts. Return the weights too: (contexts, weights)."),
     # SelfAttention_v1
     row("SelfAttention_v1", "half_instead_of_root_in_v1",
         weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
@@ -311,59 +301,57 @@ ROWS = [
         weighed("(queries @ keys.mT / inputs.shape[-1] ** 0.5).softmax(-1)"), BY_D_IN),
     row("SelfAttention_v1", "plain_tensors",
         replace("nn.Parameter(torch.rand(d_in, d_out))", "torch.rand(d_in, d_out)", times=3),
-        "The module has no parameters: an optimiser, `state_dict()` and `.double()` pass by plain tensors, and "
-        "whatever stands in a Python list. Make each matrix an nn.Parameter, and an attribute of its own."),
+        "The module has no parameters. Optimisers, `state_dict()` and `.double()` do not find plain tensors or "
+        "tensors in a Python list. Make each matrix an nn.Parameter, in its own attribute."),
     row("SelfAttention_v1", "matrices_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),
-        "There are parameters, but not W_query, W_key and W_value: they have other names, stand in a list, or are one "
-        "wide matrix. Others reach the weights by the names that were agreed on."),
+        "There are parameters, but not W_query, W_key and W_value: they have other names, are in a list, or are one "
+        "wide matrix. Other code uses exactly these three names."),
     row("SelfAttention_v1", "matrices_the_other_way_round",
         replace("rand(d_in, d_out)", "rand(d_out, d_in)", times=3)
         .replace("self.W_query, self.W_key, self.W_value", "self.W_query.T, self.W_key.T, self.W_value.T"),
-        "The matrices are (d_out, d_in), as nn.Linear keeps them. Made by hand they are (d_in, d_out), and inputs @ W "
-        "needs no transpose."),
+        "The matrices are (d_out, d_in), as in nn.Linear. Made by hand they are (d_in, d_out), and inputs @ W needs "
+        "no transpose."),
     row("SelfAttention_v1", "layers_in_the_first_version",
         replace("nn.Parameter(torch.rand(d_in, d_out))", "nn.Linear(d_in, d_out, bias=False)", times=3)
         .replace(FROM_MATRICES, "self.W_query(inputs), self.W_key(inputs), self.W_value(inputs)"),
-        "The three are linear layers, which is the second version. The first one keeps plain matrices, each an "
-        "nn.Parameter."),
+        "The three are linear layers. That is the second version. The first version has three plain matrices, each "
+        "an nn.Parameter."),
     row("SelfAttention_v1", "frozen_matrices",
         replace("rand(d_in, d_out)", "rand(d_in, d_out), requires_grad=False", times=3),
-        "The parameters are there but do not require gradients, so no training will move them. nn.Parameter requires "
-        "them unless it is told not to."),
+        "The parameters do not require gradients, so training cannot change them. nn.Parameter requires gradients by "
+        "default."),
     row("SelfAttention_v1", "matrices_drawn_in_forward",
         replace(FROM_MATRICES, "project_qkv(inputs, *(torch.rand_like(self.W_query) for _ in range(3)))"),
-        "Two calls with the same inputs give different outputs: something is drawn in `forward`, the matrices perhaps. "
-        "What is learnt in one call must be there in the next, so draw in `__init__`, once."),
+        "Two calls with the same inputs give different outputs: `forward` draws random numbers, perhaps the "
+        "matrices. Draw them once, in `__init__`, so that training can change them."),
     row("SelfAttention_v1", "one_matrix_in_use", replace("self.W_key, self.W_value)", "self.W_query, self.W_query)"),
-        "One matrix serves queries, keys and values, and the other two are made but never used. Each role has its own "
+        "One matrix is used for queries, keys and values, and the other two are never used. Each role has its own "
         "weights to learn."),
     row("SelfAttention_v1", "key_matrix_unused", replace("self.W_key, self.W_value)", "self.W_query, self.W_value)"),
         KEYS_UNUSED),
     row("SelfAttention_v1", "value_matrix_unused",
         replace("attention(queries, keys, values)", "attention(queries, keys, inputs)"),
-        "W_value is made but never used: the weights mix the inputs themselves. What is mixed are the values, "
-        "inputs @ W_value."),
+        "W_value is made but never used: the weights mix the inputs themselves. Mix the values, inputs @ W_value."),
     row("SelfAttention_v1", "both_results_in_v1", replace("contexts, _ =", "contexts ="), BOTH_RESULTS),
     row("SelfAttention_v1", "weights_instead_of_contexts_in_v1", replace("contexts, _ =", "_, contexts ="),
         WEIGHTS_GIVEN),
     row("SelfAttention_v1", "matrices_detached_in_v1",
         replace("self.W_query, self.W_key, self.W_value", "self.W_query.data, self.W_key.data, self.W_value.data"),
-        "`.data` (or `.detach()`) takes the numbers out of the parameters and leaves the gradients behind. Use the "
-        "parameters themselves."),
+        "`.data` (or `.detach()`) reads the numbers of the parameters without their gradients. Use the parameters "
+        "themselves."),
     row("SelfAttention_v1", "gradients_switched_off_in_v1", replace("return contexts", "return contexts.detach()"),
-        "Nothing can learn through this forward: `torch.no_grad()`, `.detach()` and `.data` forget how the output came "
-        "about."),
+        "No gradient flows through this forward: `torch.no_grad()`, `.detach()` and `.data` do not record how the "
+        "output was computed."),
     row("SelfAttention_v1", "inputs_made_float32_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.float(),"),
-        "The inputs are made float32, which then do not fit parameters that are float64. Let the inputs keep their "
-        "dtype."),
+        "The inputs are made float32, so they do not match float64 parameters. Keep the dtype of the inputs."),
     row("SelfAttention_v1", "lonely_token_squeezed_in_v1", replace("return contexts", "return contexts.squeeze()"),
         SQUEEZED),
     row("SelfAttention_v1", "inputs_transposed_in_place_in_v1",
         replace("project_qkv(inputs,", "project_qkv(inputs.t_().T,"),
-        "The caller's inputs were changed. A method whose name ends in an underscore, such as `t_`, works on the "
-        "tensor itself."),
+        "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
+        "itself."),
     # SelfAttention_v2
     row("SelfAttention_v2", "half_instead_of_root_in_v2",
         weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
@@ -395,209 +383,210 @@ ROWS = [
         replace(LAYER, "nn.Parameter(torch.rand(d_in, d_out))", times=3)
         .replace("self.W_query(inputs)", "inputs @ self.W_query").replace("self.W_key(inputs)", "inputs @ self.W_key")
         .replace("self.W_value(inputs)", "inputs @ self.W_value"),
-        "The three are matrices made by hand, which is the first version. Here each is an nn.Linear, which brings its "
-        "own weight."),
+        "The three are matrices made by hand. That is the first version. Here each should be an nn.Linear, which has "
+        "its own weight."),
     row("SelfAttention_v2", "layers_in_a_list",
         replace(LAYER, f"[{LAYER}]", times=3).replace("(inputs)", "[0](inputs)", times=3),
-        "The module has no parameters: in a plain list or dict it does not look for layers, and plain tensors are "
-        "none. Assign each nn.Linear to an attribute of its own, W_query, W_key and W_value."),
+        "The module has no parameters. It does not find layers in a plain list or dict, and plain tensors are not "
+        "parameters. Assign each nn.Linear to its own attribute: W_query, W_key and W_value."),
     row("SelfAttention_v2", "layers_under_other_names",
         replace("self.W_query", "self.W_q", times=2).replace("self.W_key", "self.W_k", times=2)
         .replace("self.W_value", "self.W_v", times=2),
-        "There are parameters, but no layers W_query, W_key and W_value: they have other names, stand in an "
-        "nn.ModuleList, or are one wide layer. Others reach the weights by the names that were agreed on."),
+        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
+        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
     row("SelfAttention_v2", "one_layer_under_three_names",
         replace(f"self.W_key = {LAYER}", "self.W_key = self.W_query")
         .replace(f"self.W_value = {LAYER}", "self.W_value = self.W_query"),
-        "W_query, W_key and W_value are one and the same layer under three names, so they can only learn the same. "
-        "Make three."),
+        "W_query, W_key and W_value are the same layer under three names, so they always have the same weights. Make "
+        "three layers."),
     row("SelfAttention_v2", "layers_the_other_way_round",
         replace("nn.Linear(d_in, d_out", "nn.Linear(d_out, d_in", times=3),
-        "nn.Linear takes what comes in first and what goes out second: nn.Linear(d_in, d_out). It turns its weight "
-        "round by itself."),
+        "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_in, d_out). "
+        "It transposes its weight itself."),
     row("SelfAttention_v2", "bias_always", replace("bias=qkv_bias", "bias=True", times=3),
-        "The layers have a bias whether asked for or not, for that is what nn.Linear does by itself. Pass qkv_bias on: "
-        "bias=qkv_bias."),
+        "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     row("SelfAttention_v2", "bias_never", replace("bias=qkv_bias", "bias=False", times=3),
-        "The layers never have a bias. qkv_bias is the caller's choice, so pass it on: bias=qkv_bias."),
+        "The layers never have a bias. The caller chooses qkv_bias, so pass it on: bias=qkv_bias."),
     row("SelfAttention_v2", "bias_the_other_way_round", replace("bias=qkv_bias", "bias=not qkv_bias", times=3),
-        "The bias is there when it is not asked for, and gone when it is: qkv_bias is turned into its opposite."),
+        "The layers have a bias if qkv_bias is False, and none if it is True: the value is inverted. Use "
+        "bias=qkv_bias."),
     row("SelfAttention_v2", "bias_in_W_query_only",
         replace(f"self.W_key = {LAYER}", "self.W_key = nn.Linear(d_in, d_out, bias=False)")
         .replace(f"self.W_value = {LAYER}", "self.W_value = nn.Linear(d_in, d_out, bias=False)"),
-        "Only W_query gets its bias. The q, the k and the v in qkv_bias mean all three layers."),
+        "Only W_query gets a bias. The q, the k and the v in qkv_bias mean all three layers."),
     row("SelfAttention_v2", "biases_made_but_unused",
         replace("self.W_query(inputs)", "inputs @ self.W_query.weight.T")
         .replace("self.W_key(inputs)", "inputs @ self.W_key.weight.T")
         .replace("self.W_value(inputs)", "inputs @ self.W_value.weight.T"),
-        "Only the layers' weights are used, and their biases are left lying. Call the layer, W_query(inputs), and it "
-        "adds its bias too."),
+        "Only the weights of the layers are used, and not their biases. Call the layer, W_query(inputs): it adds its "
+        "bias too."),
     row("SelfAttention_v2", "one_layer_in_use",
         replace("self.W_key(inputs)", "self.W_query(inputs)").replace("self.W_value(inputs)", "self.W_query(inputs)"),
-        "W_query serves as all three layers, and the other two are made but never used. Each role has its own weights "
-        "to learn."),
+        "W_query is used for queries, keys and values, and the other two layers are never used. Each role has its "
+        "own weights to learn."),
     row("SelfAttention_v2", "key_layer_unused", replace("self.W_key(inputs)", "self.W_query(inputs)"), KEYS_UNUSED),
     row("SelfAttention_v2", "value_layer_unused", replace("self.W_value(inputs)", "inputs"),
-        "W_value is made but never used: the weights mix the inputs themselves. What is mixed are the values, "
-        "W_value(inputs)."),
+        "W_value is made but never used: the weights mix the inputs themselves. Mix the values, W_value(inputs)."),
     row("SelfAttention_v2", "both_results_in_v2", replace("contexts, _ =", "contexts ="), BOTH_RESULTS),
     row("SelfAttention_v2", "weights_instead_of_contexts_in_v2", replace("contexts, _ =", "_, contexts ="),
         WEIGHTS_GIVEN),
     row("SelfAttention_v2", "gradients_switched_off_in_v2", replace("return contexts", "return contexts.detach()"),
-        "The gradients are cut off, by `torch.no_grad()`, `.detach()` or `.data`, so neither the layers nor anything "
-        "below them can learn."),
+        "`torch.no_grad()`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
+        "them can learn."),
     row("SelfAttention_v2", "only_values_learn",
         replace("attention(queries, keys,", "attention(queries.detach(), keys.detach(),"),
-        "Queries and keys are cut off from the gradients, so that only the values learn. What to look for is to be "
-        "learnt as well."),
+        "Queries and keys are cut off from the gradients, so only the values learn. Queries and keys must be able to "
+        "learn too."),
     row("SelfAttention_v2", "inputs_made_float32_in_v2", replace("(inputs)", "(inputs.float())", times=3),
-        "The inputs are made float32, which then do not fit layers that are float64. Let the inputs keep their dtype."),
+        "The inputs are made float32, so they do not match float64 layers. Keep the dtype of the inputs."),
     row("SelfAttention_v2", "lonely_token_squeezed_in_v2", replace("return contexts", "return contexts.squeeze()"),
         SQUEEZED),
     row("SelfAttention_v2", "inputs_changed_in_place",
         replace("return contexts", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return contexts"),
-        "The caller's inputs were changed. What comes in may be needed elsewhere, so work on a copy, and write "
-        "`x = x - …` rather than `x -= …`."),
+        "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
     # transfer_weights
     row("transfer_weights", "not_transposed", replace("weight.T", "weight"),
-        "The weights are copied as they are. nn.Linear keeps its weight as (d_out, d_in) and multiplies by its "
-        "transpose; the first version keeps (d_in, d_out)."),
+        "The weights are copied without a transpose. nn.Linear stores its weight as (d_out, d_in) and multiplies by "
+        "its transpose. The first version stores (d_in, d_out)."),
     row("transfer_weights", "handed_over_without_transposing", moved("matrix.data = layer.weight.data.clone()"),
-        "The weights are handed over as they are, (d_out, d_in), and no error says so. The first version computes "
-        "inputs @ W, so it needs them transposed."),
+        "The weights keep the shape (d_out, d_in), and no error shows it. The first version computes inputs @ W, so "
+        "transpose them."),
     row("transfer_weights", "transposed_only_where_shapes_differ",
         moved("matrix.data = layer.weight.clone() if layer.weight.shape == matrix.shape else layer.weight.T"),
-        "The weights are transposed only where the shapes differ. A square matrix is no less the wrong way round; it "
-        "is only that its shape does not tell."),
+        "The weights are transposed only if the shapes differ. A square matrix must be transposed too, although its "
+        "shape does not show it."),
     row("transfer_weights", "reshaped_to_fit", moved("matrix.copy_(layer.weight.reshape(matrix.shape))"),
-        "`reshape` and `view` make the shapes fit but keep the order of the numbers, so each weight lands elsewhere. "
-        "Transpose: `.T`."),
+        "`reshape` and `view` change the shape but keep the order of the numbers, so each weight gets a wrong "
+        "position. Transpose: `.T`."),
     row("transfer_weights", "opposite_direction", moved("layer.weight.copy_(matrix.T)"),
-        "The weights went from attention_v1 to attention_v2. It is the second whose weights are wanted in the first."),
+        "The weights went from attention_v1 to attention_v2. Copy them in the other direction: from the second into "
+        "the first."),
     row("transfer_weights", "weights_of_fresh_layers",
         moved("matrix.data = nn.Linear(*matrix.shape, bias=False).weight.data.T"),
-        "The weights that arrive are random: they come from layers made on the spot, or from random inputs. Take them "
-        "from the layers of the attention_v2 that was handed in."),
+        "The copied weights are random: they come from new layers, or from random inputs. Take them from the layers "
+        "of the argument attention_v2."),
     row("transfer_weights", "activations_as_weights",
         moved("setattr(attention_v1, name, nn.Parameter(layer(torch.ones(len(matrix), len(matrix)))))"),
-        "What a layer gives for some inputs is an activation: it is another for every text. What moves is the layer's "
-        "weight."),
+        "The output of a layer for some inputs is an activation: it differs from text to text. Copy the weight of "
+        "the layer."),
     row("transfer_weights", "worked_on_a_copy", moved("matrix = layer.weight.T"),
-        "attention_v1 keeps its own weights: nothing was written to it, or only to a copy or a new name. Change the "
-        "module that was handed in."),
+        "attention_v1 keeps its own weights: the code changed nothing, or only a copy or a new name. Change the "
+        "module that was passed in."),
     row("transfer_weights", "forward_borrowed",
         moved("object.__setattr__(attention_v1, 'forward', attention_v2.forward)"),
-        "attention_v1 now calls attention_v2's forward, and its own weights are what they were. Moving the weights "
-        "means that it could do without the other."),
+        "attention_v1 now calls attention_v2's forward, and its own weights are not changed. After a transfer, "
+        "attention_v1 must work without attention_v2."),
     row("transfer_weights", "parameters_replaced_by_tensors",
         moved("delattr(attention_v1, name)\n            setattr(attention_v1, name, layer.weight.detach().T)"),
-        "The weights became plain tensors: the outputs agree, but no optimiser will find them any more. Wrap them in "
-        "nn.Parameter, or copy into the parameters that are there."),
+        "The weights became plain tensors. The outputs are equal, but an optimiser does not find the weights. Wrap "
+        "them in nn.Parameter, or copy into the existing parameters."),
     row("transfer_weights", "tensor_assigned_to_a_parameter", moved("setattr(attention_v1, name, layer.weight.T)"),
-        "What is assigned where a parameter stands is none: a plain tensor, or a whole layer. nn.Module refuses that. "
-        "Wrap the transposed weight in nn.Parameter, or copy it in without recording gradients."),
+        "The code assigns a plain tensor or a whole layer to a parameter, and nn.Module raises an error. Wrap the "
+        "transposed weight in nn.Parameter, or copy it in under `torch.no_grad()`."),
     row("transfer_weights", "copied_while_gradients_are_recorded", replace("torch.no_grad()", "torch.enable_grad()"),
-        "An error of torch's stops the transfer. If it speaks of a leaf variable, copy under `torch.no_grad()`: a "
-        "transfer is no step to be learnt through. If it speaks of keys, `state_dict()` calls W_query.weight what is "
-        "W_query here."),
+        "PyTorch stops the transfer with an error. If it names a leaf variable, copy under `torch.no_grad()`. If it "
+        "names keys: `state_dict()` of attention_v2 uses W_query.weight, and attention_v1 uses W_query."),
     row("transfer_weights", "frozen_afterwards", moved("matrix.copy_(layer.weight.T).requires_grad_(False)"),
-        "The weights arrive, but they no longer require gradients, so attention_v1 could not learn on. A transfer is a "
-        "beginning, not an end."),
+        "The weights were copied, but they no longer require gradients, so attention_v1 cannot learn. It should be "
+        "possible to train it after the transfer."),
     row("transfer_weights", "source_transposed", moved("matrix.data = layer.weight.data = layer.weight.data.T"),
-        "The weights of attention_v2 itself were turned round on the way. The source of a transfer stays as it was."),
+        "The transfer transposed the weights of attention_v2 itself. Do not change the source of a transfer."),
     row("transfer_weights", "weights_exchanged",
         moved("matrix.data, layer.weight.data = layer.weight.data.T, matrix.data.T"),
-        "The two modules exchanged their weights. attention_v2 is the source, and stays as it was."),
+        "The two modules exchanged their weights. attention_v2 is the source, so do not change it."),
     row("transfer_weights", "source_biases_zeroed", replace(REFUSAL, "bias.data.zero_()"),
-        "The bias in attention_v2 is set to zero, so that the outputs agree. That changes the caller's module behind "
-        "their back; say that it cannot be done, with an error."),
+        "The bias in attention_v2 is set to zero, so that the outputs are equal. That changes the caller's module "
+        "silently. Raise an error instead."),
     row("transfer_weights", "source_biases_removed",
         replace("bias = getattr(attention_v2, name).bias", "bias = getattr(attention_v2, name).bias = None"),
-        "Biases are taken off attention_v2's layers. Even a bias of zeros belongs to it, and the source of a transfer "
-        "stays as it was."),
+        "The biases are removed from attention_v2's layers. Also a bias of zeros belongs to it. Do not change the "
+        "source of a transfer."),
     row("transfer_weights", "biases_ignored", replace(REFUSAL, "pass"),
-        "Biases are passed over in silence. The first version has no place for them, and its outputs would be others: "
-        "a bias that is not zero is an error."),
+        "Biases are silently ignored. The first version has no bias, so its outputs would be different. A bias that "
+        "is not zero should raise an error."),
     row("transfer_weights", "zero_biases_refused", replace(" and bias.any()", ""),
-        "Any bias is refused, even one of zeros. Zeros change nothing, so look at the numbers and not only whether "
-        "there is a bias."),
+        "Every bias raises an error, even a bias of zeros. Zeros change nothing, so check the numbers and not only "
+        "whether there is a bias."),
     row("transfer_weights", "only_the_query_bias_checked", replace("names:\n        bias", "names[:1]:\n        bias"),
-        "Only the bias of W_query is looked at. Each of the three layers has one of its own."),
+        "Only the bias of W_query is checked. Each of the three layers has its own bias."),
     row("transfer_weights", "key_bias_thought_harmless", replace("names:\n        bias", "names[::2]:\n        bias"),
-        "A bias in W_key passes. In the softmax it would indeed cancel, but attention_v1 would still lack a number "
-        "that attention_v2 has; the rule here is that every non-zero bias is refused."),
+        "A bias in W_key raises no error. In softmax it cancels, but attention_v1 still lacks a number that "
+        "attention_v2 has. The rule here is: every non-zero bias raises an error."),
     row("transfer_weights", "value_bias_forgotten", replace("names:\n        bias", "names[:2]:\n        bias"),
-        "A bias in W_value passes. It is added to every context, so it changes the outputs most plainly of all three."),
+        "A bias in W_value raises no error. It is added to every context, so it changes the outputs most of all "
+        "three."),
     row("transfer_weights", "bias_judged_by_its_sum", replace("bias.any()", "bias.sum() != 0"),
-        "A bias is held to be zero where its numbers only cancel, or where just some of them are zero. Ask whether any "
-        "one of them is not: `bias.any()`."),
+        "A bias counts as zero if its numbers cancel, or if only some of them are zero. Check whether any number is "
+        "not zero: `bias.any()`."),
     row("transfer_weights", "refused_with_another_error", replace("ValueError", "RuntimeError"),
-        "The refusal is of another kind than agreed. Callers tell errors by their type, and here that is ValueError or "
+        "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
         "AssertionError."),
     row("transfer_weights", "value_weights_forgotten", replace("names:\n            #", "names[:2]:\n            #"),
-        "W_query and W_key arrive, W_value does not. All three matrices make the outputs."),
+        "W_query and W_key are copied, but W_value is not. The outputs depend on all three matrices."),
     row("transfer_weights", "query_weights_everywhere",
         replace("getattr(attention_v2, name).weight", "attention_v2.W_query.weight"),
-        "All three matrices of attention_v1 got the weights of W_query. Each takes those of its own name."),
+        "All three matrices of attention_v1 got the weights of W_query. Each matrix needs the weights with the same "
+        "name."),
     # dot_product_variance
     row("dot_product_variance", "standard_deviations", replace(".var()", ".std()", times=2),
-        "These are standard deviations. The variance is their square, and it is the variance that grows like d_k."),
+        "These are standard deviations. The variance is their square, and the variance grows like d_k."),
     row("dot_product_variance", "samples_ignored", replace("randn(samples", "randn(6000", times=2),
-        "The same number of pairs is drawn whatever the caller asks for. An estimate over `samples` pairs is the "
-        "better, and the slower, the more of them there are."),
+        "The number of pairs is always the same and ignores `samples`. With more pairs, the estimate is better and "
+        "slower."),
     row("dot_product_variance", "divided_by_d_k", replace("d_k**0.5", "d_k"),
-        "The dot products are divided by d_k itself, and that is too much: their variance is then divided by d_k "
-        "twice. By √d_k it comes to 1."),
+        "The dot products are divided by d_k itself. That divides their variance by d_k twice. Divide by √d_k, and "
+        "the variance is near 1."),
     row("dot_product_variance", "half_instead_of_root_in_variance", replace("d_k**0.5", "d_k * 0.5"), HALF),
     row("dot_product_variance", "variance_divided_by_root",
         replace("scaled.var().item()", "dot_products.var().item() / d_k**0.5"),
-        "The second number is near √d_k: a root of the variance, or the variance divided by it. It is the dot products "
-        "that are divided by √d_k, and what divides a number divides its variance by the square."),
+        "The second number is near √d_k: a root of the variance, or the variance divided by √d_k. Divide the dot "
+        "products by √d_k. This divides their variance by d_k."),
     row("dot_product_variance", "never_scaled", replace(" / d_k**0.5", ""),
-        "The second number is the first once more. Divide each dot product by √d_k before you measure again."),
+        "The second number is the same as the first. Divide each dot product by √d_k before you measure again."),
     row("dot_product_variance", "scaled_both_times", replace("return dot_products.var()", "return scaled.var()"),
-        "Both numbers are measured after scaling. The first is meant to show how wild the dot products are without "
-        "it."),
+        "Both numbers are measured after scaling. The first should show how large the dot products are without "
+        "scaling."),
     row("dot_product_variance", "scaled_first",
         replace("dot_products.var().item(), scaled.var().item()", "scaled.var().item(), dot_products.var().item()"),
-        "The scaled variance came first. The order is: plain, then scaled."),
+        "The order is wrong: the scaled variance came first. Return the plain variance first, then the scaled one."),
     row("dot_product_variance", "vectors_with_themselves", replace("queries * keys", "queries * queries"),
-        "The variance is twice too large: that of q·q, or of a sum of both vectors' entries. Draw the keys on their "
-        "own, and multiply each entry of q by its entry of k."),
+        "The variance is twice too large: it is the variance of q·q, or of a sum of the entries of both vectors. "
+        "Draw the keys separately, and multiply each entry of q by its entry of k."),
     row("dot_product_variance", "uniform_entries", replace("randn(samples", "rand(samples", times=2),
-        "The entries are drawn uniformly by `torch.rand`. Standard normal ones, with mean 0 and variance 1, come from "
+        "`torch.rand` draws uniform numbers. Standard normal numbers, with mean 0 and variance 1, come from "
         "`torch.randn`."),
     row("dot_product_variance", "mean_instead_of_sum", replace("sum(dim=-1)", "mean(dim=-1)"),
-        "The dot products come out divided by d_k: averaged, or made of vectors of length one. A dot product sums the "
-        "products of the entries as they are, and it is the sum that grows with d_k."),
+        "The dot products are divided by d_k: they are averages, or the vectors have length one. A dot product is "
+        "the plain sum of the products of the entries, and this sum grows with d_k."),
     row("dot_product_variance", "products_never_summed", replace(".sum(dim=-1)", ""),
-        "This is the variance of single numbers: entries, or products of two. A dot product is the sum of such "
-        "products over the d_k features: multiply and sum first, then measure."),
+        "This is the variance of single numbers: of entries, or of products of two entries. A dot product sums such "
+        "products over the d_k features. Multiply and sum first, then measure."),
     row("dot_product_variance", "summed_over_the_samples", replace("sum(dim=-1)", "sum(dim=0)"),
-        "The sum runs over the samples and leaves one number for each feature. Sum over the features, the last dim, so "
-        "that each pair has its dot product."),
+        "The sum runs over the samples and gives one number for each feature. Sum over the features, the last "
+        "dimension, so that each pair has its dot product."),
     row("dot_product_variance", "sum_of_squares", replace(".var().item()", ".var().item() * (samples - 1)", times=2),
-        "The squares are summed but not divided by how many there are. A variance is a mean of squares."),
+        "The squares are added up but not divided by their number. A variance is a mean of squares."),
     row("dot_product_variance", "one_number_alone", replace(", scaled.var().item()", ""),
-        "One number came back. Two are asked for: the variance of q·k, and that of q·k / √d_k."),
+        "The function returned one number. Return two: the variance of q·k, and the variance of q·k / √d_k."),
     row("dot_product_variance", "theory_instead_of_measurement", begun_with("return float(d_k), 1.0"),
-        "The numbers of the theory are given, and nothing is drawn. Measure them: draw pairs, and see how near the "
-        "theory comes."),
+        "The numbers come from the theory, and nothing is drawn. Measure them: draw pairs, and compare with the "
+        "theory."),
     row("dot_product_variance", "generator_ignored", replace(", generator=generator", "", times=2),
-        "The generator is taken but not used. Hand it on to every draw: `torch.randn(…, generator=generator)`."),
+        "The generator is not used. Pass it on to every draw: `torch.randn(…, generator=generator)`."),
     row("dot_product_variance", "generator_for_the_queries_only",
         replace("keys = torch.randn(samples, d_k, generator=generator)", "keys = torch.randn(samples, d_k)"),
-        "Only the queries come from the generator, the keys from torch's global one. Hand it on to every draw."),
+        "Only the queries come from the generator. The keys come from torch's global generator. Pass the generator "
+        "on to every draw."),
     row("dot_product_variance", "generator_seeded_anew",
         begun_with("if generator:\n        generator.manual_seed(123)"),
-        "The generator is set to a seed of your own before drawing, so whatever state it came with is lost. The caller "
+        "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
         "decides about the state."),
     row("dot_product_variance", "generator_copied",
         begun_with("generator = generator and torch.Generator().manual_seed(generator.initial_seed())"),
-        "A second generator is made from the seed or the state of the first, which itself stays where it was. Draw "
-        "from the one that was handed in, and it moves on."),
+        "The code makes a second generator from the seed or the state of the first, so the first does not advance. "
+        "Draw from the generator that was passed in."),
     row("dot_product_variance", "always_the_same_draws", begun_with("generator = generator or torch.Generator()"),
-        "Without a generator every call draws the same: a seed is set inside, or a generator made that always begins "
-        "alike. Whoever calls decides about the seed; None means torch's global generator as it stands."),
+        "Without a generator every call draws the same numbers: the code sets a seed, or makes a generator with a "
+        "fixed start. None means torch's global generator in its current state."),
 ]
 # fmt: on

@@ -166,7 +166,7 @@ def tokens_beyond_doubt(
 
 @pytest.mark.exercise("project_qkv", rule="queries = inputs @ W_query")
 def test_queries_are_the_inputs_times_W_query(student: Student, fresh: Fresh) -> None:
-    """The first result should be the queries: inputs @ W_query, of shape (T, d_out), for one token too."""
+    """The first result should be the queries: inputs @ W_query, of shape (T, d_out), also for one token."""
     for count in (T, 1):
         inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
         queries, _, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
@@ -175,7 +175,7 @@ def test_queries_are_the_inputs_times_W_query(student: Student, fresh: Fresh) ->
 
 @pytest.mark.exercise("project_qkv", rule="keys = inputs @ W_key")
 def test_keys_are_the_inputs_times_W_key(student: Student, fresh: Fresh) -> None:
-    """The second result should be the keys: inputs @ W_key, of shape (T, d_out), for one token too."""
+    """The second result should be the keys: inputs @ W_key, of shape (T, d_out), also for one token."""
     for count in (T, 1):
         inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
         _, keys, _ = expect_values(student.project_qkv(inputs, *matrices), 3)
@@ -184,7 +184,7 @@ def test_keys_are_the_inputs_times_W_key(student: Student, fresh: Fresh) -> None
 
 @pytest.mark.exercise("project_qkv", rule="values = inputs @ W_value")
 def test_values_are_the_inputs_times_W_value(student: Student, fresh: Fresh) -> None:
-    """The third result should be the values: inputs @ W_value, of shape (T, d_out), for one token too."""
+    """The third result should be the values: inputs @ W_value, of shape (T, d_out), also for one token."""
     for count in (T, 1):
         inputs, matrices = fresh(count, D_IN), [fresh(D_IN, D_OUT) for _ in MATRICES]
         _, _, values = expect_values(student.project_qkv(inputs, *matrices), 3)
@@ -209,7 +209,7 @@ def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
     rule="scores are the dot products of every query with every key, divided by the square root of d_k",
 )
 def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: Fresh) -> None:
-    """Behind the weights should be the dot products of queries and keys, divided by the square root of d_k."""
+    """The scores should be the dot products of queries and keys, divided by the square root of d_k."""
     queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
     _, weights = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
     # Logarithms undo softmax but for one number a row, which goes with the row's mean.
@@ -223,7 +223,7 @@ def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: F
     rule="weights are the softmax of the scores over the keys, so each row sums to one",
 )
 def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh: Fresh) -> None:
-    """Softmax should run over the keys: each query's weights are positive, sum to one and favour the best key."""
+    """Softmax should run over the keys: weights are positive, sum to one and are largest for the best key."""
     # Scores near zero: each key has its share, and the one that fits is ahead under any scale.
     queries, keys = queries_and_fitting_keys(fresh, T, T, D_K, fitting=1, other=-1)
     arguments = queries.float(), keys.float(), fresh(T, D_V)
@@ -241,7 +241,7 @@ def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh:
     rule="contexts are the weighted sums of the values, and d_v may differ from d_k",
 )
 def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh) -> None:
-    """Each context should be the sum of the values, each times its weight: shape (T_q, d_v), d_v like d_k or not."""
+    """Each context should be the sum of the values, each times its weight: (T_q, d_v), for any d_v."""
     # At last all sizes are alike, so that nothing but the numbers tells keys from values.
     for count, d_v in ((T, D_V), (D_K, D_K)):
         queries, keys, values = fresh(count, D_K), fresh(count, D_K), fresh(count, d_v)
@@ -251,33 +251,35 @@ def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh
 
 @pytest.mark.exercise("scaled_dot_product_attention", rule="T_q may differ from T_k")
 def test_as_many_queries_as_you_like(student: Student, fresh: Fresh) -> None:
-    """There may be fewer queries than keys, more of them, or a single one: weights (T_q, T_k), contexts (T_q, d_v)."""
+    """Any number of queries should work, fewer or more than keys: weights (T_q, T_k), contexts (T_q, d_v)."""
     for queries_count, keys_count in ((T, T_K), (T_K, T), (1, T)):
         arguments = arguments_beyond_doubt(fresh, queries_count, keys_count)
         expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
 @pytest.mark.exercise(
-    "scaled_dot_product_attention", rule="any number of leading dimensions, each batch element on its own"
+    "scaled_dot_product_attention", rule="any number of leading dimensions, with each batch element computed separately"
 )
 def test_a_batch(student: Student, fresh: Fresh) -> None:
-    """With a batch in front, (B, T_q, d_k), each element of the batch should be attended on its own."""
+    """With a batch in front, (B, T_q, d_k), each element of the batch should be computed separately."""
     arguments = fresh(B, T, D_K), fresh(B, T_K, D_K), fresh(B, T_K, D_V)
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
 @pytest.mark.exercise(
-    "scaled_dot_product_attention", rule="any number of leading dimensions, each batch element on its own"
+    "scaled_dot_product_attention", rule="any number of leading dimensions, with each batch element computed separately"
 )
 def test_a_batch_of_heads(student: Student, fresh: Fresh) -> None:
-    """With two leading dimensions, (B, H, T_q, d_k), each head of each batch element should be attended on its own."""
+    """With two leading dimensions, (B, H, T_q, d_k), each head of each batch element should be computed separately."""
     arguments = fresh(B, H, T, D_K), fresh(B, H, T_K, D_K), fresh(B, H, T_K, D_V)
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
-@pytest.mark.exercise("scaled_dot_product_attention", rule="inputs may be views with any memory layout")
+@pytest.mark.exercise(
+    "scaled_dot_product_attention", rule="inputs may be non-contiguous, for example the result of a transpose"
+)
 def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
-    """The result should not depend on how the arguments lie in memory: they may be transposed views."""
+    """The result should be correct if the arguments are non-contiguous, for example the result of a transpose."""
     # (B, T, H, d) -> (B, H, T, d): what splitting heads leaves behind
     arguments = [fresh(B, count, H, width).transpose(1, 2) for count, width in ((T, D_K), (T_K, D_K), (T_K, D_V))]
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
@@ -317,11 +319,11 @@ def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> 
 
 @pytest.mark.parametrize("ask", [
     case("projecting_leaves_its_arguments_alone", "project_qkv", "the arguments are not changed",
-         "The projections should be correct, with the inputs and the matrices the same after the call as before.",
+         "The projections should be correct, and the call should not change the inputs or the matrices.",
          asking("project_qkv", lambda fresh: [fresh(T, D_IN), *(fresh(D_IN, D_OUT) for _ in MATRICES)],
                 expect_projections)),
     case("attention_leaves_its_arguments_alone", "scaled_dot_product_attention", "the arguments are not changed",
-         "The result should be correct, with queries, keys and values the same after the call as before.",
+         "The result should be correct, and the call should not change queries, keys or values.",
          asking("scaled_dot_product_attention", lambda fresh: arguments_beyond_doubt(fresh, T, T),
                 lambda _, result, *arguments: expect_attention(result, *arguments))),
 ])  # fmt: skip
@@ -332,7 +334,7 @@ def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> No
 
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the result is the pair (contexts, weights)")
 def test_contexts_come_first_and_weights_second(student: Student, fresh: Fresh) -> None:
-    """Two results should come back: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
+    """The function should return two results: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
     arguments = arguments_beyond_doubt(fresh, T, T)
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
@@ -385,7 +387,7 @@ def test_three_matrices_are_parameters(student: Student) -> None:
     rule="the output is the scaled dot-product attention of inputs @ W_query, inputs @ W_key and inputs @ W_value",
 )
 def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
-    """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the projections."""
+    """The output should be only the contexts, (T, d_out): the scaled dot-product attention of the projections."""
     for d_in, d_out in WIDTHS:
         attention, inputs = student.SelfAttention_v1(d_in, d_out), fresh(T, d_in)
         matrices = fresh_matrices(fresh, d_in, d_out)
@@ -395,7 +397,7 @@ def test_output_of_three_matrices(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("SelfAttention_v1", rule="any number of tokens, including one")
 def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
+    """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
     attention = student.SelfAttention_v1(D_WIDE, D_OUT)
     for count in (1, 3, 6):
         inputs, matrices = tokens_beyond_doubt(fresh, count)
@@ -435,7 +437,7 @@ def test_three_layers_from_d_in_to_d_out(student: Student) -> None:
     rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias",
 )
 def test_no_layer_has_a_bias_by_default(student: Student) -> None:
-    """W_query, W_key and W_value should have no bias where the caller does not ask for one."""
+    """W_query, W_key and W_value should have no bias if the caller does not ask for one."""
     expect_no_bias(student.SelfAttention_v2(D_IN, D_OUT).parameters(), MATRICES)
 
 
@@ -457,7 +459,7 @@ def test_every_layer_has_a_bias_on_demand(student: Student) -> None:
     rule="the layers have no bias unless qkv_bias=True; then each layer adds its own bias",
 )
 def test_the_biases_count(student: Student, fresh: Fresh) -> None:
-    """With qkv_bias=True, the biases should be part of what is attended: x @ W.T + b."""
+    """With qkv_bias=True, each layer should add its bias: x @ W.T + b."""
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT, qkv_bias=True), fresh(T, D_IN)
     matrices, biases = fresh_matrices(fresh), {name: fresh(D_OUT) for name in BIASES}
     set_layers(attention, as_layers(matrices))
@@ -472,7 +474,7 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     "SelfAttention_v2", rule="the output is the scaled dot-product attention of the three layers' outputs"
 )
 def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
-    """The output should be the contexts alone, (T, d_out): the scaled dot-product attention of the layers' outputs."""
+    """The output should be only the contexts, (T, d_out): the scaled dot-product attention of the layers' outputs."""
     for d_in, d_out in WIDTHS:
         attention, inputs = student.SelfAttention_v2(d_in, d_out), fresh(T, d_in)
         matrices = fresh_matrices(fresh, d_in, d_out)
@@ -482,7 +484,7 @@ def test_output_of_three_layers(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("SelfAttention_v2", rule="any number of tokens, including one")
 def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """The same module should take any number of tokens, a single one included, and give (T, d_out)."""
+    """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     for count in (1, 3, 6):
         inputs, matrices = tokens_beyond_doubt(fresh, count)
@@ -512,10 +514,10 @@ def set_as_layers(attention: RemoteObject, matrices: Matrices) -> None:
 
 @pytest.mark.parametrize(("exercise", "set_matrices"), [
     case("three_matrices_in_float64", "SelfAttention_v1", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the right output.",
+         "After .double() the module should take float64 inputs and give the correct output.",
          "SelfAttention_v1", RemoteObject.set),
     case("three_layers_in_float64", "SelfAttention_v2", "works in float64 after .double()",
-         "After .double() the module should take float64 inputs and give the right output.",
+         "After .double() the module should take float64 inputs and give the correct output.",
          "SelfAttention_v2", set_as_layers),
 ])  # fmt: skip
 def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
@@ -536,7 +538,7 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
          "SelfAttention_v2", set_as_layers),
 ])  # fmt: skip
 def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
-    """Both modules should leave their inputs as they were."""
+    """Both modules should not change their inputs."""
     attention = getattr(student, exercise)(D_WIDE, D_OUT)
     inputs, matrices = tokens_beyond_doubt(fresh, T)
     set_matrices(attention, matrices)
@@ -589,7 +591,7 @@ def transferred(
         student.transfer_weights(*pair)
     for name in MATRICES:
         first, second = (twin.get(name) for _, twin in twins)
-        expect_no_chance(first, second, "The same transfer, done twice, brings different weights.")
+        expect_no_chance(first, second, "The same transfer, done twice, gives different weights.")
     return attention_v2, attention_v1, matrices, before
 
 
@@ -613,22 +615,22 @@ def expect_unchanged(module: RemoteObject, before: dict[str, torch.Tensor]) -> N
     "transfer_weights", rule="afterwards attention_v1 gives the outputs of attention_v2, for any d_in and d_out"
 )
 def test_the_first_then_gives_the_outputs_of_the_second(student: Student, fresh: Fresh) -> None:
-    """Afterwards attention_v1 should give attention_v2's outputs, whichever of d_in and d_out is the larger."""
+    """Afterwards attention_v1 should give attention_v2's outputs, also if d_in and d_out differ."""
     for d_in, d_out in ((D_IN, D_OUT), (D_OUT, D_IN)):
         _, attention_v1, matrices, _ = transferred(student, fresh, d_in, d_out)
         expect_moved(attention_v1, matrices, fresh(T, d_in))
 
 
-@pytest.mark.exercise("transfer_weights", rule="square matrices (d_in = d_out) are no exception")
+@pytest.mark.exercise("transfer_weights", rule="this is also true for square matrices (d_in = d_out)")
 def test_square_matrices_are_no_exception(student: Student, fresh: Fresh) -> None:
-    """Where d_in = d_out, attention_v1 should give attention_v2's outputs just the same."""
+    """If d_in = d_out, attention_v1 should also give attention_v2's outputs."""
     _, attention_v1, matrices, _ = transferred(student, fresh, D_IN, D_IN)
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
 
 
 @pytest.mark.exercise("transfer_weights", rule="attention_v2 is not changed")
 def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
-    """attention_v2 should keep its weights, and its biases too, whether they are refused or not."""
+    """attention_v2 should keep its weights and biases, also if the function raises an error."""
     attention_v2, attention_v1, matrices, before = transferred(student, fresh, D_IN, D_OUT)
     expect_unchanged(attention_v2, before)
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
@@ -641,7 +643,7 @@ def test_the_second_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("transfer_weights", rule="attention_v1's weights stay nn.Parameter that require gradients")
 def test_the_weights_stay_parameters(student: Student, fresh: Fresh) -> None:
-    """Afterwards W_query, W_key and W_value of attention_v1 should hold the weights as parameters that can learn on."""
+    """Afterwards W_query, W_key and W_value of attention_v1 should contain the weights as parameters that can learn."""
     _, attention_v1, matrices, _ = transferred(student, fresh, D_IN, D_OUT)
     parameters = attention_v1.parameters()
     for name, matrix in matrices.items():
@@ -655,19 +657,19 @@ def test_the_weights_stay_parameters(student: Student, fresh: Fresh) -> None:
     rule="a non-zero bias in W_query of attention_v2 raises ValueError or AssertionError",
 )
 def test_a_bias_in_W_query_is_refused(student: Student, fresh: Fresh) -> None:
-    """A bias in attention_v2's W_query that is not all zero should raise ValueError or AssertionError."""
+    """A non-zero bias in attention_v2's W_query should raise ValueError or AssertionError."""
     expect_refusal(student, fresh, "W_query")
 
 
-@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_key raises it too")
+@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_key raises ValueError or AssertionError too")
 def test_a_bias_in_W_key_is_refused(student: Student, fresh: Fresh) -> None:
-    """A bias in attention_v2's W_key that is not all zero should raise ValueError or AssertionError."""
+    """A non-zero bias in attention_v2's W_key should raise ValueError or AssertionError."""
     expect_refusal(student, fresh, "W_key")
 
 
-@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_value raises it too")
+@pytest.mark.exercise("transfer_weights", rule="a non-zero bias in W_value raises ValueError or AssertionError too")
 def test_a_bias_in_W_value_is_refused(student: Student, fresh: Fresh) -> None:
-    """A bias in attention_v2's W_value that is not all zero should raise ValueError or AssertionError."""
+    """A non-zero bias in attention_v2's W_value should raise ValueError or AssertionError."""
     expect_refusal(student, fresh, "W_value")
 
 
@@ -682,9 +684,9 @@ def expect_refusal(student: Student, fresh: Fresh, name: str) -> None:
         expect_error(functools.partial(student.transfer_weights, *modules))
 
 
-@pytest.mark.exercise("transfer_weights", rule="biases that are all zero are fine")
+@pytest.mark.exercise("transfer_weights", rule="biases that are all zero raise no error")
 def test_biases_that_are_all_zero_are_fine(student: Student, fresh: Fresh) -> None:
-    """Where attention_v2's biases are all zero, there should be no error, and attention_v1 gives the same outputs."""
+    """If attention_v2's biases are all zero, there should be no error, and attention_v1 gives the same outputs."""
     _, attention_v1, matrices, _ = transferred(student, fresh, D_IN, D_OUT, biases={})
     expect_moved(attention_v1, matrices, fresh(T, D_IN))
 
@@ -717,7 +719,7 @@ def expect_scatter(student: Student, which: int) -> None:
     estimates = [two_numbers(student.dot_product_variance(1, 50))[which] for _ in range(200)]
     expect_true(
         torch.tensor(estimates).std().item() > 0.27,
-        "Over fifty pairs the number scatters too little for the variance of as many dot products.",
+        "Over fifty pairs the number varies too little for the variance of fifty dot products.",
     )
 
 
@@ -756,7 +758,7 @@ def test_scaling_brings_the_variance_near_one(student: Student) -> None:
 
 @pytest.mark.exercise("dot_product_variance", rule="with a generator, every random draw comes from it and advances it")
 def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
-    """With a generator, its state should have moved on after the call, and another state gives other numbers."""
+    """With a generator, the call should advance its state, and another state should give other numbers."""
     results = []
     for seed in (1, 2):
         generator = student.generator(seed)
@@ -768,12 +770,12 @@ def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
     # Where some numbers are drawn from a seed of their own, queries and keys are the same once the generator has it as
     # well, and the variance is twice as large. A right one errs by a twentieth here.
     plain = [two_numbers(student.dot_product_variance(500, 1500, student.generator(seed)))[0] for seed in SEEDS]
-    expect_true(max(plain) < 1.5 * min(plain), "With some states of the generator the first number is far larger.")
+    expect_true(max(plain) < 1.5 * min(plain), "With some states of the generator the first number is much larger.")
 
 
 @pytest.mark.exercise("dot_product_variance", rule="with the same generator state the result is the same")
 def test_the_same_generator_state_gives_the_same_result(student: Student) -> None:
-    """With the same state of the generator the numbers should be the same, whatever torch's global state is."""
+    """With the same generator state the numbers should be the same, for any state of torch's global generator."""
     expect_draws_by_state(
         student,
         variances(student),
@@ -783,10 +785,10 @@ def test_the_same_generator_state_gives_the_same_result(student: Student) -> Non
 
 
 @pytest.mark.exercise(
-    "dot_product_variance", rule="without a generator, torch's global one is used, and it advances too"
+    "dot_product_variance", rule="without a generator, torch's global generator is used, and it advances too"
 )
 def test_without_a_generator_the_global_one_is_used(student: Student) -> None:
-    """Without a generator, torch.manual_seed should decide about the numbers, and a second call gives others."""
+    """Without a generator, torch.manual_seed should control the numbers, and a second call should give others."""
     expect_global_draws(
         student,
         variances(student),
