@@ -88,7 +88,7 @@ def test_causal_mask(student: Student) -> None:
         mask,
         (CAUSAL_WEIGHTS == 0).float(),
         shape="(T, T)",
-        idea="the future of each row, to the right of the diagonal, is True (1), and all else is False (0)",
+        idea="the future of each row, to the right of the diagonal, is True (1), and everything else is False (0)",
     )
     if mask.dtype != torch.bool:
         fail(f"the mask should be of dtype torch.bool, yours is {mask.dtype}: it answers yes or no.")
@@ -96,20 +96,20 @@ def test_causal_mask(student: Student) -> None:
 
 @pytest.mark.example("mask_then_renormalize")
 def test_mask_then_renormalize(student: Student) -> None:
-    """With the future of the weights at zero, what is left of each row is divided by its sum."""
+    """The future of the weights is zero, and the remaining weights of each row are divided by their sum."""
     expect_values(
         "weights",
         student.mask_then_renormalize(worked_example("v2.weights")),
         CAUSAL_WEIGHTS,
         shape="(T, T)",
-        idea="set the future to zero, then divide each row by the sum that is left of it",
+        idea="set the future to zero, then divide the remaining weights of each row by their sum",
     )
 
 
 @pytest.mark.example("mask_then_softmax")
 @pytest.mark.parametrize("future", [pytest.param(0.3, id="ordinary"), pytest.param(1000.0, id="large")])
 def test_mask_then_softmax_where_the_future_is(student: Student, future: float) -> None:
-    """With the future of the scores at minus infinity, softmax makes causal weights of them, whatever stood there."""
+    """With the future of the scores at minus infinity, softmax turns them into causal weights."""
     expect_values(
         "weights",
         student.mask_then_softmax(masked_scores(future), 2),
@@ -121,7 +121,7 @@ def test_mask_then_softmax_where_the_future_is(student: Student, future: float) 
 
 @pytest.mark.example("attention_dropout")
 def test_attention_dropout(student: Student) -> None:
-    """With p = 0.5, some of a hundred weights are dropped, and those that are kept are doubled."""
+    """With p = 0.5, some of a hundred weights are dropped, and the kept ones are doubled."""
     # One in 2^99 right answers keeps all of a hundred weights, or none.
     weights = student.attention_dropout(torch.full((10, 10), 0.1), 0.5)
     weights = expect_tensor("the result", weights, (10, 10), "that of the weights")
@@ -133,26 +133,26 @@ def test_attention_dropout(student: Student) -> None:
         kept,
         torch.full_like(kept, 0.2),
         shape="(number kept,)",
-        idea="weights of 0.1 that are kept are divided by 1 - p = 0.5",
+        idea="kept weights of 0.1 are divided by 1 - p = 0.5",
     )
 
 
 @pytest.mark.example("attention_dropout")
 def test_attention_dropout_with_p_zero(student: Student) -> None:
-    """Where p is 0, all weights come back as they were."""
+    """If p is 0, all weights are returned without change."""
     expect_values(
         "weights",
         student.attention_dropout(CAUSAL_WEIGHTS, 0.0),
         CAUSAL_WEIGHTS,
         shape="that of the weights",
-        idea="where p is 0 nothing changes",
+        idea="if p is 0 nothing changes",
     )
 
 
 @pytest.mark.example("attention_dropout")
 @pytest.mark.parametrize("p", [pytest.param(-0.1, id="negative"), pytest.param(1.0, id="one")])
 def test_attention_dropout_refuses_a_p_that_is(student: Student, p: float) -> None:
-    """A p below 0, or of 1 and more, is refused: a ValueError."""
+    """A p below 0, or of 1 or more, raises a ValueError."""
     idea = f"p = {p} is not at least 0 and below 1"
     expect_error("attention_dropout", student.attention_dropout, CAUSAL_WEIGHTS, p, idea=idea)
 
@@ -165,7 +165,7 @@ def test_attention_dropout_draws_from_the_generator(student: Student) -> None:
         weights = student.attention_dropout(torch.ones(10, 10), 0.5, student.generator(seed))
         results.append(expect_tensor("the result", weights, (10, 10), "that of the weights"))
     if not torch.equal(results[0], results[1]):
-        fail("the same state of the generator should drop the same weights: draw from the generator alone.")
+        fail("the same state of the generator should drop the same weights: draw only from the generator.")
     if torch.equal(results[1], results[2]):
         fail("another state of the generator should drop other weights: draw from it, and do not set its seed.")
 
@@ -185,22 +185,22 @@ def test_output_of_causal_attention(student: Student) -> None:
 
 @pytest.mark.example("CausalAttention")
 def test_a_text_shorter_than_context_length(student: Student) -> None:
-    """A text of three tokens, where eight are allowed, has the contexts of the longer text's first three."""
+    """A text of three tokens has the same contexts as the first three tokens of the longer text."""
     expect_values(
         "the output for the first three tokens",
         output_of(attention_of_the_worked_example(student, context_length=8), INPUTS[None, :3]),
         CONTEXTS[None, :3],
         shape="(B, T, d_out)",
-        idea="no token sees a later one, so the outputs are those of the longer text",
+        idea="no token sees a later one, so the outputs are the same as in the longer text",
     )
 
 
 @pytest.mark.example("CausalAttention")
 def test_causal_attention_drops_weights_in_training_only(student: Student) -> None:
-    """In training weights after softmax are dropped, in each call others; in eval mode none are."""
+    """In training, weights after softmax are dropped, new in each call. In eval mode none are dropped."""
     module = attention_of_the_worked_example(student, dropout=0.5)
     if not torch.equal(output_of(module, INPUTS[None]), output_of(module, INPUTS[None])):
-        fail("in eval mode two calls should give the same, yours do not: dropout is for training only.")
+        fail("in eval mode two calls should give the same, yours do not: dropout is only for training.")
     module.train()
     outputs = [output_of(module, INPUTS[None]) for _ in range(20)]
     if all(torch.equal(outputs[0], output) for output in outputs):
@@ -210,13 +210,13 @@ def test_causal_attention_drops_weights_in_training_only(student: Student) -> No
         if not any(torch.allclose(output[0, 0].to(VALUES.dtype), times * VALUES[0], atol=1e-4) for times in (0, 2)):
             fail(
                 "in training with dropout 0.5 the first token's output should be its value times 0 or times 2, yours "
-                "is neither: dropout acts on the weights, after softmax, and divides what is kept by 0.5."
+                "is neither: dropout acts on the weights, after softmax, and divides the kept weights by 0.5."
             )
 
 
 @pytest.mark.example("CausalAttention")
 def test_layers_of_causal_attention_have_a_bias_on_demand_only(student: Student) -> None:
-    """W_query, W_key and W_value are linear layers, with a bias if qkv_bias is True and without one else."""
+    """W_query, W_key and W_value are linear layers, with a bias only if qkv_bias is True."""
     for wanted in (False, True):
         attention = expect_module("CausalAttention", student.CausalAttention(3, 2, 6, 0.0, wanted))
         for name in LAYER_WEIGHTS:

@@ -207,7 +207,7 @@ class TransformerBlock(nn.Module):
     - so does each number that feed_forward gives
     - a number that is kept is divided by 1 - dropout, and what it is added to is never dropped or scaled
     - in eval mode nothing is dropped
-    - with dropout=0.0 nothing is dropped in training either
+    - with dropout=0.0 nothing is dropped in training
     - any number of texts and tokens, including one
     - gradients reach x and all parameters
     - works in float64 after .double()

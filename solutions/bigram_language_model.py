@@ -378,15 +378,15 @@ class Head(nn.Module):
     - scores are the dot products of the queries with the keys, divided by the square root of head_size
     - no output depends on a later token
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
-    - the output is, for each token, the sum of the values of itself and all before it, weighted by the
-      softmax of their scores
-    - each text of the batch on its own
+    - the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the softmax
+      of their scores
+    - each text of the batch is computed separately
     - any number of tokens up to block_size, including one
-    - in training each weight is dropped by itself, with probability `dropout`
-    - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
+    - in training each weight is dropped independently, with probability `dropout`
+    - dropout comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
     - in eval mode nothing is dropped
-    - with dropout=0.0 nothing is dropped in training either
-    - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
+    - with dropout=0.0 nothing is dropped in training
+    - gradients reach the inputs and the weights of the three layers, and the mask is not a parameter
     - works in float64 after .double()
     - the inputs are not changed
     """

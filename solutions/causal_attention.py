@@ -1,10 +1,11 @@
 # %% [markdown]
 # # Unit 3: causal attention
 #
-# A language model learns to continue a text. While it is trained it has the whole text before it, and with the
-# attention of unit 2 each token could simply look up the next one. Nothing would be learnt, and once the model
-# has to write by itself there is no next token to look at. So the future is hidden: a token attends to itself
-# and to what came before. This is **causal** (or masked) attention.
+# A language model learns to continue a text. In training the whole text is there, and with the attention of unit 2 each
+# token could simply look at the next one. Then the model would learn nothing. Later, when it writes by itself, there is
+# no next token to look at. So the future is hidden: a token attends only to itself and to the tokens before it. This is
+# **causal** (or masked) attention. Models with a causal mask write text, as a decoder does. Models without it read a
+# whole text, as an encoder does.
 #
 # | | the | cat | sleeps |
 # |---|---|---|---|
@@ -12,18 +13,18 @@
 # | **cat** | sees | sees | hidden |
 # | **sleeps** | sees | sees | sees |
 #
-# You will write the mask, two ways of using it, dropout for the weights, and then the module that puts it all
-# together, for a batch of texts at once.
+# You will write the mask, two ways to use it, dropout for the weights, and then a module with all of these for a batch
+# of texts.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
 # answers, run `grader check causal_attention`. You can also run `pytest test_causal_attention.py` in the folder of the
 # file. If a test fails, it tells you in one sentence what is wrong.
 #
-# Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from
-# Srivastava et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The path from
-# the two ways of masking to the module, and the numbers of the worked example, follow chapter 3 of Sebastian
-# Raschka, *Build a Large Language Model (From Scratch)* (2024).
+# Sources: masked attention comes from Vaswani et al., *Attention Is All You Need* (2017), and dropout from Srivastava
+# et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting* (2014). The two ways of masking, the
+# module and the numbers of the worked example follow chapter 3 of Sebastian Raschka, *Build a Large Language Model
+# (From Scratch)* (2024).
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
@@ -32,18 +33,18 @@ from torch import nn
 # %% [markdown]
 # ## What to hide
 #
-# Row $i$ of the scores belongs to the token that asks, column $j$ to the token that is looked at. The columns with
-# $j > i$ are the future: the part above the diagonal. The diagonal itself stays open, for a token may look at
-# itself, and the first token has nothing else.
+# Row $i$ of the scores belongs to the query of token $i$, column $j$ to the key of token $j$. The columns with $j > i$
+# are the future: the part above the diagonal. The diagonal itself is not hidden, because a token may look at itself.
+# The first token sees nothing else.
 
 
 # %% nbgrader={"grade": false, "grade_id": "causal_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def causal_mask(num_tokens: int) -> torch.Tensor:
-    """Mark what each token must not see.
+    """Mark the tokens that each token must not see.
 
-    Gives a mask (T, T) for T = num_tokens:
+    Returns a mask (T, T) for T = num_tokens:
 
-    - row i, column j is True where j comes after i, and False everywhere else
+    - row i, column j is True if j comes after i, and False everywhere else
     - its dtype is torch.bool
     - any number of tokens, including one
     """
@@ -56,23 +57,23 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
 # %% [markdown]
 # ## The first way: mask the weights
 #
-# Take finished attention weights, each row of which sums to one. Set the future to zero, and divide what is
-# left of each row by its sum:
+# Take complete attention weights, where each row sums to one. Set the future to zero, and divide the remaining weights
+# of each row by their sum:
 #
 # $$w'_{ij} = \frac{w_{ij}}{\sum_{k \le i} w_{ik}} \quad \text{for } j \le i, \qquad
 # w'_{ij} = 0 \quad \text{for } j > i$$
 #
-# The future had a part in the softmax that made these weights. Does that leave a trace? It does not: the softmax
-# divided all weights of a row by one number, and dividing by the sum that is left takes it out again.
+# The future was part of the softmax that made these weights. This has no effect on the result: softmax divided all
+# weights of a row by the same number, and this number cancels when you divide by the new sum.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mask_then_renormalize", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
-    """Take the future out of finished attention weights.
+    """Remove the future from complete attention weights.
 
-    Takes positive `weights` (T, T), each row of which sums to one. Gives (T, T):
+    Takes positive `weights` (T, T), where each row sums to one. Returns (T, T):
 
-    - the weight of every token that comes after the row's own is 0
+    - in each row, the weight of every later token is 0
     - the other weights of each row are divided by their sum, so that the row sums to one again
     - any number of tokens, including one
     - float32 and float64 weights both work
@@ -89,31 +90,31 @@ def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## The second way: mask the scores
 #
-# The first way is more work than it has to be: one softmax over everything, and then a second division for what
-# is left. It is less work to hide the future before the softmax. As $e^{-\infty} = 0$, a score of minus infinity
-# becomes a weight of exactly zero, and what is left sums to one by itself:
+# The first way does too much work: one softmax over everything, and then a second division. It is less work to hide the
+# future before the softmax. Because $e^{-\infty} = 0$, a score of minus infinity becomes a weight of exactly zero, and
+# the other weights sum to one without a second division:
 #
 # $$w_{ij} = \text{softmax}_j\!\left(\frac{m_{ij}}{\sqrt{d_k}}\right), \qquad
 # m_{ij} = s_{ij} \quad \text{for } j \le i, \qquad m_{ij} = -\infty \quad \text{for } j > i$$
 #
-# In exact numbers both ways agree. In a computer's numbers they do not always. Say that a token scores 0 with
-# itself and 1000 with a later one. A softmax over both gives the later token all the weight and rounds the
-# token's own, $e^{-1000}$, to zero. Take the future away, and zero divided by zero is left. The second way never
-# looks at the 1000.
+# In exact arithmetic both ways give the same result. On a computer they sometimes do not. Suppose a token scores 0 with
+# itself and 1000 with a later token. A softmax over both gives the later token all the weight and rounds the token's
+# own weight, $e^{-1000}$, to zero. If you then remove the future, the result is zero divided by zero. The second way
+# never uses the 1000.
 #
-# Why minus infinity and not zero? A zero is a score like any other: $e^0 = 1$, and so the future would be seen.
+# Why minus infinity and not zero? Zero is a normal score: $e^0 = 1$, so the future would have weight.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mask_then_softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     """Turn scores into causal attention weights.
 
-    Takes `scores` (T, T), the dot products of queries and keys, not scaled yet, and the width `d_k` of these.
-    Gives weights (T, T):
+    Takes `scores` (T, T), the dot products of queries and keys, not yet scaled, and their width `d_k`. Returns weights
+    (T, T):
 
-    - the weight of every token that comes after the row's own is 0, and each row sums to one
+    - in each row, the weight of every later token is 0, and the row sums to one
     - the weights of the other tokens are the softmax of their scores divided by the square root of d_k
-    - they stay right where a score of the future is far above the others
+    - the weights are also correct if a score of the future is far above the others
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - any number of tokens, including one
     - float32 and float64 scores both work
@@ -130,39 +131,38 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 # %% [markdown]
 # ## Dropout for the weights
 #
-# A network that always finds the same few tokens most useful stops looking at the others. **Dropout** makes it
-# look: in training a random part of the weights is set to zero, and another part in each step, so that no token
-# can be relied on.
+# A network that always finds the same few tokens useful stops using the others. **Dropout** prevents this: in training
+# a random part of the weights is set to zero, in each step a different part. So the network cannot rely on a single
+# token. Usual rates are 0.1 to 0.2.
 #
-# Each weight is dropped with probability $p$. On average a share of $1 - p$ survives, and a context vector would
-# come out that much smaller in training than later, when nothing is dropped. So the survivors grow:
+# Each weight is dropped with probability $p$. On average a part of $1 - p$ is kept. Without a correction, a context
+# vector would be smaller in training than later, when nothing is dropped. So the kept weights become larger:
 #
 # $$w'_{ij} = \begin{cases} 0 & \text{with probability } p \\
 # \dfrac{w_{ij}}{1 - p} & \text{with probability } 1 - p \end{cases}
 # \qquad \text{and so} \qquad \mathbb{E}\left[w'_{ij}\right] = w_{ij}$$
 #
-# With $p = 0.5$ they double. A row then sums to one on average only, and that is as it should be: do not divide it
-# by its sum again. And each weight is drawn separately: by chance a row may keep almost all its weights or lose all
-# of them.
+# With $p = 0.5$ they double. A row then sums to one only on average. This is intended: do not divide the row by its sum
+# again. Each weight is drawn separately: by chance a row may keep almost all its weights or lose all of them.
 #
 # Where does dropout go? After the softmax. A widely shared diagram puts dropout before the softmax. That is wrong: a
-# score of zero does not give a weight of zero, so nothing would be dropped, and scores that grow only make the
-# softmax sharper. (On masked scores it is even worse: zero times minus infinity is not a number.)
+# score of zero does not give a weight of zero, so nothing would be dropped. Larger scores only make the largest weight
+# even larger. (On masked scores it is even worse: zero times minus infinity is not a number.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "attention_dropout", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generator | None = None) -> torch.Tensor:
     """Drop a random part of the attention weights.
 
-    Takes `weights` of any shape and the probability `p` of dropping one. Gives the same shape:
+    Takes `weights` of any shape and the probability `p` of dropping a weight. Returns the same shape:
 
     - each weight is kept with probability 1 - p
-    - whether it is kept depends on no other weight
-    - what is dropped becomes 0, and what is kept is divided by 1 - p
+    - each weight is kept or dropped independently
+    - dropped weights become 0, and kept weights are divided by 1 - p
     - p = 0 changes nothing
     - a negative p raises ValueError or AssertionError
-    - a p of 1 or more raises ValueError or AssertionError too
-    - weights of any shape, with a draw for every single entry
+    - p ≥ 1 raises ValueError or AssertionError
+    - weights of any shape, with one draw for every entry
     - float32 and float64 weights both work
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
@@ -170,7 +170,7 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
     - gradients flow to the weights that are kept
     - the weights are not changed
     """
-    # TODO: Refuse a p outside [0, 1), draw which weights to keep, and scale those.
+    # TODO: Raise an error for a p outside [0, 1), draw which weights to keep, and scale them.
     ### BEGIN SOLUTION
     if not 0 <= p < 1:
         raise ValueError(f"p is {p}, and it has to be at least 0 and below 1")
@@ -183,21 +183,21 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
 # %% [markdown]
 # ## The module
 #
-# Now all of it at once, and for a batch. The inputs are (B, T, d_in): B texts of T tokens each, which never look
-# at one another. `keys.transpose(-2, -1)` turns each text's keys and leaves the batch in front, where `.T` would
-# turn the batch too.
+# Now put all of this together, for a batch. The inputs are (B, T, d_in): B texts of T tokens each, which never look at
+# one another. `keys.transpose(-2, -1)` transposes the keys of each text and keeps the batch as the first dimension.
+# `.T` would move the batch too.
 #
 # Two things are new:
 #
-# - The mask is neither an input nor a weight to learn. Make it on the way, or make it once, for the longest text
-#   allowed (`context_length`), keep it with `register_buffer` and use the corner that a shorter text needs. A
-#   buffer moves with the module to another device, and no optimiser changes it. (`.double()` converts buffers of
-#   floats; a mask of bools stays a mask of bools.)
-# - Dropout is for training only. `nn.Dropout` drops as your `attention_dropout` does, and knows whether it is in
+# - The mask is neither an input nor a weight to learn. Make it in `forward`. Or make it once in `__init__`, for the
+#   longest text allowed (`context_length`), store it with `register_buffer`, and use its upper left corner for a
+#   shorter text. A buffer moves with the module to another device, and no optimiser changes it. (`.double()` converts
+#   buffers of floats; a bool mask stays a bool mask.)
+# - Dropout is for training only. `nn.Dropout` drops weights like your `attention_dropout`, and knows whether it is in
 #   training: `attention.train()` and `attention.eval()` reach every registered module. They do not reach an
-#   `nn.Dropout` that is made anew inside `forward`.
+#   `nn.Dropout` that is made inside `forward`.
 #
-# A trap: `scores.masked_fill(…)` gives a new tensor and leaves `scores` alone. Use what it gives, or write
+# Be careful: `scores.masked_fill(…)` returns a new tensor and does not change `scores`. Use the result, or write
 # `masked_fill_`, with an underscore, which changes `scores` itself.
 
 
@@ -210,20 +210,20 @@ class CausalAttention(nn.Module):
     - scores are the dot products of the queries with the keys, divided by the square root of d_out
     - no output depends on a later token
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
-    - the output is, for each token, the sum of the values of itself and all before it, weighted by the
-      softmax of their scores
-    - each text of the batch on its own
+    - the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the softmax
+      of their scores
+    - each text of the batch is computed separately
     - any number of tokens up to context_length, including one
-    - the inputs may be a view with any memory layout
-    - in training each weight is dropped by itself, with probability `dropout`
-    - dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
+    - the inputs may be non-contiguous, for example the result of a transpose
+    - in training each weight is dropped independently, with probability `dropout`
+    - dropout comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout
     - in eval mode nothing is dropped
-    - with dropout=0.0 nothing is dropped in training either
-    - gradients reach the inputs and the weights of the three layers, and the mask is no parameter
+    - with dropout=0.0 nothing is dropped in training
+    - gradients reach the inputs and the weights of the three layers, and the mask is not a parameter
     - works in float64 after .double()
     - the inputs are not changed
 
-    Longer texts are not graded. The mask has no place for them, so it is better to raise an error.
+    Longer texts are not graded. The mask is too small for them, so it is better to raise an error.
     """
 
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
@@ -239,7 +239,7 @@ class CausalAttention(nn.Module):
         ### END SOLUTION
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # TODO: Project, score, mask, scale, take the softmax, drop, and return the context vectors alone.
+        # TODO: Project, score, mask, scale, take the softmax, drop, and return only the context vectors.
         ### BEGIN SOLUTION
         # Without this, a mask (1, 1) would be stretched over a longer text and hide nothing.
         if inputs.shape[1] > self.context_length:

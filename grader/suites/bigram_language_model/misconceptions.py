@@ -47,12 +47,12 @@ SEEDED = (
     "decides about the state."
 )
 COPIED = (
-    "A second generator is made from the seed of the first, which itself stays where it was. Draw from the one that "
-    "was handed in, and it moves on."
+    "The code makes a second generator from the seed of the first, so the first does not advance. Draw from the "
+    "generator that was passed in."
 )
 OF_SEEDS = (
-    "The generator draws a seed for torch's global state and is not used for the draws themselves, so the caller's own "
-    "global state is lost. Hand the generator on."
+    "The generator only draws a seed for torch's global state, so the caller's global state is lost. Pass the "
+    "generator on to the draw."
 )
 ALWAYS_ALIKE = (
     "Without a generator every call draws the same: a seed is set inside, or a generator made that always begins "
@@ -105,9 +105,7 @@ NO_FIT = (
     "front of x in a product, `@`. If it speaks of a dtype: they are floats, in the dtype of x, and a mask is bool, "
     "turned round by `~`."
 )
-SQUEEZED = (
-    "`squeeze()` drops every dimension of length one, and so a single text, or a text of one token, loses its shape."
-)
+SQUEEZED = "`squeeze()` removes every dimension of size one, so a single text, or a text of one token, loses its shape."
 CHANGED = (
     "The caller's x was changed. Work on a tensor of your own: methods with an underscore, and `x[…] = …`, do not."
 )
@@ -400,7 +398,7 @@ ROWS = [
         "only `reshape` works. Logits and targets stay two tensors."),
     row("flatten_for_cross_entropy", "lonely_prediction_squeezed",
         replace(FLAT, "logits.flatten(0, 1).squeeze(), targets.flatten().squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a single prediction is no row any more."),
+        "`squeeze()` removes every dimension of size one, so a single prediction is no row any more."),
     row("flatten_for_cross_entropy", "flat_without_gradients", replace("logits.flatten", "logits.detach().flatten"),
         "The logits are cut off from the gradients, as by `.detach()`, `.data` or `torch.no_grad()`. The loss is "
         "worked out from them, and through it the whole model learns."),
@@ -478,7 +476,7 @@ ROWS = [
         "like the logits: `dtype=logits.dtype`."),
     row("cross_entropy", "lonely_row_squeezed",
         replace(SHIFTED, "logits.squeeze() - logits.squeeze().amax(dim=1, keepdim=True)"),
-        "`squeeze()` drops every dimension of length one, and so a single row is no row any more."),
+        "`squeeze()` removes every dimension of size one, so a single row is no row any more."),
     row("cross_entropy", "logits_changed_in_place", replace("shifted = logits - ", "shifted = logits\n    shifted -= "),
         "The caller's logits were changed: `-=` works on the tensor itself. Write `logits = logits - …`."),
     # running_mean_loop
@@ -611,8 +609,8 @@ ROWS = [
         "The weights are divided, after the softmax. Then they do not sum to one any more, and are as sharp as before: "
         "scale the scores, before it."),
     row("Head", "keys_reshaped", replace("keys.transpose(-2, -1)", "keys.reshape(len(keys), head_size, num_tokens)"),
-        "`view` and `reshape` keep the order of the numbers and only break the rows elsewhere, so the keys are torn "
-        "apart. `transpose` is what swaps two dimensions."),
+        "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
+        "are mixed up. `transpose` swaps two dimensions."),
     row("Head", "batch_turned_round_or_float_mask", replace("keys.transpose(-2, -1)", "keys.permute(2, 1, 0)"),
         "Every call ends in an error. In the scores: swap the last two dimensions of the keys, and leave the batch in "
         "front. At the mask: it has to be bool, and `~` turns it round. After the values: the output is (B, T, "
@@ -637,14 +635,14 @@ ROWS = [
         "past no longer sum to one. Hide it before."),
     row("Head", "zero_times_infinity_in_head",
         replace(MASKED, "scores + self.future[:num_tokens, :num_tokens] * -torch.inf"),
-        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, or "
-        "the mask hides everything. Fill just the future's places: `masked_fill`, or `torch.where`."),
+        "All outputs are NaN: a mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN, "
+        "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     row("Head", "mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly block_size tokens work. That is the longest allowed: take T, the number of tokens, from "
         "the inputs, and of a mask made for the longest the upper left corner, `self.mask[:T, :T]`."),
     row("Head", "wrong_corner_of_the_mask", replace("[:num_tokens, :num_tokens]", "[-num_tokens:, :num_tokens]"),
-        "The wrong corner of the mask is cut out for shorter texts: the last rows or columns hold other tokens' view. "
-        "A text starts at the first token, so the upper left corner is its own."),
+        "The code uses the wrong corner of the mask for shorter texts: the last rows or columns belong to other "
+        "tokens. A text starts at the first token, so use the upper left corner."),
     row("Head", "mask_of_the_notebook", replace("block_size, block_size", "8, 8"),
         "The mask is made for a block_size of the notebook, not for the argument of that name. A class should use its "
         "own arguments."),
@@ -652,11 +650,11 @@ ROWS = [
         replace('self.register_buffer("future", future, persistent=False)',
                 "self.future = nn.Parameter(future.float())")
         .replace("[:num_tokens, :num_tokens]", "[:num_tokens, :num_tokens].bool()"),
-        "The mask is an nn.Parameter, so an optimiser would change it. It is nothing to learn: keep it with "
-        "`register_buffer`, or make it on the way."),
+        "The mask is an nn.Parameter, so an optimiser would change it. It should not learn: store it with "
+        "`register_buffer`, or make it in `forward`."),
     row("Head", "minus_ten_thousand_in_head", replace("-torch.inf", "-1e4"),
-        "What hides the future is a number such as -10,000, which other scores may reach: then the future has weight. "
-        "Minus infinity, or a number as low as -1e9, is below all of them."),
+        "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has "
+        "weight. Minus infinity, or a number as low as -1e9, is below all scores."),
     row("Head", "equal_widths_not_projected",
         replace("self.value(x)", "x if x.shape[-1] == self.value.out_features else self.value(x)"),
         "Where n_embd and head_size are the same, the weights mix the inputs themselves. Values are what the layer "
@@ -673,20 +671,20 @@ ROWS = [
         "Softmax runs over the queries. Each query shares out its attention among the keys, so a row of the weights "
         "sums to one: dim=-1."),
     row("Head", "softmax_over_the_batch", replace("dim=-1", "dim=0"),
-        "Softmax runs over the batch (dim=0), whose texts should not know of each other. The tokens to share among lie "
-        "along the last dim, -1."),
+        "Softmax runs over the batch (dim=0), but texts of a batch are independent. The tokens lie along the last "
+        "dimension, -1."),
     row("Head", "softmax_over_everything", replace(SOFTMAX, "torch.softmax(scores.flatten(), dim=0).view_as(scores)"),
         "Softmax runs over everything at once, so that all weights of all texts together sum to one. Each query has an "
         "attention of its own to share out: dim=-1."),
     row("Head", "softmax_forgotten_in_head", replace(SOFTMAX, "scores"),
-        "The masked scores are used as weights as they are, and minus infinity spoils every sum. Softmax makes shares "
-        "of them: positive, and zero for the future."),
+        "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
+        "first: it makes them positive, and zero for the future."),
     row("Head", "one_text_without_a_batch",
         replace("queries, keys", "num_tokens, n_embd = x.shape\n        queries, keys"),
         "The inputs' shape is taken for one of another number of sizes than its three, as if there were no batch or "
         "one size more. It is (B, T, n_embd), and the number of tokens is the second."),
     row("Head", "weights_of_the_first_text", replace("dim=-1)", "dim=-1)[:1].expand_as(scores)"),
-        "Every text of the batch is given the weights of the first one. Each has scores of its own."),
+        "Every text of the batch gets the weights of the first text. Each text has its own scores."),
     row("Head", "batch_as_one_long_text",
         replace("queries, keys", "shape, x = x.shape[:2], x.flatten(0, 1)[None]\n        queries, keys")
         .replace("self.future[:num_tokens, :num_tokens]", "torch.ones_like(scores, dtype=torch.bool).triu(1)")
@@ -701,36 +699,34 @@ ROWS = [
                 'if num_tokens < 2:\n            raise ValueError("there is no past")\n        scores = queries'),
         "A single token is no text here, but it should be: it hears itself, and its output is its own value."),
     row("Head", "lonely_text_squeezed", replace("weights @ values", "(weights @ values).squeeze()"),
-        "`squeeze()` drops every dimension of length one: a batch of one text is no batch any more, and a text of one "
-        "token no text."),
+        "`squeeze()` removes every dimension of size one, so a batch of one text loses its batch dimension, and a "
+        "text of one token loses its tokens."),
     row("Head", "dropout_never_applied", NOT_DROPPED,
         "In training every output is as it is in eval mode: nothing is dropped. Pass the weights, after softmax, "
-        "through the dropout, and use what it gives."),
+        "through the dropout, and use its result."),
     row("Head", "dropout_in_eval_mode_too", replace("self.dropout(torch", "nn.Dropout(self.dropout.p)(torch"),
-        "Weights are dropped in eval mode too. `F.dropout` does not know the mode unless told "
-        "(`training=self.training`), and an nn.Dropout made in `forward` is always in training; make it in "
-        "`__init__`."),
+        "Weights are dropped in eval mode too. `F.dropout` does not know the mode: pass `training=self.training`. An "
+        "nn.Dropout made in `forward` is always in training: make it in `__init__`."),
     row("Head", "dropout_in_eval_mode_only",
         replace(f"self.dropout({SOFTMAX})", f"nn.functional.dropout({SOFTMAX}, self.dropout.p, not self.training)"),
-        "Weights are dropped in eval mode and not in training: the mode is asked the wrong way round. Dropout makes "
-        "training harder, and is gone where the model is used."),
+        "Weights are dropped in eval mode and not in training: the check of the mode is inverted. Dropout is only "
+        "for training."),
     row("Head", "always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.5)"),
         "A fixed share of the weights is dropped, whatever `dropout` says: that of torch where no probability is "
         "given, or a number of the notebook. Pass the argument on."),
     row("Head", "dropout_taken_for_keeping", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
-        "`dropout` is taken for the probability of keeping a weight. nn.Dropout, and this course, mean that of "
-        "dropping one."),
+        "The code uses `dropout` as the probability of keeping a weight. In nn.Dropout, and in this course, it is "
+        "the probability of dropping one."),
     row("Head", "dropout_before_softmax", NOT_DROPPED.replace("(scores, dim", "(self.dropout(scores), dim"),
-        "Dropout acts on the scores, before softmax. A score of zero is no weight of zero, and minus infinity times "
-        "zero is NaN. Drop the weights, after softmax."),
+        "Dropout acts on the scores, before softmax. A score of zero does not give a weight of zero, and minus "
+        "infinity times zero is NaN. Drop the weights, after softmax."),
     row("Head", "dropout_before_the_mask",
         NOT_DROPPED.replace("scores.masked_fill", "self.dropout(scores).masked_fill"),
         "In training the weights change, but none becomes zero: dropout acts before the softmax, on the scores or on "
-        "what they are made of. A score of zero is no weight of zero: softmax gives it its share. Drop the weights, "
-        "after softmax."),
+        "queries or keys. A score of zero does not give a weight of zero. Drop the weights, after softmax."),
     row("Head", "dropout_on_the_values", NOT_DROPPED.replace("@ values", "@ self.dropout(values)"),
-        "Dropout acts on the values. A dropped feature is then missing for every token that looks there; it is the "
-        "single look, the weight, that is dropped."),
+        "Dropout acts on the values. Then a dropped feature is missing for every query that looks there. Drop the "
+        "weights instead."),
     row("Head", "dropout_on_the_outputs", NOT_DROPPED.replace("weights @ values", "self.dropout(weights @ values)"),
         "Dropout acts on the outputs. That comes later in a transformer, too, but in a head it is the weights that are "
         "dropped, before they meet the values."),
@@ -738,20 +734,20 @@ ROWS = [
         "Dropout acts twice, on the weights and once more on the outputs. In a head it is for the weights alone."),
     row("Head", "dropout_on_the_inputs",
         NOT_DROPPED.replace("queries, keys", "x = self.dropout(x)\n        queries, keys"),
-        "Dropout acts on the inputs. Their projections then lose parts of everything; here it is the attention weights "
-        "that are dropped."),
+        "Dropout acts on the inputs, so queries, keys and values all change. Here only the attention weights are "
+        "dropped."),
     row("Head", "rows_renormalized_after_dropout",
         replace("weights @ values", "weights / weights.sum(-1, keepdim=True) @ values"),
-        "After dropout the rows are made to sum to one again. They do so on average only: what is kept is divided by 1 "
-        "- dropout, and nothing else."),
+        "After dropout the rows are divided by their sum again. They should sum to one only on average: divide the "
+        "kept weights by 1 - dropout, and do nothing else."),
     row("Head", "rows_renormalized_with_care",
         replace("weights @ values", "weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ values"),
-        "After dropout the rows are made to sum to one again, with care for those that lost everything. They do so on "
-        "average only: what is kept is divided by 1 - dropout, and nothing else."),
+        "After dropout the rows are divided by their sum again, except those that lost everything. They should sum "
+        "to one only on average: divide the kept weights by 1 - dropout, and do nothing else."),
     row("Head", "survivors_not_scaled",
         replace("weights @ values", "weights * (1 - self.dropout.p * self.training) @ values"),
-        "Weights are dropped, but those that are kept stay as they were. Divided by 1 - dropout they make up for those "
-        "that are gone."),
+        "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that the average "
+        "stays the same."),
     row("Head", "dropped_once_and_for_all",
         NOT_DROPPED
         .replace("= nn.Dropout(dropout)",
@@ -762,15 +758,14 @@ ROWS = [
         "on."),
     row("Head", "texts_dropped_alike",
         NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[:1]))"),
-        "All texts of a batch lose the same weights: what to drop is drawn for (T, T). Draw for (B, T, T)."),
+        "All texts of a batch have the same weights dropped: the draws have the shape (T, T). Draw for (B, T, T)."),
     row("Head", "whole_tokens_dropped",
         NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[:, :1]))"),
-        "Whole tokens are dropped: what is drawn is one number for each, and all others see it or none does. Draw for "
-        "each weight."),
+        "Whole tokens are dropped: there is one draw for each token, for all queries. Draw for each weight."),
     row("Head", "whole_rows_dropped",
         NOT_DROPPED.replace("return weights", "return weights * self.dropout(torch.ones_like(weights[..., :1]))"),
-        "Whole rows of weights are dropped: a token sees all of its past or nothing. Draw for each weight; nn.Dropout "
-        "does, while nn.Dropout1d and its like drop whole rows."),
+        "Whole rows of weights are dropped: a token sees all of its past or nothing. Draw for each weight, as "
+        "nn.Dropout does. nn.Dropout1d and similar modules drop whole rows."),
     row("Head", "bias_in_every_layer", replace(", bias=False", "", times=3),
         "The layers have a bias, for that is what nn.Linear makes by itself. A head does without: `bias=False`."),
     row("Head", "bias_in_value_alone",
@@ -807,14 +802,14 @@ ROWS = [
         "The head gives the attention weights. They say how much each token matters; the output is what they make of "
         "the values."),
     row("Head", "gradients_switched_off", replace("weights @ values", "(weights @ values).detach()"),
-        "No gradient comes through: by `.detach()`, `.data` or `torch.no_grad()` the outputs, or those of the layers, "
-        "are cut off, so that nothing below them can learn."),
+        "No gradient flows through: `.detach()`, `.data` or `torch.no_grad()` cuts off the outputs, or the outputs "
+        "of the layers. So nothing below them can learn."),
     row("Head", "only_values_learn", replace("weights @ values", "weights.detach() @ values"),
-        "The weights are cut off from the gradients before they meet the values, so that only the values learn. What "
-        "to look for is to be learnt as well."),
+        "The weights are detached before they are multiplied with the values, so only the values learn. Queries and "
+        "keys must be able to learn too."),
     row("Head", "inputs_made_float32", replace("queries, keys", "x = x.float()\n        queries, keys"),
-        "Something is made float32 on the way, the inputs or a tensor of your own, and does not fit what is float64. "
-        "Let the inputs keep their dtype, and make your own tensors like them."),
+        "The inputs or a tensor of your own are made float32 and do not match float64. Keep the dtype of the inputs, "
+        "and make your own tensors like them."),
     row("Head", "inputs_changed_in_place",
         replace("return weights", "x -= x.mean(dim=-1, keepdim=True)\n        return weights"),
         "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
@@ -992,8 +987,7 @@ ROWS = [
     row("BigramLanguageModel", "first_text_alone", replace("for _ in", "idx = idx[:1]\n        for _ in"),
         "Only the first text goes on. generate takes a batch, and continues each of its texts."),
     row("BigramLanguageModel", "lonely_prompt_squeezed", replace("return idx", "return idx.squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a prompt of one text, or of one token, loses its "
-        "shape."),
+        "`squeeze()` removes every dimension of size one, so a prompt of one text, or of one token, loses its shape."),
     row("BigramLanguageModel", "prompt_of_one_token_refused",
         replace("for _ in",
                 'if idx.shape[1] < 2:\n            raise ValueError("the prompt is too short")\n        for _ in'),

@@ -758,7 +758,7 @@ def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fr
 
 @pytest.mark.exercise("Head", rule="no output depends on a later token")
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
-    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
     inputs, matrices = texts_with_other_ends(fresh, T, N_EMBD), fresh_matrices(fresh)
     outputs = expect_tensor(head_with(student, matrices, T)(inputs), (3, T, HEAD_SIZE))
     expect_no_look_ahead(outputs, attended(student, inputs, **matrices))
@@ -766,7 +766,7 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("Head", rule=LOW_SCORES)
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
         inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=is_low)
         expect(head_with(student, matrices, T)(inputs), attended(student, inputs, **matrices))
@@ -774,8 +774,8 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
 
 @pytest.mark.exercise(
     "Head",
-    rule="the output is, for each token, the sum of the values of itself and all before it, weighted by the softmax of "
-    "their scores",
+    rule="the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
+    "softmax of their scores",
 )
 def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
     """The output should be one tensor, (B, T, head_size): the values of each token's past, summed by their weights."""
@@ -786,9 +786,9 @@ def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
         expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("Head", rule="each text of the batch on its own")
+@pytest.mark.exercise("Head", rule="each text of the batch is computed separately")
 def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch of several texts each should be attended on its own."""
+    """In a batch of several texts each text should be computed separately."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
     # More texts than a text may have tokens: block_size does not limit the batch.
     inputs = inputs.repeat(T, 1, 1)  # (B, T, n_embd) -> (B · T, T, n_embd)
@@ -813,9 +813,9 @@ def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.T
     return dropped_in_training(student, fresh, functools.partial(head_with, student), dropout, texts=6, calls=2)
 
 
-@pytest.mark.exercise("Head", rule="in training each weight is dropped by itself, with probability `dropout`")
+@pytest.mark.exercise("Head", rule="in training each weight is dropped independently, with probability `dropout`")
 def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> None:
-    """In training a share of about `dropout` of the weights should become zero, each by itself, in each call anew."""
+    """In training a fraction of about `dropout` of the weights should become zero, independently in each call."""
     p = 0.3
     weights, outputs = in_training(student, fresh, p)
     expect_each_weight_dropped_by_itself(outputs, (weights > 0).all(dim=0), p)
@@ -823,7 +823,7 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
 
 @pytest.mark.exercise(
     "Head",
-    rule="dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout",
+    rule="dropout comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout",
 )
 def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
@@ -842,7 +842,7 @@ def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None
     expect_close(output, attended(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("Head", rule="with dropout=0.0 nothing is dropped in training either")
+@pytest.mark.exercise("Head", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
@@ -852,10 +852,10 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
 
 
 @pytest.mark.exercise(
-    "Head", rule="gradients reach the inputs and the weights of the three layers, and the mask is no parameter"
+    "Head", rule="gradients reach the inputs and the weights of the three layers, and the mask is not a parameter"
 )
 def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach the inputs and all three layers, and the mask should be no parameter."""
+    """Gradients of the output should reach the inputs and all three layers, and the mask should not be a parameter."""
     inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
     head = head_with(student, matrices, T)
     names: dict[str, str] = {}

@@ -100,15 +100,15 @@ def scores_beyond_doubt(
 # -- causal_mask -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exercise("causal_mask", rule="row i, column j is True where j comes after i, and False everywhere else")
+@pytest.mark.exercise("causal_mask", rule="row i, column j is True if j comes after i, and False everywhere else")
 def test_the_future_is_marked(student: Student) -> None:
-    """The mask (T, T) should be True strictly above the diagonal, and False on it and below."""
+    """The mask (T, T) should be True above the diagonal, and False on the diagonal and below."""
     expect_close(student.causal_mask(T), future(T), "The entries")
 
 
 @pytest.mark.exercise("causal_mask", rule="its dtype is torch.bool")
 def test_the_mask_is_bool(student: Student) -> None:
-    """The mask should be of dtype torch.bool, and hide one of any two tokens from the other."""
+    """The mask should be of dtype torch.bool, and hide the later of any two tokens from the other."""
     mask = expect_tensor(student.causal_mask(T), (T, T))
     expect_dtype(mask, torch.bool)
     others = ~torch.eye(T, dtype=torch.bool)
@@ -117,7 +117,7 @@ def test_the_mask_is_bool(student: Student) -> None:
 
 @pytest.mark.exercise("causal_mask", rule="any number of tokens, including one")
 def test_a_mask_for_any_number_of_tokens(student: Student) -> None:
-    """For any number of tokens, a single one included, the mask should be (T, T), with the future marked."""
+    """For any number of tokens, including a single one, the mask should be (T, T), with the future marked."""
     for count in (1, 3, 9):
         expect_close(student.causal_mask(count), future(count), "The entries")
 
@@ -141,9 +141,9 @@ def expect_shares(student: Student, result: object, weights: torch.Tensor) -> No
     )
 
 
-@pytest.mark.exercise("mask_then_renormalize", rule="the weight of every token that comes after the row's own is 0")
+@pytest.mark.exercise("mask_then_renormalize", rule="in each row, the weight of every later token is 0")
 def test_no_weight_is_left_for_the_future(student: Student, fresh: Fresh) -> None:
-    """All weights above the diagonal should be zero, and the others in the same proportions as before."""
+    """All weights above the diagonal should be zero, and the others should keep their proportions."""
     weights = softmax_weights(fresh, T)
     expect_shares(student, student.mask_then_renormalize(weights), weights)
 
@@ -153,7 +153,7 @@ def test_no_weight_is_left_for_the_future(student: Student, fresh: Fresh) -> Non
     rule="the other weights of each row are divided by their sum, so that the row sums to one again",
 )
 def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
-    """What is left of each row should be divided by its sum, so that the rows sum to one again."""
+    """The remaining weights of each row should be divided by their sum, so that the rows sum to one again."""
     weights = softmax_weights(fresh, T)
     expect_close(student.mask_then_renormalize(weights), Parts(student).renormalized(weights), "The weights")
 
@@ -177,18 +177,18 @@ def expect_causal_softmax(student: Student, result: object, scores: torch.Tensor
 
 @pytest.mark.exercise(
     "mask_then_softmax",
-    rule="the weight of every token that comes after the row's own is 0, and each row sums to one",
+    rule="in each row, the weight of every later token is 0, and the row sums to one",
 )
 def test_the_future_has_no_weight_and_rows_sum_to_one(student: Student, fresh: Fresh) -> None:
-    """Weights above the diagonal should be zero; the others sum to one in each row and favour the best score."""
+    """The weights of each row should be zero for the future, sum to one, and be largest for the best score."""
     scores = fresh(T, T)
     expected = Parts(student).weights(scores, D_K)
     weights = expect_tensor(student.mask_then_softmax(scores, D_K), (T, T))
     hidden = expected == 0
     expect_close(torch.where(hidden, weights.double(), 0.0), torch.zeros(T, T), "The weights of the future")
-    expect_true(bool((weights[~hidden] > 0).all()), "A weight is not positive where a token may look.")
+    expect_true(bool((weights[~hidden] > 0).all()), "A weight is not positive, although the token may see it.")
     expect_close(weights.double().sum(-1), torch.ones(T), "The sums of the rows")
-    expect_true(led_by_the_best(weights, expected), "A row's largest weight is not where its largest score is.")
+    expect_true(led_by_the_best(weights, expected), "A row's largest weight is not at its largest score.")
 
 
 @pytest.mark.exercise(
@@ -200,13 +200,15 @@ def test_scores_left_are_divided_by_the_square_root_of_d_k(student: Student, fre
     scores = fresh(T, T)
     expected = Parts(student).weights(scores, D_K)
     weights = expect_tensor(student.mask_then_softmax(scores, D_K), (T, T))
-    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive where a token may look.")
+    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
     expect_close(log_ratios(weights, expected), log_ratios(expected, expected), "The scores behind the weights")
 
 
-@pytest.mark.exercise("mask_then_softmax", rule="they stay right where a score of the future is far above the others")
+@pytest.mark.exercise(
+    "mask_then_softmax", rule="the weights are also correct if a score of the future is far above the others"
+)
 def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
-    """The weights should be right also where the scores of the future are far above all others."""
+    """The weights should also be correct if the scores of the future are far above all others."""
     # So far that a softmax over everything leaves nothing for the others, in float64 too: exp(-(3000 - 80) / √d_k) = 0.
     scores = scores_beyond_doubt(fresh, T, ahead=3000.0)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
@@ -214,7 +216,7 @@ def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("mask_then_softmax", rule=LOW_SCORES)
 def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all visible scores are very low, the future should still have no weight: what hides it is lower still."""
+    """If all visible scores are very low, the future should still have no weight."""
     scores = scores_beyond_doubt(fresh, T, torch.float64)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
     scores = lowered(scores, D_K).float()
@@ -258,22 +260,22 @@ def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> No
     largest = (weights * kept).amax(-1, keepdim=True)
     found = weights.gather(-1, expect_tensor(result).argmax(-1, keepdim=True))
     some = kept.any(-1)
-    expect_true(torch.allclose(found[some].double(), largest[some]), "What was kept are not the weights.")
+    expect_true(torch.allclose(found[some].double(), largest[some]), "The kept values are not the weights.")
 
 
 @pytest.mark.exercise("attention_dropout", rule="each weight is kept with probability 1 - p")
 def test_a_share_of_one_minus_p_is_kept(student: Student, fresh: Fresh) -> None:
-    """Over many weights, a share of about one minus p should be kept, for a small p and for a large one."""
+    """Over many weights, a fraction of about one minus p should be kept, for a small p and for a large p."""
     weights = softmax_weights(fresh, MANY)
     for p in (0.2, 0.7):
         kept = expect_kept(student.attention_dropout(weights, p), weights)
         expect_kept_apart(kept)
-        expect_count(kept, 1 - p, "The share of weights that are kept is not near one minus p.")
+        expect_count(kept, 1 - p, "The fraction of kept weights is not near one minus p.")
 
 
-@pytest.mark.exercise("attention_dropout", rule="whether it is kept depends on no other weight")
+@pytest.mark.exercise("attention_dropout", rule="each weight is kept or dropped independently")
 def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> None:
-    """Whether a weight is dropped should say nothing about any other: its neighbours, its row or how many they are."""
+    """Each weight should be kept or dropped independently of its neighbours, its row and the number of weights."""
     weights = softmax_weights(fresh, MANY)
     kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
     expect_kept_apart(kept)
@@ -292,7 +294,7 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
     expect_true(len(sums | {kept.sum().item()}) > 1, "Every call keeps the same number of weights.")
 
 
-@pytest.mark.exercise("attention_dropout", rule="what is dropped becomes 0, and what is kept is divided by 1 - p")
+@pytest.mark.exercise("attention_dropout", rule="dropped weights become 0, and kept weights are divided by 1 - p")
 def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) -> None:
     """Every weight should become zero or itself divided by one minus p."""
     weights = softmax_weights(fresh, SIDE)
@@ -306,7 +308,7 @@ def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) ->
 
 @pytest.mark.exercise("attention_dropout", rule="p = 0 changes nothing")
 def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
-    """Where p is zero all weights should come back as they were; where it is not, some are dropped."""
+    """If p is zero, all weights should be returned without change; if p is larger, some are dropped."""
     weights = softmax_weights(fresh, SIDE)
     expect_kept(student.attention_dropout(weights, 0.5), weights)
     weights = softmax_weights(fresh, FEW)
@@ -327,19 +329,19 @@ def expect_refusals(student: Student, fresh: Fresh, *probabilities: float) -> No
 
 @pytest.mark.exercise("attention_dropout", rule="a negative p raises ValueError or AssertionError")
 def test_a_negative_p_is_refused(student: Student, fresh: Fresh) -> None:
-    """A p below zero is no probability, and should raise ValueError or AssertionError."""
+    """A p below zero is not a probability, and should raise ValueError or AssertionError."""
     expect_refusals(student, fresh, -0.1, -2)
 
 
-@pytest.mark.exercise("attention_dropout", rule="a p of 1 or more raises ValueError or AssertionError too")
+@pytest.mark.exercise("attention_dropout", rule="p ≥ 1 raises ValueError or AssertionError")
 def test_a_p_of_one_or_more_is_refused(student: Student, fresh: Fresh) -> None:
-    """Where p is one nothing is left to divide: this and every larger p should raise ValueError or AssertionError."""
+    """If p is one or larger, the function should raise ValueError or AssertionError."""
     expect_refusals(student, fresh, 1.5, 1.0, 1)
 
 
-@pytest.mark.exercise("attention_dropout", rule="weights of any shape, with a draw for every single entry")
+@pytest.mark.exercise("attention_dropout", rule="weights of any shape, with one draw for every entry")
 def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
-    """Weights may have any number of dimensions, and what is alike in a batch should be drawn anew for each element."""
+    """Weights may have any number of dimensions, and each element of a batch should have its own draws."""
     vector = softmax(fresh(SIDE**2))
     expect_kept(student.attention_dropout(vector, 0.5), vector)
     # The last is a batch of one, whose dimensions are to stay.
@@ -349,7 +351,7 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
         for dim, count in enumerate(batch):
             expect_true(
                 count == 1 or not torch.equal(kept.select(dim, 0), kept.select(dim, 1)),
-                "Two elements of a batch are dropped alike.",
+                "Two elements of a batch have the same weights dropped.",
             )
 
 
@@ -364,14 +366,14 @@ def dropping(student: Student, fresh: Fresh) -> Draw:
 
 @pytest.mark.exercise("attention_dropout", rule="with a generator, every random draw comes from it and advances it")
 def test_a_generator_is_drawn_from_and_advances(student: Student, fresh: Fresh) -> None:
-    """With a generator, only its state should have moved on after the call, and another state drops other weights."""
+    """With a generator, the call should advance only its state, and another state should drop other weights."""
     other = "Another state of the generator drops the same weights."
     expect_draws_from_a_generator(student, dropping(student, fresh), other)
 
 
 @pytest.mark.exercise("attention_dropout", rule="with the same generator state the result is the same")
 def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh: Fresh) -> None:
-    """With the same state of the generator the same weights should be dropped, whatever torch's global state is."""
+    """With the same generator state the same weights should be dropped, for any state of torch's global generator."""
     expect_draws_by_state(
         student,
         dropping(student, fresh),
@@ -384,7 +386,7 @@ def test_the_same_generator_state_drops_the_same_weights(student: Student, fresh
     "attention_dropout", rule="without a generator, torch's global generator is used, and it advances too"
 )
 def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should decide what is dropped, and a second call drops other weights."""
+    """Without a generator, torch.manual_seed should control what is dropped, and a second call should differ."""
     expect_global_draws(
         student,
         dropping(student, fresh),
@@ -396,7 +398,7 @@ def test_without_a_generator_the_global_one_is_used(student: Student, fresh: Fre
 
 @pytest.mark.exercise("attention_dropout", rule="gradients flow to the weights that are kept")
 def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
-    """Each weight that is kept should get the gradient of its product, and each that is dropped none."""
+    """Each kept weight should get the gradient of its product, and each dropped weight none."""
     weights = softmax_weights(fresh, SIDE)
     result, found = expect_values(student.attention_dropout.gradients(weights, 0.5), 2)
     expect_kept(result, weights)
@@ -479,19 +481,19 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     rule="scores are the dot products of the queries with the keys, divided by the square root of d_out",
 )
 def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh: Fresh) -> None:
-    """Behind a token's weights for itself and the past should be dot products divided by the square root of d_out."""
+    """A token's scores for itself and the past should be dot products divided by the square root of d_out."""
     texts = torch.arange(B * T).view(B, T)
     batch = shown(fresh, texts, B * T + 2)
     outputs = evaluated(student, batch.matrices, T)(batch.inputs(texts))
     weights = expect_tensor(outputs, (B, T, 2 * T + 1))[..., :T]
     expected = batch.expected(student, texts)
-    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive where a token may look.")
+    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
     expect_close(log_ratios(weights, expected), log_ratios(expected, expected), "The scores behind the weights")
 
 
 @pytest.mark.exercise("CausalAttention", rule="no output depends on a later token")
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
-    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
     inputs, matrices = texts_with_other_ends(fresh, T, D_IN), fresh_matrices(fresh)
     outputs = expect_tensor(evaluated(student, matrices, T)(inputs), (3, T, D_OUT))
     expect_no_look_ahead(outputs, causal_attention(student, inputs, **matrices))
@@ -499,7 +501,7 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("CausalAttention", rule=LOW_SCORES)
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
         inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=is_low)
         expect(evaluated(student, matrices, T)(inputs), causal_attention(student, inputs, **matrices))
@@ -507,11 +509,11 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
 
 @pytest.mark.exercise(
     "CausalAttention",
-    rule="the output is, for each token, the sum of the values of itself and all before it, weighted by the softmax of "
-    "their scores",
+    rule="the output is, for each token, the sum of the values of itself and all tokens before it, weighted by the "
+    "softmax of their scores",
 )
 def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
-    """The output should be the contexts alone, (B, T, d_out): causal attention of the three layers' outputs."""
+    """The output should be only the contexts, (B, T, d_out): causal attention of the three layers' outputs."""
     # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
     for d_in, d_out in ((D_IN, D_OUT), (T, T)):
         inputs, matrices = fresh(B, T, d_in), fresh_matrices(fresh, d_in, d_out)
@@ -520,9 +522,9 @@ def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CausalAttention", rule="each text of the batch on its own")
+@pytest.mark.exercise("CausalAttention", rule="each text of the batch is computed separately")
 def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch of several texts each should be attended on its own."""
+    """In a batch of several texts each text should be computed separately."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
     # More texts than a text may have tokens: context_length does not limit the batch.
     inputs = inputs.repeat(T, 1, 1)  # (B, T, d_in) -> (B · T, T, d_in)
@@ -532,7 +534,7 @@ def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> No
 
 @pytest.mark.exercise("CausalAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fresh) -> None:
-    """A module should take texts as long as context_length and shorter ones, down to a single token."""
+    """The module should work for texts as long as context_length and for shorter ones, down to a single token."""
     # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
     # token's weight is then shared by all that are as the one that fits it, and their values are the same.
     longest = 2 * D_OUT
@@ -543,9 +545,9 @@ def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fres
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CausalAttention", rule="the inputs may be a view with any memory layout")
+@pytest.mark.exercise("CausalAttention", rule="the inputs may be non-contiguous, for example the result of a transpose")
 def test_inputs_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
-    """The output should not depend on how the inputs lie in memory: they may be a transposed view."""
+    """The output should be correct if the inputs are non-contiguous, for example the result of a transpose."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
     view = inputs.transpose(0, 1).contiguous().transpose(0, 1)  # (T, B, d_in) -> (B, T, d_in)
     output = evaluated(student, matrices, T)(view)
@@ -560,10 +562,10 @@ def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.T
 
 
 @pytest.mark.exercise(
-    "CausalAttention", rule="in training each weight is dropped by itself, with probability `dropout`"
+    "CausalAttention", rule="in training each weight is dropped independently, with probability `dropout`"
 )
 def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: Fresh) -> None:
-    """In training a share of about `dropout` of the weights should become zero, each by itself, in each call anew."""
+    """In training a fraction of about `dropout` of the weights should become zero, independently in each call."""
     p = 0.3
     weights, outputs = in_training(student, fresh, p)
     seen = Parts(student).mask(LONG).logical_not() & (weights > 0).all(dim=0)  # (T, T)
@@ -572,7 +574,7 @@ def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: F
 
 @pytest.mark.exercise(
     "CausalAttention",
-    rule="dropping comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout",
+    rule="dropout comes after softmax: a weight becomes 0 for all features of its value, or is divided by 1 - dropout",
 )
 def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
@@ -584,13 +586,13 @@ def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fres
 
 @pytest.mark.exercise("CausalAttention", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, whatever dropout the module was made with."""
+    """In eval mode the output should be exact, for any dropout of the module."""
     inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
     output = expect_steady(evaluated(student, matrices, D_OUT, dropout=0.5), inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CausalAttention", rule="with dropout=0.0 nothing is dropped in training either")
+@pytest.mark.exercise("CausalAttention", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
     inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
@@ -605,10 +607,10 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise(
     "CausalAttention",
-    rule="gradients reach the inputs and the weights of the three layers, and the mask is no parameter",
+    rule="gradients reach the inputs and the weights of the three layers, and the mask is not a parameter",
 )
 def test_gradients_of_causal_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach the inputs and all three layers, and the mask should be no parameter."""
+    """Gradients of the output should reach the inputs and all three layers, and the mask should not be a parameter."""
     inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh)
     attention = evaluated(student, matrices, T)
     for value in attention.parameters().values():
@@ -648,16 +650,16 @@ SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, tor
 
 @pytest.mark.parametrize(("ask", "counts", "dtypes"), [
     case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, including one",
-         "Weights of any number of tokens, a single one included, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
+         "Weights of any number of tokens, including a single one, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
     case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
-         "The weights should be masked whether they are float32 or float64.", RENORMALIZING, (T,), EITHER),
+         "The function should mask float32 weights and float64 weights.", RENORMALIZING, (T,), EITHER),
     case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, including one",
-         "Scores of any number of tokens, a single one included, should give weights (T, T).",
+         "Scores of any number of tokens, including a single one, should give weights (T, T).",
          MASKING, (1, 3, 9), SINGLE),
     case("scores_of_either_dtype", "mask_then_softmax", "float32 and float64 scores both work",
-         "The weights should come out whether the scores are float32 or float64.", MASKING, (T,), EITHER),
+         "Float32 scores and float64 scores should both give weights.", MASKING, (T,), EITHER),
     case("dropout_of_either_dtype", "attention_dropout", "float32 and float64 weights both work",
-         "Weights should be dropped, and others kept, whether they are float32 or float64.",
+         "Some weights should be dropped and others kept, for float32 and for float64.",
          DROPPING, (SIDE,), EITHER),
     case("causal_attention_in_float64", "CausalAttention", "works in float64 after .double()",
          "After .double() the module should take float64 inputs and give the correct output.", attending, (T,), DOUBLE),
@@ -665,39 +667,39 @@ SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, tor
 def test_any_number_and_dtype(
     student: Student, fresh: Fresh, ask: Asking, counts: tuple[int, ...], dtypes: tuple[torch.dtype, ...]
 ) -> None:
-    """The result should be right for each number of tokens and each dtype."""
+    """The result should be correct for each number of tokens and each dtype."""
     for count, dtype in itertools.product(counts, dtypes):
         expect_right(ask(student, fresh, count, dtype))
 
 
 @pytest.mark.parametrize(("ask", "count", "changed"), [
     case("renormalizing_leaves_the_weights_alone", "mask_then_renormalize", "the weights are not changed",
-         "The result should be masked, with the weights that were handed in the same after the call as before.",
-         RENORMALIZING, T, "The weights that were handed in were changed."),
+         "The result should be masked, and the call should not change its argument, the weights.",
+         RENORMALIZING, T, "The argument, the weights, was changed."),
     case("masked_softmax_leaves_the_scores_alone", "mask_then_softmax", "the scores are not changed",
          "The weights should be correct, and the call should not change the scores.",
          MASKING, T, "The scores were changed."),
     case("dropout_leaves_the_weights_alone", "attention_dropout", "the weights are not changed",
-         "Weights should be dropped in the result, and those that were handed in be the same after the call as before.",
-         DROPPING, SIDE, "The weights that were handed in were changed."),
+         "Weights should be dropped in the result, and the call should not change its argument, the weights.",
+         DROPPING, SIDE, "The argument, the weights, was changed."),
     case("causal_attention_leaves_the_inputs_alone", "CausalAttention", "the inputs are not changed",
          "The output should be correct, and the call should not change the inputs.",
          attending, T, "The inputs were changed."),
 ])  # fmt: skip
 def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, changed: str) -> None:
-    """The result should be right, and what was handed in the same after the call as before."""
+    """The result should be correct, and the call should not change its argument."""
     expect_left_alone(ask(student, fresh, count), changed)
 
 
 @pytest.mark.parametrize(("exercise", "right", "draw"), [
     # No weight near zero: the gradient is a difference of terms like 1 / weight, of which float32 rounds each.
     case("gradients_of_renormalizing", "mask_then_renormalize", "gradients flow to the weights",
-         "Gradients of the result should flow to the weights that were handed in.", "mask_then_renormalize",
+         "Gradients of the result should flow to the weights in the argument.", "mask_then_renormalize",
          lambda student: Parts(student).renormalized, lambda fresh: [softmax(fresh(T, T) / 2)]),
     case("gradients_of_masked_softmax", "mask_then_softmax", "gradients flow to the scores",
-         "Gradients of the weights should flow to the scores, and be zero for those of the future.",
+         "Gradients of the weights should flow to the scores, and be zero for scores of the future.",
          "mask_then_softmax", lambda student: Parts(student).weights, lambda fresh: [fresh(T, T), D_K]),
 ])  # fmt: skip
 def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, draw: Callable[..., Any]) -> None:
-    """Gradients should flow to what was handed in."""
+    """Gradients should flow to the argument."""
     expect_gradients_of(student, exercise, right, draw(fresh))

@@ -183,7 +183,7 @@ ROWS = [
         "The scores are scaled by the root of a width. That belongs to dot products, which grow with it; here the tanh "
         "keeps every term between -1 and 1, and v learns its own size."),
     row("additive_scores", "lonely_score_squeezed", replace(SCORES, f"({SCORES}).squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so the score of a single encoder state is no vector any "
+        "`squeeze()` removes every dimension of size one, so the score of a single encoder state is no vector any "
         "more."),
     row("additive_scores", "states_made_float32",
         replace("decoder_state @", "decoder_state.float() @").replace("encoder_states @", "encoder_states.float() @"),
@@ -257,7 +257,7 @@ ROWS = [
         "The context is right, but the scores come back in the place of the weights. The weights are what softmax made "
         "of them."),
     row("bahdanau_context", "lonely_weight_squeezed", replace("context, weights", "context, weights.squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so the weight of a single encoder state is no vector any "
+        "`squeeze()` removes every dimension of size one, so the weight of a single encoder state is no vector any "
         "more."),
     row("bahdanau_context", "states_made_float32_in_context",
         replace("(decoder_state, encoder_states", "(decoder_state.float(), encoder_states.float()"),
@@ -281,8 +281,8 @@ ROWS = [
         "`/` and `*` bind alike, from left to right: `/ d_out*0.5` divides by d_out and then takes the half. A square "
         "root is a power, `d_out**0.5`."),
     row("CrossAttention", "twentieth_root", replace("0.5", "0.05"),
-        "The root is mistyped: the power .05 is a twentieth root, which hardly divides at all. A square root is the "
-        "power 0.5, or `math.sqrt`."),
+        "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or "
+        "`math.sqrt`."),
     row("CrossAttention", "divided_by_the_width_itself", replace(" ** 0.5", ""),
         "The scores are divided by d_out itself. Their standard deviation is its square root, so that is what brings "
         "it to 1."),
@@ -296,8 +296,7 @@ ROWS = [
         "so it is their number, d_out, that makes it grow."),
     row("CrossAttention", "scaled_after_softmax",
         replace(" / keys.shape[-1] ** 0.5, dim=-1)", ", dim=-1) / keys.shape[-1] ** 0.5"),
-        "The weights are divided after softmax, and no longer sum to one. It is the scores, before softmax, that are "
-        "too wild."),
+        "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."),
     # CrossAttention: who asks, and who answers
     row("CrossAttention", "queries_from_context", replace("W_query(x)", "W_query(context)"),
         "The queries come from context, so the encoder's text asks. It is the text being written that asks: queries "
@@ -372,8 +371,8 @@ ROWS = [
     row("CrossAttention", "renormalized_after_softmax",
         replace("scores = scores.masked", "left = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1).masked")
         .replace("-torch.inf)", "0)\n            return left / left.sum(-1, keepdim=True) @ values"),
-        "Padding is hidden too late: after the softmax, or after the largest score was subtracted. In exact numbers "
-        "that is the same, but where padding scores far above the rest nothing is left of the others."),
+        "Padding is hidden too late: after the softmax, or after the largest score was subtracted. In exact "
+        "arithmetic that is the same, but where padding scores far above the rest nothing is left of the others."),
     row("CrossAttention", "zeros_instead_of_minus_infinity", replace("-torch.inf", "0"),
         "The scores of the padding are set to zero (or multiplied by a mask of zeros and ones). Zero is a score like "
         "any other, exp of it is one, and so padding has weight. Minus infinity has none."),
@@ -394,8 +393,8 @@ ROWS = [
         "Minus infinity, or a number as low as -1e9, is below all of them."),
     row("CrossAttention", "zero_times_infinity",
         replace(HIDDEN, "scores = scores + padding_mask.unsqueeze(1) * -torch.inf"),
-        "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill the masked places "
-        "instead: `masked_fill`, or `torch.where`."),
+        "A mask of zeros and ones was multiplied by infinity, and zero times infinity is NaN. Fill only the masked "
+        "entries: `masked_fill`, or `torch.where`."),
     row("CrossAttention", "equal_widths_not_projected",
         replace("values = self.W_value(context)",
                 "values = context if context.shape[-1] == keys.shape[-1] else self.W_value(context)"),
@@ -430,8 +429,8 @@ ROWS = [
         "change places, and the batch stays in front; `.T` moves it too. The weights (B, T_q, T_k) stand in front of "
         "the values, and nothing is added to what comes of it: x has another width."),
     row("CrossAttention", "keys_reshaped", replace("transpose(-2, -1)", "reshape(len(keys), -1, keys.shape[1])"),
-        "`view` and `reshape` keep the order of the numbers and only break the rows elsewhere, so the keys are torn "
-        "apart. `transpose` is what swaps two dimensions."),
+        "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
+        "are mixed up. `transpose` swaps two dimensions."),
     row("CrossAttention", "weights_of_the_first_element", replace("weights @ values", "weights[:1] @ values"),
         "Every element of the batch is given the weights of the first one. Each has scores of its own."),
     row("CrossAttention", "contexts_put_together",
@@ -440,8 +439,8 @@ ROWS = [
         "The contexts of a batch are put one behind the other, so each query sees those of the other elements too. "
         "Elements of a batch never look at each other."),
     row("CrossAttention", "lonely_text_squeezed", replace("weights @ values", "(weights @ values).squeeze()"),
-        "`squeeze()` drops every dimension of length one: a batch of one text is no batch any more, and a text of one "
-        "token no text."),
+        "`squeeze()` removes every dimension of size one, so a batch of one text loses its batch dimension, and a "
+        "text of one token loses its tokens."),
     row("CrossAttention", "as_many_queries_as_keys", replace("(scores", "(scores.view(len(x), x.shape[1], x.shape[1])"),
         "Only contexts of the same length as x work. Two texts seldom are equally long: the scores are (B, T_q, T_k), "
         "and T_k is the context's own length."),

@@ -140,8 +140,8 @@ SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
 PROJECTED = "head.W_query(inputs), head.W_key(inputs), head.W_value(inputs), None, head.dropout.p * head.training"
 
 TEN_THOUSAND = (
-    "What hides the future is a number such as -10,000, which other scores may reach: then the future has weight. "
-    "Minus infinity, or a number as low as -1e9, is below all of them."
+    "The future is hidden by a number such as -10,000. Other scores may be as low, and then the future has weight. "
+    "Minus infinity, or a number as low as -1e9, is below all scores."
 )
 
 CALLS = {

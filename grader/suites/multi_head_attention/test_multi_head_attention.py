@@ -872,7 +872,7 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
 
 @pytest.mark.exercise("MultiHeadAttention", rule="no token sees a later one")
 def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
-    """Where the last token changes, only its own output should change; where the first one does, also the next's."""
+    """If the last token changes, no earlier output should change; if the first one changes, the second should."""
     weights = fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
     inputs = texts_with_other_ends(fresh, T, D_IN)
     outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT))
@@ -881,7 +881,7 @@ def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("MultiHeadAttention", rule=LOW_SCORES)
 def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all visible scores are very low, later tokens should still have no weight: what hides them is lower."""
+    """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
         inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1, is_low=is_low)
         attention = attention_with(student, weights, T_SURE, 1)

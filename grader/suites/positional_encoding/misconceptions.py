@@ -79,7 +79,7 @@ ROWS = [
         replace("x @ weight + bias", "torch.stack([x[row] @ weight + bias for row in range(3)])"),
         "There are always three rows for this code, as in the worked example. Take as many as x has: `x.shape[0]`."),
     row("linear_as_matmul", "single_row_squeezed", replace("x @ weight + bias", "(x @ weight + bias).squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so the result for a single row is no matrix any more."),
+        "`squeeze()` removes every dimension of size one, so the result for a single row is no matrix any more."),
     row("linear_as_matmul", "bias_by_a_float32_product", replace("+ bias", "+ torch.ones(len(x), 1) @ bias[None]"),
         "A float32 tensor of your own is multiplied with the arguments, which float64 ones refuse. Make it like them "
         "(`torch.ones_like`, `dtype=x.dtype`), or let `+` stretch the bias."),
@@ -183,7 +183,7 @@ ROWS = [
         "The table ends after a hundred positions, and longer texts get no more. Make it as long as num_positions "
         "says."),
     row("sinusoidal_encoding", "single_position_squeezed", replace(".flatten(-2)", ".flatten(-2).squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a single position is no matrix any more: it is (1, "
+        "`squeeze()` removes every dimension of size one, so a single position is no matrix any more: it is (1, "
         "d_model)."),
     row("sinusoidal_encoding", "odd_width_accepted",
         replace("d_model % 2", "False").replace(".flatten(-2)", ".flatten(-2)[:, :d_model]"),
@@ -242,8 +242,8 @@ ROWS = [
     row("add_positions", "tokens_of_the_worked_example", replace("(num_tokens, d)", "(3, d)"),
         "There are always three tokens for this code, as in the worked example. Take as many as x has, `x.shape[1]`."),
     row("add_positions", "single_one_squeezed", replace(f"x + {ENCODED}", f"(x + {ENCODED}).squeeze()"),
-        "`squeeze()` drops every dimension of length one, and so a single sequence, or a single token, loses its "
-        "place in the shape."),
+        "`squeeze()` removes every dimension of size one, so a single sequence, or a single token, loses its place "
+        "in the shape."),
     row("add_positions", "made_float32", replace("return x", "return x.float()").replace(".to(x.dtype)", ".float()"),
         "The result is always float32. What x came as, it should leave as: make the encoding like x, `.to(x.dtype)`, "
         "and leave x alone."),

@@ -813,7 +813,7 @@ def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None
     expect_close(block(x), expected(x), "The outputs")
 
 
-@pytest.mark.exercise("TransformerBlock", rule="with dropout=0.0 nothing is dropped in training either")
+@pytest.mark.exercise("TransformerBlock", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
     block, expected = block_beyond_doubt(student, fresh)
