@@ -29,7 +29,7 @@ from grader.testing.student import RemoteObject, Student
 
 INPUTS = worked_example("inputs").unsqueeze(0)  # (6, 3) -> (1, 6, 3)
 PROJECTIONS = ("W_query", "W_key", "W_value")
-INDIVISIBLE = "six features cannot be shared out evenly among four heads"
+INDIVISIBLE = "four heads cannot share six features equally"
 
 each_weight = pytest.mark.parametrize("name", [pytest.param(name, id=name) for name in PROJECTIONS])
 
@@ -109,19 +109,19 @@ def test_unroll_heads(student: Student) -> None:
 
 @pytest.mark.example("unroll_heads")
 def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Six features cannot be shared out evenly among four heads: a ValueError."""
+    """Four heads cannot share six features equally: a ValueError."""
     expect_error("unroll_heads", student.unroll_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("group_by_head")
 def test_group_by_head(student: Student) -> None:
-    """The rows of head 0 come to stand together, one for each token, and then those of head 1."""
+    """The rows of head 0 come first, one for each token, and then the rows of head 1."""
     expect_values(
         "the grouped queries",
         student.group_by_head(worked_example("ten_steps.unrolled_queries")),
         worked_example("ten_steps.grouped_queries"),
         shape="(B, H, T, head_dim)",
-        idea="the dimensions of heads and tokens change places, and each token keeps its features",
+        idea="the dimensions of heads and tokens are swapped, and each token keeps its features",
     )
 
 
@@ -134,19 +134,19 @@ def test_group_by_head(student: Student) -> None:
     ],
 )
 def test_head_scores(student: Student, queries: str, keys: str, scores: str) -> None:
-    """The scores of each head are the dot products of its queries with its keys, not scaled yet."""
+    """The scores of each head are the dot products of its queries with its keys, not yet scaled."""
     expect_values(
         "the scores",
         student.head_scores(worked_example(queries), worked_example(keys)),
         worked_example(scores),
         shape="(B, H, T, T)",
-        idea="queries @ transposed keys for each head, not scaled yet, one row for each query",
+        idea="queries @ transposed keys for each head, not yet scaled, one row for each query",
     )
 
 
 @pytest.mark.example("head_weights")
 def test_head_weights(student: Student) -> None:
-    """Softmax makes the weights of the scaled scores, with none for a later token."""
+    """Softmax turns the scaled scores into weights, with no weight for a later token."""
     expect_values(
         "the weights",
         student.head_weights(worked_example("ten_steps.scores"), 3),
@@ -170,19 +170,19 @@ def test_split_heads(student: Student) -> None:
 
 @pytest.mark.example("split_heads")
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
-    """Six features cannot be shared out evenly among four heads: a ValueError."""
+    """Four heads cannot share six features equally: a ValueError."""
     expect_error("split_heads", student.split_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("merge_heads")
 def test_merge_heads(student: Student) -> None:
-    """The contexts of both heads stand side by side again, for each token."""
+    """The contexts of both heads are next to each other again, for each token."""
     expect_values(
         "the merged contexts",
         student.merge_heads(worked_example("ten_steps.contexts")),
         worked_example("ten_steps.merged"),
         shape="(B, T, H · head_dim)",
-        idea="bring the tokens to the front again, then put the heads of each token side by side",
+        idea="put the tokens before the heads again, then join the heads of each token",
     )
 
 
@@ -200,21 +200,21 @@ def test_heads_of_the_wrapper(student: Student) -> None:
 
 @pytest.mark.example("MultiHeadAttentionWrapper")
 def test_output_of_the_wrapper(student: Student) -> None:
-    """The wrapper puts the outputs of its heads side by side."""
+    """The wrapper concatenates the outputs of its heads."""
     expect_values(
         "the output of the wrapper",
         output_without_side_effects(set_heads(new_wrapper(student), d_out=2)),
         worked_example("wrapper.two_heads_four_dims").unsqueeze(0),
         shape="(B, T, H · d_out)",
-        idea="the outputs of the heads side by side, head 0 first",
+        idea="the concatenated outputs of the heads, head 0 first",
     )
 
 
 @pytest.mark.example("two_dimensional_output")
 def test_two_dimensional_output(student: Student) -> None:
-    """The wrapper's two heads give two numbers for each token together."""
+    """The wrapper's two heads together give two numbers for each token."""
     wrapper = expect_module("two_dimensional_output", student.two_dimensional_output(3, 6))
-    idea = "two heads side by side give two numbers when each of them gives one"
+    idea = "two heads give two numbers if each of them gives one"
     output_of(wrapper, INPUTS, (1, 6, 2), idea)  # a wrapper of another width has no place for the weights
     expect_values(
         "the output",
@@ -263,23 +263,23 @@ def test_dropout_of_multi_head_attention_rests_outside_training(student: Student
 
 @pytest.mark.example("MultiHeadAttention")
 def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> None:
-    """In training dropout sets other weights to zero at each call, so two outputs differ."""
+    """In training dropout sets different weights to zero in each call, so two outputs differ."""
     module = attention_of_the_worked_example(student, dropout=0.5)
     module.train()
     one, other = (output_of(module, INPUTS, (1, 6, 2), "d_out is 2 here") for _ in range(2))
     if torch.equal(one, other):
-        fail("In training, two calls should differ, yours agree: dropout sets other weights to zero each time.")
+        fail("In training, two calls should differ, yours are equal: dropout sets different weights to zero each time.")
 
 
 @pytest.mark.example("MultiHeadAttention")
 def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> None:
-    """Six features cannot be shared out evenly among four heads: a ValueError."""
+    """Four heads cannot share six features equally: a ValueError."""
     expect_error("MultiHeadAttention", student.MultiHeadAttention, 3, 6, 6, 0.0, 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("stack_heads")
 def test_after_stack_heads_the_module_gives_the_outputs_of_the_wrapper(student: Student) -> None:
-    """With the weights of the heads, and an out_proj that changes nothing, the second module gives the same."""
+    """With the weights of the heads, and an out_proj that changes nothing, the second module gives the same outputs."""
     attention = new_attention(student, d_out=4)
     student.stack_heads(set_heads(new_wrapper(student), d_out=2), attention)
     attention.set({"out_proj.weight": torch.eye(4), "out_proj.bias": torch.zeros(4)})
@@ -288,29 +288,29 @@ def test_after_stack_heads_the_module_gives_the_outputs_of_the_wrapper(student: 
         attention(INPUTS),
         worked_example("wrapper.two_heads_four_dims").unsqueeze(0),
         shape="(B, T, d_out)",
-        idea="the weights of the heads lie along the outputs of one layer, head 0 first",
+        idea="the weights of the heads are stacked along the outputs of one layer, head 0 first",
     )
 
 
 @pytest.mark.example("stack_heads")
 def test_stack_heads_refuses_widths_that_do_not_match(student: Student) -> None:
-    """Two heads of width 4 do not fit into a module of width 4: an error."""
+    """Two heads of width 4 do not match a module of width 4: an error."""
     expect_refusal(
         student,
         new_wrapper(student, d_out=4),
         new_attention(student, d_out=4),
-        idea="two heads of width 4 do not fit into a module of width 4",
+        idea="two heads of width 4 do not match a module of width 4",
     )
 
 
 @pytest.mark.example("stack_heads")
 def test_stack_heads_refuses_biases_that_the_heads_alone_have(student: Student) -> None:
-    """Where the heads have biases and attention has none, they would be lost: an error."""
+    """If the heads have biases and attention has none, they would be lost: an error."""
     expect_refusal(
         student,
         new_wrapper(student, qkv_bias=True),
         new_attention(student, d_out=4),
-        idea="the heads have biases, and attention has no place for them",
+        idea="the heads have biases, and attention has none",
     )
 
 
@@ -342,7 +342,7 @@ def test_gpt2_small_attention_has_as_many_parameters_as_in_the_book(student: Stu
 
 @pytest.mark.example("gpt2_small_attention")
 def test_gpt2_small_attention_takes_1024_tokens(student: Student) -> None:
-    """The module takes 1,024 tokens of 768 features, and gives as many."""
+    """The module takes 1,024 tokens of 768 features, and returns as many."""
     attention = gpt2_small_attention(student)
     attention.method("requires_grad_")(False)  # what only gradients need would take much memory
     output_of(attention, torch.zeros(1, 1024, 768), (1, 1024, 768), "768 features for each of 1,024 tokens")

@@ -1,26 +1,26 @@
 # %% [markdown]
 # # Unit 4: multi-head attention
 #
-# The attention of unit 3 mixes the past of a token in one way: each token has one row of weights, and softmax
-# makes it choose. But a word has more than one question. In "the cat sleeps" the verb asks *who sleeps?*, while
-# the noun asks *which cat?*. **Multi-head attention** runs several small attentions next to each other, its
-# **heads**. Each has queries, keys and values of its own, so each can follow a pattern of its own. Groups in
-# a convolution are alike: several small operations, each with features of its own, instead of a large one.
+# The attention of unit 3 mixes the past of a token in one way: each token has only one row of weights. But a word has
+# more than one question. In "the cat sleeps" the verb asks *who sleeps?*, while the noun asks *which cat?*.
+# **Multi-head attention** runs several small attentions next to each other, its **heads**. Each head has its own
+# queries, keys and values, so each head can learn its own pattern. Groups in a convolution are similar: several small
+# operations, each with its own features, instead of a large one.
 #
-# You will write it in two ways. First the steps in which heads are made and merged, one small function each, with
-# numbers that you can check by hand. Then two modules: one that keeps a list of heads, which is easy to see
-# through, and one that computes all heads at once, which is what GPT does. At last you show that the two
-# are the same function, and build the attention of GPT-2.
+# You will write it in two ways. First you write the steps that make and merge heads, as small functions with numbers
+# that you can check by hand. Then you write two modules. The first keeps a list of heads, which is easy to understand.
+# The second computes all heads at once, as GPT does. At the end you show that both are the same function, and build the
+# attention of GPT-2.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
 # answers, run `grader check multi_head_attention`. You can also run `pytest test_multi_head_attention.py` in the folder
 # of the file. If a test fails, it tells you in one sentence what is wrong.
 #
-# Sources: multi-head attention comes from Vaswani et al., *Attention Is All You Need* (2017). The path from a
-# list of heads to one module, and the numbers of the worked examples of the two modules, follow chapter 3 of
-# Sebastian Raschka, *Build a Large Language Model (From Scratch)* (2024). The likeness to groups in a convolution
-# is from Andrej Karpathy, *Let's build GPT: from scratch, in code, spelled out* (2023).
+# Sources: multi-head attention comes from Vaswani et al., *Attention Is All You Need* (2017). The two modules and the
+# numbers of their worked examples follow chapter 3 of Sebastian Raschka, *Build a Large Language Model (From Scratch)*
+# (2024). The comparison with groups in a convolution is from Andrej Karpathy, *Let's build GPT: from scratch, in code,
+# spelled out* (2023).
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
@@ -29,9 +29,8 @@ from torch import nn
 # %% [markdown]
 # ## Your own CausalAttention
 #
-# The heads of this unit are the `CausalAttention` that you wrote in unit 3. In a script, the line below takes it
-# from your `causal_attention.py`. In a notebook on its own there is no such file: paste your class here instead
-# of the line.
+# The heads of this unit are the `CausalAttention` from your unit 3. In a script, the line below imports it from your
+# `causal_attention.py`. A separate notebook has no such file: paste your class there instead of the line.
 
 # %%
 # isort: split
@@ -40,8 +39,8 @@ from causal_attention import CausalAttention
 # %% [markdown]
 # ## Ten steps from tokens to contexts
 #
-# Multi-head attention takes ten steps, and most mistakes in them are mistakes with shapes. So follow the shapes.
-# The example is one sequence of three tokens, `the cat sleeps`, with six features each:
+# Multi-head attention has ten steps, and most mistakes are wrong shapes. So look at the shapes in each step. The
+# example is one sequence of three tokens, `the cat sleeps`, with six features each:
 #
 # | step | | shape | in the example |
 # |---|---|---|---|
@@ -56,8 +55,9 @@ from causal_attention import CausalAttention
 # | 9 | contexts | (B, H, T, head_dim) | (1, 2, 3, 3) |
 # | 10 | merge the heads | (B, T, d_out) | (1, 3, 6) |
 #
-# The first six exercises make up the steps from 5 on. Here are the four before them, with all numbers as PyTorch
-# prints them. The input (step 1) and the number of heads (step 2: two, with three features each) are given:
+# The first six exercises cover steps 5 to 8 and step 10. Step 9 is one line of code. Here are the four steps before
+# them, with all numbers as PyTorch prints them. The input (step 1) and the number of heads (step 2: two, with three
+# features each) are given:
 #
 # ```text
 # 1. the input (1, 3, 6)
@@ -66,10 +66,10 @@ from causal_attention import CausalAttention
 #          [1., 1., 1., 1., 1., 1.]]])
 # ```
 #
-# Step 3: training would find the weight matrices. These were made so that all can be checked by hand. A
-# column of `W_query` takes one feature of a token, halves it and in three cases changes its sign. A column of
-# `W_key` takes one feature as it is. `W_value` hands over all six features as they are, so that every context
-# will be a mixture of the input's own numbers.
+# Step 3: training would find the weight matrices. These were made so that you can check all numbers by hand. A column
+# of `W_query` takes one feature of a token and halves it; three columns also change its sign. A column of `W_key` takes
+# one feature without change. `W_value` keeps all six features, so that every context will be a mixture of the input's
+# own numbers.
 #
 # ```text
 # 3. W_query (6, 6)
@@ -97,8 +97,8 @@ from causal_attention import CausalAttention
 #         [0., 0., 0., 0., 0., 1.]])
 # ```
 #
-# Step 4 is a matrix product for each, as in unit 2. The first number of the queries is 4 · 0.5 = 2: column 0 of
-# `W_query` takes half of the fourth feature.
+# Step 4 is one matrix product for each of the three, as in unit 2. The first number of the queries is 4 · 0.5 = 2:
+# column 0 of `W_query` takes half of the fourth feature.
 #
 # ```text
 # 4. queries (1, 3, 6)
@@ -119,9 +119,9 @@ from causal_attention import CausalAttention
 #
 # ## Step 5: unroll
 #
-# Each token has d_out features. The first head_dim of them belong to head 0, the next to head 1, and so on.
-# Writing the last dimension as two, d_out = H · head_dim, moves no number at all: only the
-# brackets change. Token `the` now has two rows, one for each head:
+# Each token has d_out features. The first head_dim features belong to head 0, the next to head 1, and so on. If you
+# write the last dimension as two, d_out = H · head_dim, no number moves: only the brackets change. Token `the` now has
+# two rows, one for each head:
 #
 # ```text
 # 5. queries, unrolled (1, 3, 2, 3)
@@ -140,15 +140,15 @@ from causal_attention import CausalAttention
 def unroll_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Unroll the last dimension of `x` into heads and the features of each head.
 
-    Takes `x` (B, T, d_out). Gives (B, T, H, head_dim), where H is `num_heads` and head_dim = d_out / H:
+    Takes `x` (B, T, d_out). Returns (B, T, H, head_dim), where H is `num_heads` and head_dim = d_out / H:
 
-    - head h holds the features from h · head_dim on, in their order
-    - a d_out that num_heads does not divide raises ValueError or AssertionError
+    - head h has the head_dim features that begin at h · head_dim, in their order
+    - if num_heads does not divide d_out, it raises ValueError or AssertionError
     - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
     - x is not changed
     """
-    # TODO: Refuse what does not divide, then reshape.
+    # TODO: Raise an error if num_heads does not divide d_out, then reshape.
     ### BEGIN SOLUTION
     batch, num_tokens, d_out = x.shape
     if d_out % num_heads:
@@ -160,9 +160,9 @@ def unroll_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 # %% [markdown]
 # ## Step 6: group by head
 #
-# A matrix product works on the last two dimensions and repeats itself over all in front of them. For each head to
-# work on its own, the heads have to be in front and the tokens behind them: two dimensions change places. Head 0
-# now holds three rows, one for each token:
+# A matrix product works on the last two dimensions and repeats this for all dimensions in front. Each head should work
+# separately, so the heads must come before the tokens: two dimensions are swapped. Head 0 now has three rows, one for
+# each token:
 #
 # ```text
 # 6. queries, by head (1, 2, 3, 3)
@@ -175,23 +175,23 @@ def unroll_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 #           [-0.5000,  0.5000, -0.5000]]]])
 # ```
 #
-# Why not `reshape` straight to (B, H, T, head_dim)? The shape would be right and no error would come. But a reshape
-# keeps the numbers in their order, so head 0 would get both halves of `the` and the first half of `cat`, as if they
-# were three tokens. Compare with the numbers above.
+# Why not `reshape` directly to (B, H, T, head_dim)? The shape would be correct and there would be no error. But a
+# reshape keeps the numbers in their order. So head 0 would get both halves of `the` and the first half of `cat`, as if
+# they were three tokens. Compare with the numbers above.
 
 
 # %% nbgrader={"grade": false, "grade_id": "group_by_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def group_by_head(x: torch.Tensor) -> torch.Tensor:
-    """Bring the tokens of each head together.
+    """Group the tokens by head.
 
-    Takes `x` (B, T, H, head_dim). Gives (B, H, T, head_dim):
+    Takes `x` (B, T, H, head_dim). Returns (B, H, T, head_dim):
 
-    - the tokens of each head stand together: what was at [b, t, h] is at [b, h, t]
+    - the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]
     - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
     - x is not changed
     """
-    # TODO: Exchange two dimensions.
+    # TODO: Swap two dimensions.
     ### BEGIN SOLUTION
     return x.transpose(1, 2)  # (B, T, H, head_dim) -> (B, H, T, head_dim)
     ### END SOLUTION
@@ -200,8 +200,8 @@ def group_by_head(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## Step 7: scores
 #
-# Every query meets every key of the same head, and of the same sequence. It is unit 2's product once more, for
-# all heads at once:
+# Every query is multiplied with every key of the same head and of the same sequence. It is the product of unit 2 again,
+# for all heads at once:
 #
 # ```text
 # 7. scores (1, 2, 3, 3)
@@ -214,23 +214,23 @@ def group_by_head(x: torch.Tensor) -> torch.Tensor:
 #           [-2.0000, -1.5000, -0.5000]]]])
 # ```
 #
-# Row 2 of head 0 is what `sleeps` looks for. With `cat` it scores 0.5 · 3 + 0.5 · 4 − 0.5 · 1 = 3, more than with
-# the other two. And the largest score of all, 13, is that of `the` with `cat`, a token it must not see.
+# Row 2 of head 0 has the scores of the query of `sleeps`. With `cat` it scores 0.5 · 3 + 0.5 · 4 − 0.5 · 1 = 3, more
+# than with the other two. The largest score of all, 13, is that of `the` with `cat`, a token that it must not see.
 
 
 # %% nbgrader={"grade": false, "grade_id": "head_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Score every query against every key of the same head.
+    """Score every query with every key of the same head.
 
-    Takes `queries` and `keys`, each (B, H, T, head_dim). Gives (B, H, T, T), a row for each query:
+    Takes `queries` and `keys`, each (B, H, T, head_dim). Returns (B, H, T, T), a row for each query:
 
-    - each score is the dot product of a query with a key of the same head, not scaled yet
-    - each head and each sequence on its own
-    - queries and keys may be views with any memory layout
+    - each score is the dot product of a query with a key of the same head, not yet scaled
+    - each head and each sequence is computed separately
+    - queries and keys may be non-contiguous, for example the result of a transpose
     - gradients flow to both
     - queries and keys are not changed
     """
-    # TODO: Multiply the queries by the transposed keys; only the last two dimensions take part.
+    # TODO: Multiply the queries by the transposed keys; transpose only the last two dimensions.
     ### BEGIN SOLUTION
     return queries @ keys.transpose(-2, -1)  # (B, H, T, head_dim) @ (B, H, head_dim, T) -> (B, H, T, T)
     ### END SOLUTION
@@ -239,11 +239,10 @@ def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## Step 8: mask, scale, softmax
 #
-# Hide the future, divide by √head_dim, and take the softmax over the keys. It is head_dim that counts, and not
-# d_out: a score sums as many products as *one head* has features, and unit 2 has measured what that does to its
-# variance. (Some notes say that the scores are divided by 1/√head_dim. They are *multiplied* by it.) The solution makes
-# the mask on the device of the scores. The module of unit 3 does not need that: its mask is a buffer, which moves with
-# the module.
+# Hide the future, divide by √head_dim, and take the softmax over the keys. The divisor depends on head_dim, not on
+# d_out: a score sums as many products as *one head* has features. Unit 2 measured what that does to its variance. (Some
+# notes say that the scores are divided by 1/√head_dim. They are *multiplied* by it.) The solution makes the mask on the
+# device of the scores. The module of unit 3 does not need that: its mask is a buffer, which moves with the module.
 #
 # ```text
 # 8. weights (1, 2, 3, 3)
@@ -256,19 +255,19 @@ def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 #           [0.2122, 0.2832, 0.5045]]]])
 # ```
 #
-# The two heads look at the same three tokens and see different things. In head 0, `sleeps` gives most of its
-# weight to `cat`: who sleeps? In head 1, `cat` looks back at `the`, and `sleeps` looks at itself most.
+# The two heads look at the same three tokens and find different things. In head 0, `sleeps` gives most of its weight to
+# `cat`: who sleeps? In head 1, `cat` gives weight to `the`, and `sleeps` gives most of its weight to itself.
 
 
 # %% nbgrader={"grade": false, "grade_id": "head_weights", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def head_weights(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
     """Turn the scores of each head into causal attention weights.
 
-    Takes `scores` (B, H, T, T) and the number of features of a head. Gives (B, H, T, T):
+    Takes `scores` (B, H, T, T) and the number of features of a head. Returns (B, H, T, T):
 
     - no token gives weight to a later one
-    - the weights are the softmax, over the keys that are left, of scores / √head_dim
-    - right also where a score of the future is far above the others
+    - the weights are the softmax of scores / √head_dim over the keys that are not hidden
+    - the weights are also correct if a score of the future is far above the others
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
     - gradients flow to the scores
     - the scores are not changed
@@ -285,22 +284,22 @@ def head_weights(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
 # %% [markdown]
 # ## Steps 5 and 6 in one
 #
-# Queries, keys and values all need both steps, so they deserve one function.
+# Queries, keys and values all need both steps, so write one function for them.
 
 
 # %% nbgrader={"grade": false, "grade_id": "split_heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Split the features of every token among the heads: unroll, then group.
+    """Split the features of every token into heads: unroll, then group.
 
-    Takes `x` (B, T, d_out). Gives (B, H, T, head_dim), where H is `num_heads` and head_dim = d_out / H:
+    Takes `x` (B, T, d_out). Returns (B, H, T, head_dim), where H is `num_heads` and head_dim = d_out / H:
 
-    - head h holds the features from h · head_dim on, of every token
-    - a d_out that num_heads does not divide raises ValueError or AssertionError
+    - head h has the head_dim features of every token that begin at h · head_dim
+    - if num_heads does not divide d_out, it raises ValueError or AssertionError
     - x may be non-contiguous, for example the result of a transpose
     - gradients flow to x
     - x is not changed
     """
-    # TODO: Go both steps, one after the other.
+    # TODO: Do both steps, one after the other.
     ### BEGIN SOLUTION
     return group_by_head(unroll_heads(x, num_heads))  # (B, T, d_out) -> (B, T, H, head_dim) -> (B, H, T, head_dim)
     ### END SOLUTION
@@ -323,8 +322,8 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 #           [2.2031, 2.1321, 2.0611]]]])
 # ```
 #
-# Step 10 goes the way back: the tokens come to the front again, and the heads of each token stand side by side.
-# Both moves are needed, and in this order. To make two dimensions into one, they have to be neighbours.
+# Step 10 reverses the split: the tokens come before the heads again, and the heads of each token are next to each
+# other. You need both operations, in this order. Two dimensions can become one only if they are neighbours.
 #
 # ```text
 # 10. merged (1, 3, 6)
@@ -336,17 +335,16 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 # %% nbgrader={"grade": false, "grade_id": "merge_heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def merge_heads(x: torch.Tensor) -> torch.Tensor:
-    """Put the heads of each token side by side again.
+    """Put the heads of each token next to each other again.
 
-    Takes `x` (B, H, T, head_dim). Gives (B, T, H · head_dim):
+    Takes `x` (B, H, T, head_dim). Returns (B, T, H · head_dim):
 
-    - the heads of each token stand side by side again, head 0 first: the inverse of split_heads
-    - x may be non-contiguous, for example the result of a transpose, such as split_heads and a matrix product leave
-      behind
+    - the heads of each token are next to each other again, head 0 first: the inverse of split_heads
+    - x may be non-contiguous, for example the result of split_heads and a matrix product
     - gradients flow to x
     - x is not changed
     """
-    # TODO: Exchange two dimensions back, then make the last two into one.
+    # TODO: Swap the two dimensions back, then make the last two into one.
     ### BEGIN SOLUTION
     tokens_first = x.transpose(1, 2)  # (B, H, T, head_dim) -> (B, T, H, head_dim)
     return tokens_first.flatten(start_dim=2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
@@ -356,13 +354,13 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## All ten steps
 #
-# Now run the ten steps with your own functions. Nothing is graded here. In a notebook, run the cell; with a
-# script, run `python multi_head_attention.py`. It prints what stands above, and draws the weights of both heads,
-# for which it needs matplotlib (`pip install matplotlib`). Then change a number in a matrix, and guess what happens
-# before you run it again.
+# Now run the ten steps with your own functions. Nothing is graded here. In a notebook, run the cell; with a script, run
+# `python multi_head_attention.py`. It prints the numbers above and draws the weights of both heads. For the picture it
+# needs matplotlib (`pip install matplotlib`). Then change a number in a matrix, and guess the result before you run it
+# again.
 #
-# You may meet this example elsewhere with other numbers, some of which are not the results of the steps that they stand
-# for. Here PyTorch computed every number.
+# You may find this example elsewhere with other numbers. Some of those numbers are not the results of their steps. Here
+# PyTorch computed every number.
 
 # %%
 if __name__ == "__main__":
@@ -423,7 +421,7 @@ if __name__ == "__main__":
         print(f"{step} {tuple(numbers.shape)}\n{numbers}\n")
 
 # %% [markdown]
-# The picture: a row for each query, a column for each key, and the darker, the more weight.
+# The picture has a row for each query and a column for each key. A darker cell means more weight.
 
 # %%
 if __name__ == "__main__":
@@ -453,22 +451,22 @@ if __name__ == "__main__":
 # %% [markdown]
 # ## A list of heads
 #
-# The plainest way to have several heads is to make several modules, give each of them the same inputs, and put
-# their outputs side by side. With eight tokens and four heads of width 8, each head gives (8, 8), two of them
-# give (8, 16), and all four (8, 32).
+# The simplest way to have several heads is to make several modules, give the same inputs to each, and concatenate their
+# outputs. With eight tokens and four heads of width 8, each head gives (8, 8), two heads give (8, 16), and all four
+# give (8, 32).
 #
-# The heads must be kept in an `nn.ModuleList`. In a plain Python list, their weights would be found by no optimiser.
-# And each must be a module of its own: a list that holds one module four times gives the same eight columns
-# four times.
+# Keep the heads in an `nn.ModuleList`. In a plain Python list, an optimiser would not find their weights. Also, each
+# head must be its own module: a list with the same module four times gives the same eight columns four times.
 
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttentionWrapper", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttentionWrapper(nn.Module):
-    """Several causal attention modules side by side: (B, T, d_in) -> (B, T, H · d_out), where H is num_heads.
+    """Several causal attention modules with concatenated outputs: (B, T, d_in) -> (B, T, H · d_out), where H is
+    num_heads.
 
     - heads is an nn.ModuleList of num_heads causal attention modules, each from d_in to d_out
-    - every head has weights of its own
-    - the output is the heads' outputs side by side, head 0 first
+    - every head has its own weights
+    - the output is the concatenation of the heads' outputs, head 0 first
     - W_query, W_key and W_value of each head are nn.Linear without bias unless qkv_bias=True; then
       each layer adds its own bias
     - any number of tokens up to context_length
@@ -490,7 +488,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         ### END SOLUTION
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # TODO: Ask every head, and concatenate what they give.
+        # TODO: Call every head, and concatenate the outputs.
         ### BEGIN SOLUTION
         return torch.cat([head(inputs) for head in self.heads], dim=-1)  # H times (B, T, d_out) -> (B, T, H · d_out)
         ### END SOLUTION
@@ -499,15 +497,15 @@ class MultiHeadAttentionWrapper(nn.Module):
 # %% [markdown]
 # ## Two numbers for each token
 #
-# A wrapper with two heads gives 2 · d_out numbers for each token. To get two-dimensional outputs, you change an
-# argument and not the class. (In some notebooks the wrapper's `forward` or `__init__` reads a variable `d_out` of the
-# notebook instead of an argument. Then one has to change that variable, and every other module that reads it changes
-# too. What a class needs, it should be given.)
+# A wrapper with two heads gives 2 · d_out numbers for each token. To get two-dimensional outputs, change an argument
+# and not the class. (In some notebooks the wrapper's `forward` or `__init__` reads a variable `d_out` of the notebook
+# instead of an argument. If you change this variable, every other module that reads it changes too. So a class should
+# get what it needs as arguments.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "two_dimensional_output", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_dimensional_output(d_in: int, context_length: int) -> nn.Module:
-    """Make a MultiHeadAttentionWrapper for inputs (B, T, d_in), with arguments fitted to these rules:
+    """Make a MultiHeadAttentionWrapper for inputs (B, T, d_in), with arguments that follow these rules:
 
     - the wrapper has two heads, no dropout and no bias
     - its outputs are two-dimensional: (B, T, d_in) → (B, T, 2)
@@ -523,20 +521,20 @@ def two_dimensional_output(d_in: int, context_length: int) -> nn.Module:
 # ## All heads at once
 #
 # H heads of the wrapper make 3 · H small products with the same inputs. Three large products, one each for queries,
-# keys and values, with matrices of all their columns, give the same numbers and are faster. So the second module has
-# one `W_query`, one `W_key` and one `W_value`, each from d_in to d_out, and shares their outputs out among the heads:
-# this is what your functions are for. Here d_out is the width of *all* heads together.
+# keys and values, give the same numbers and are faster: their matrices contain the columns of all heads. So the second
+# module has one `W_query`, one `W_key` and one `W_value`, each from d_in to d_out, and splits their outputs into heads
+# with your functions. Here d_out is the width of *all* heads together.
 #
-# One layer is new. Merging only puts the heads side by side: the first features of a token come from head 0 alone,
-# the last ones from the last head. `out_proj`, a linear layer from d_out to d_out, lets the heads exchange what they
-# have found.
+# One layer is new. Merging only puts the heads next to each other: the first features of a token come from head 0
+# alone, the last ones from the last head. `out_proj`, a linear layer from d_out to d_out, combines the results of all
+# heads.
 #
 # $$\text{MultiHead}(X) = \text{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\, W_o + b_o$$
 
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttention(nn.Module):
-    """Causal attention with heads that share out the features: (B, T, d_in) -> (B, T, d_out).
+    """Causal attention that splits the features into heads: (B, T, d_in) -> (B, T, d_out).
 
     - W_query, W_key and W_value are nn.Linear from d_in to d_out, and out_proj is nn.Linear from d_out to
       d_out, with a bias
@@ -545,25 +543,25 @@ class MultiHeadAttention(nn.Module):
       head 0 first; scores over √head_dim
     - no token sees a later one
     - a later token has no weight, even if all visible scores are as low as -10,000 after scaling
-    - the heads side by side pass through out_proj
+    - the concatenated heads pass through out_proj
     - any number of tokens up to context_length, including one
-    - dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or
-      is divided by 1 - dropout
-    - num_heads that does not divide d_out raises ValueError or AssertionError
+    - dropout acts on each weight independently, after softmax and in training only: the weight becomes zero or is
+      divided by 1 - dropout
+    - if num_heads does not divide d_out, it raises ValueError or AssertionError
     - gradients reach the inputs, the weights of the four layers and the bias of out_proj
     - works in float64 after .double()
     - the inputs are not changed
 
-    Keep num_heads as an attribute of this name, because stack_heads reads it. The name itself is not graded.
+    Store num_heads in an attribute of this name, because stack_heads reads it. The name itself is not graded.
 
-    The worked example makes the four layers in the order of the first rule; another order is as right.
+    The worked example makes the four layers in the order of the first rule. Another order is also correct.
     """
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
     ) -> None:
         super().__init__()
-        # TODO: Refuse what does not divide, then make the four layers and the dropout.
+        # TODO: Raise an error if num_heads does not divide d_out, then make the four layers and the dropout.
         ### BEGIN SOLUTION
         if d_out % num_heads:
             raise ValueError(f"{d_out} features cannot be shared out evenly among {num_heads} heads")
@@ -578,7 +576,7 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # TODO: Project, split, attend in every head, merge, and project once more.
+        # TODO: Project, split, attend in every head, merge, and apply out_proj.
         ### BEGIN SOLUTION
         # The mask is made to measure, so only this keeps to the length that was agreed on.
         if inputs.shape[1] > self.context_length:
@@ -596,32 +594,32 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # ## Two modules, one function
 #
-# Is the second module really the first one, only faster? Then the weights of the list of heads must fit into it and
-# give the same outputs. `nn.Linear` keeps its weight as (d_out, d_in), with one row for each output. So ask yourself
-# along which dimension the heads lie side by side.
+# Is the second module really the same function as the first, only faster? Then it must give the same outputs with the
+# weights of the list of heads. `nn.Linear` stores its weight as (d_out, d_in), with one row for each output. So along
+# which dimension do you join the heads?
 #
-# `out_proj` has no counterpart in the wrapper. Set to the identity, with biases of zero, it changes nothing, and the
-# outputs can be compared. That is up to the caller: this function does not touch it.
+# The wrapper has no `out_proj`. If `out_proj` is the identity, with biases of zero, it changes nothing, and you can
+# compare the outputs. The caller does this: your function does not change `out_proj`.
 
 
 # %% nbgrader={"grade": false, "grade_id": "stack_heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
     """Give `attention`, a MultiHeadAttention, the query, key and value weights of the wrapper's heads.
 
-    wrapper.heads holds H heads of width d_out / H, where H is attention.num_heads and d_out its width:
+    wrapper.heads contains H heads of width d_out / H, where H is attention.num_heads and d_out its width:
 
     - with an identity out_proj (and no bias there) attention then gives the wrapper's outputs
-    - biases too, where both have them
+    - biases too, if both have them
     - the wrapper is not changed
     - attention's weights stay nn.Parameter that require gradients
     - widths that do not match raise an error
-    - biases that the heads have and attention has not raise an error
-    - biases that attention has and the heads have not raise an error, or are set to zero
+    - an error if the heads have biases and attention has none
+    - if attention has biases and the heads have none: an error, or the biases are set to zero
 
     Two heads of width 4 do not match an attention with four heads of width 2, although both have 8 features: number
     and width must both be the same. It is better to raise an error for another number too, but this is not graded.
     """
-    # TODO: Refuse what does not match, then stack the weights of the heads, and their biases.
+    # TODO: Raise an error for what does not match, then stack the weights of the heads, and their biases.
     ### BEGIN SOLUTION
     names = ("W_query", "W_key", "W_value")
     pairs = [(getattr(attention, name), [getattr(head, name) for head in wrapper.heads]) for name in names]
@@ -646,14 +644,14 @@ def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
 # %% [markdown]
 # ## The attention of GPT-2
 #
-# The smallest GPT-2 has 12 blocks, each with an attention like yours. Without biases for queries, keys and values
-# it has $4 \cdot 768^2 + 768 = 2{,}360{,}064$ parameters: four square matrices, and the bias of `out_proj`. This is
-# how the book builds it. GPT-2 as it was published has the three biases too, and then it is 2,362,368.
+# The smallest GPT-2 has 12 blocks, each with an attention like yours. Without biases for queries, keys and values it
+# has $4 \cdot 768^2 + 768 = 2{,}360{,}064$ parameters: four square matrices, and the bias of `out_proj`. The book
+# builds it in this way. The published GPT-2 also has the three biases, so it has 2,362,368.
 
 
 # %% nbgrader={"grade": false, "grade_id": "gpt2_small_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpt2_small_attention() -> nn.Module:
-    """Make the MultiHeadAttention of one block of the smallest GPT-2, with arguments fitted to these rules:
+    """Make the MultiHeadAttention of one block of the smallest GPT-2, with arguments that follow these rules:
 
     - 768 features in and out
     - 12 heads

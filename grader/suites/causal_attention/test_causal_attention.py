@@ -650,7 +650,8 @@ SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, tor
 
 @pytest.mark.parametrize(("ask", "counts", "dtypes"), [
     case("weights_of_any_number_of_tokens", "mask_then_renormalize", "any number of tokens, including one",
-         "Weights of any number of tokens, including a single one, should be masked.", RENORMALIZING, (1, 3, 9), SINGLE),
+         "Weights of any number of tokens, including a single one, should be masked.",
+         RENORMALIZING, (1, 3, 9), SINGLE),
     case("weights_of_either_dtype", "mask_then_renormalize", "float32 and float64 weights both work",
          "The function should mask float32 weights and float64 weights.", RENORMALIZING, (T,), EITHER),
     case("scores_of_any_number_of_tokens", "mask_then_softmax", "any number of tokens, including one",

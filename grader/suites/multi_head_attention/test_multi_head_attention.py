@@ -214,7 +214,7 @@ def expect_moved(result: object, x: torch.Tensor, shape: tuple[int, ...]) -> tor
     """A tensor of that shape with the numbers of x, in whatever order."""
     moved = expect_tensor(result, shape).double()
     same = torch.allclose(moved.flatten().sort().values, x.double().flatten().sort().values)
-    expect_true(same, "What comes out are not the numbers that went in.")
+    expect_true(same, "The numbers in the result are not the numbers of x.")
     return moved
 
 
@@ -237,17 +237,19 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
     return fresh(B, H, T, HEAD_DIM).transpose(1, 2)  # (B, H, T, head_dim) -> (B, T, H, head_dim)
 
 
-@pytest.mark.exercise("unroll_heads", rule="head h holds the features from h · head_dim on, in their order")
+@pytest.mark.exercise(
+    "unroll_heads", rule="head h has the head_dim features that begin at h · head_dim, in their order"
+)
 def test_each_head_has_its_share_of_the_features(student: Student, fresh: Fresh) -> None:
-    """Each head should have head_dim features that stand together, in their order: shape (B, T, H, head_dim)."""
+    """Each head should have head_dim neighbouring features, in their order: shape (B, T, H, head_dim)."""
     for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expect_close(student.unroll_heads(x, num_heads), unroll(x, num_heads))
 
 
-@pytest.mark.exercise("unroll_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
+@pytest.mark.exercise("unroll_heads", rule="if num_heads does not divide d_out, it raises ValueError or AssertionError")
 def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
-    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    """If num_heads does not divide d_out, there should be a ValueError or an AssertionError, and otherwise none."""
     x = fresh(B, T, D_OUT)
     for num_heads in (D_OUT, HEAD_DIM):
         expect_moved(student.unroll_heads(x, num_heads), x, (B, T, num_heads, D_OUT // num_heads))
@@ -255,27 +257,27 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 
 
 @pytest.mark.exercise(
-    "group_by_head", rule="the tokens of each head stand together: what was at [b, t, h] is at [b, h, t]"
+    "group_by_head", rule="the tokens of each head are grouped: the features at [b, t, h] move to [b, h, t]"
 )
 def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
-    """What was at [b, t, h] should be at [b, h, t]: shape (B, H, T, head_dim)."""
+    """The features at [b, t, h] should move to [b, h, t]: shape (B, H, T, head_dim)."""
     for shape in ((B, T, H, HEAD_DIM), ALONE, ALIKE):
         x = fresh(*shape)
         expect_close(student.group_by_head(x), group(x))
 
 
-@pytest.mark.exercise("split_heads", rule="head h holds the features from h · head_dim on, of every token")
+@pytest.mark.exercise("split_heads", rule="head h has the head_dim features of every token that begin at h · head_dim")
 def test_each_head_has_its_features_of_every_token(student: Student, fresh: Fresh) -> None:
-    """Each head should hold its own head_dim features of every token: shape (B, H, T, head_dim)."""
+    """Each head should have its own head_dim features of every token: shape (B, H, T, head_dim)."""
     for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expected = splitting(student)(x, num_heads)
         expect_close(student.split_heads(x, num_heads), expected)
 
 
-@pytest.mark.exercise("split_heads", rule="a d_out that num_heads does not divide raises ValueError or AssertionError")
+@pytest.mark.exercise("split_heads", rule="if num_heads does not divide d_out, it raises ValueError or AssertionError")
 def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fresh) -> None:
-    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    """If num_heads does not divide d_out, there should be a ValueError or an AssertionError, and otherwise none."""
     x = fresh(B, D_OUT, D_OUT)
     splitting(student)
     for num_heads in (D_OUT, HEAD_DIM):
@@ -285,10 +287,10 @@ def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 
 @pytest.mark.exercise(
     "merge_heads",
-    rule="the heads of each token stand side by side again, head 0 first: the inverse of split_heads",
+    rule="the heads of each token are next to each other again, head 0 first: the inverse of split_heads",
 )
 def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fresh) -> None:
-    """Each token should have its heads side by side again, the first head first: shape (B, T, H · head_dim)."""
+    """Each token should have its heads next to each other again, head zero first: shape (B, T, H · head_dim)."""
     for shape in ((B, H, T, HEAD_DIM), ALONE, ALIKE):
         x = fresh(*shape)
         # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
@@ -316,7 +318,7 @@ SPLITTING = moving("split_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, H, T
 # As splitting leaves it, where even `view` has its way.
 MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
 A_VIEW = "x may be non-contiguous, for example the result of a transpose"
-ANY_LAYOUT = "It should not matter how x lies in memory: it may be a transposed view."
+ANY_LAYOUT = "The result should be correct if x is non-contiguous, for example the result of a transpose."
 GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
 
 
@@ -328,9 +330,8 @@ GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
     case("splitting_a_view", "split_heads", A_VIEW, ANY_LAYOUT,
          [moving("split_heads", lambda fresh: (fresh(T, B, D_OUT).transpose(0, 1), H), B, H, T, HEAD_DIM)]),
     case("merging_a_view", "merge_heads",
-         "x may be non-contiguous, for example the result of a transpose, such as split_heads and a matrix product "
-         "leave behind",
-         "It should not matter how x lies in memory: as after splitting, after a product, or in any other way.", [
+         "x may be non-contiguous, for example the result of split_heads and a matrix product",
+         "The result should be correct if x is non-contiguous, for example after splitting or after a product.", [
              # as a product leaves it, as splitting does, and in any other way
              moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
              MERGING,
@@ -338,7 +339,7 @@ GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
          ]),
 ])  # fmt: skip
 def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
-    """The numbers come through, however x lies in memory."""
+    """The result should be correct if x is non-contiguous."""
     for ask in views:
         expect_right(ask(student, fresh))
 
@@ -350,7 +351,7 @@ def test_views(student: Student, fresh: Fresh, views: list[Asking]) -> None:
     case("gradients_of_merging", "merge_heads", *GRADIENTS, MERGING),
 ])  # fmt: skip
 def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The numbers come through, and each one's gradient comes back."""
+    """The result should have the numbers of x, and the gradient of each number should flow back to x."""
     call, arguments, expect = ask(student, fresh)
     result, found = expect_values(call.gradients(*arguments), 2)
     expect(result)
@@ -359,16 +360,16 @@ def test_gradients_of_moving(student: Student, fresh: Fresh, ask: Asking) -> Non
 
 @pytest.mark.parametrize("ask", [
     case("unrolling_leaves_x_alone", "unroll_heads", "x is not changed",
-         "The unrolled numbers should come back, and the call should not change x.", UNROLLING),
+         "The result should be unrolled, and the call should not change x.", UNROLLING),
     case("grouping_leaves_x_alone", "group_by_head", "x is not changed",
-         "The grouped numbers should come back, and the call should not change x.", GROUPING),
+         "The result should be grouped by head, and the call should not change x.", GROUPING),
     case("splitting_leaves_x_alone", "split_heads", "x is not changed",
-         "The numbers of each head should come back, and the call should not change x.", SPLITTING),
+         "The result should be split into heads, and the call should not change x.", SPLITTING),
     case("merging_leaves_x_alone", "merge_heads", "x is not changed",
-         "The merged numbers should come back, and the call should not change x.", MERGING),
+         "The result should be merged, and the call should not change x.", MERGING),
 ])  # fmt: skip
 def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The numbers come through, and x is what it was."""
+    """The result should be correct, and the call should not change x."""
     expect_left_alone(ask(student, fresh), "x was changed.")
 
 
@@ -376,18 +377,18 @@ def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> N
 
 
 @pytest.mark.exercise(
-    "head_scores", rule="each score is the dot product of a query with a key of the same head, not scaled yet"
+    "head_scores", rule="each score is the dot product of a query with a key of the same head, not yet scaled"
 )
 def test_scores_are_dot_products(student: Student, fresh: Fresh) -> None:
-    """Row i of a head's scores should hold the dot products of query i with every key of this head, not scaled."""
+    """Row i of a head's scores should contain the dot products of query i with every key of this head, not scaled."""
     for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALONE, torch.float64), (ALIKE, torch.float32)):
         queries, keys = fresh(*shape, dtype=dtype), fresh(*shape, dtype=dtype)
         expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
 
-@pytest.mark.exercise("head_scores", rule="each head and each sequence on its own")
+@pytest.mark.exercise("head_scores", rule="each head and each sequence is computed separately")
 def test_heads_do_not_score_each_other(student: Student, fresh: Fresh) -> None:
-    """Where one head of one sequence changes, its own scores should change, (T, T) of them, and no others."""
+    """If one head of one sequence changes, only its own scores should change, (T, T) of them."""
     queries, keys = fresh(B, H, T, HEAD_DIM), fresh(B, H, T, HEAD_DIM)
     before = expect_tensor(student.head_scores(queries, keys), (B, H, T, T))
     queries[1, 2], keys[1, 2] = fresh(T, HEAD_DIM), fresh(T, HEAD_DIM)
@@ -397,16 +398,18 @@ def test_heads_do_not_score_each_other(student: Student, fresh: Fresh) -> None:
     expect_true(int(changed.sum()) == 1, "Scores of another head or sequence changed.")
 
 
-@pytest.mark.exercise("head_scores", rule="queries and keys may be views with any memory layout")
+@pytest.mark.exercise(
+    "head_scores", rule="queries and keys may be non-contiguous, for example the result of a transpose"
+)
 def test_scores_of_views(student: Student, fresh: Fresh) -> None:
-    """It should not matter how queries and keys lie in memory: they may be transposed views."""
+    """The result should be correct if queries and keys are non-contiguous, for example after a transpose."""
     queries, keys = (fresh(B, T, H, HEAD_DIM).transpose(1, 2) for _ in range(2))
     expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
 
 @pytest.mark.exercise("head_scores", rule="queries and keys are not changed")
 def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """Each query should score its fitting key highest, with queries and keys the same after the call as before."""
+    """Each query should get its largest score with its matching key, and the call should not change its arguments."""
     arguments = queries_and_keys_beyond_doubt(fresh, B, H)
     scores, after = expect_values(student.head_scores.with_arguments(*arguments), 2)
     fitting = expect_tensor(scores, (B, H, T_SURE, T_SURE)).argmax(-1)
@@ -420,28 +423,30 @@ def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("head_weights", rule="no token gives weight to a later one")
 def test_the_future_gets_no_weight(student: Student, fresh: Fresh) -> None:
-    """Above the diagonal every weight should be zero; on it and below, the largest score gets the largest weight."""
+    """Above the diagonal every weight should be zero; elsewhere the largest score should get the largest weight."""
     scores = 3 * fresh(B, H, T, T)
     best = weighing(student)(scores.double(), HEAD_DIM).argmax(-1)
     weights = expect_tensor(student.head_weights(scores, HEAD_DIM), (B, H, T, T)).double()
     expect_close(weights.triu(1), torch.zeros(B, H, T, T), "The weights of later tokens")
-    expect_true(torch.equal(weights.argmax(-1), best), "Another key than the best one has the largest weight.")
+    expect_true(torch.equal(weights.argmax(-1), best), "A key other than the best one has the largest weight.")
 
 
 @pytest.mark.exercise(
-    "head_weights", rule="the weights are the softmax, over the keys that are left, of scores / √head_dim"
+    "head_weights", rule="the weights are the softmax of scores / √head_dim over the keys that are not hidden"
 )
 def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh) -> None:
-    """The weights should be the softmax of scores / √head_dim over each token's past and present."""
+    """The weights should be the softmax of scores / √head_dim over each token and the tokens before it."""
     for shape in ((B, H, T, T), ALONE):
         scores = 3 * fresh(*shape)
         expected = weighing(student)(scores.double(), HEAD_DIM)
         expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
 
-@pytest.mark.exercise("head_weights", rule="right also where a score of the future is far above the others")
+@pytest.mark.exercise(
+    "head_weights", rule="the weights are also correct if a score of the future is far above the others"
+)
 def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> None:
-    """However large a score of the future is, the weights of the past and present should be correct."""
+    """If a score of the future is very large, the other weights should still be correct."""
     scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
     # Softmax over all keys would leave the others less than float32 can tell from zero, even divided by 15.
     scores = scores.masked_fill(future(T_SURE), 2000.0)
@@ -451,7 +456,7 @@ def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> Non
 
 @pytest.mark.exercise("head_weights", rule=LOW_SCORES)
 def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all visible scores are very low, the future should still get no weight: what hides it is lower still."""
+    """If all visible scores are very low, the future should still have no weight."""
     for width, expect in ((0, expect_close), (HEAD_DIM, expect_hidden)):
         scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H, width))
         expected = weighing(student)(scores.double(), HEAD_DIM)
@@ -485,7 +490,7 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
 
 
 def expect_module(value: object) -> RemoteObject:
-    expect_true(isinstance(value, RemoteObject), "What it gives is not a module.")
+    expect_true(isinstance(value, RemoteObject), "The result is not a module.")
     assert isinstance(value, RemoteObject)
     return value
 
@@ -562,9 +567,9 @@ def test_heads_is_a_list_of_modules(student: Student) -> None:
             expect_layer(parameters, name, D_IN, HEAD_DIM)
 
 
-@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="every head has weights of its own")
+@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="every head has its own weights")
 def test_every_head_has_its_own_weights(student: Student, fresh: Fresh) -> None:
-    """Each head should have its own W_query, W_key and W_value: what is set in one should not change in another."""
+    """Each head should have its own W_query, W_key and W_value: a change in one should not change another."""
     wrapper = wrapper_made(student, H)
     parameters = wrapper.parameters()
     # A module or a layer that is used twice is listed once, by its first name.
@@ -574,12 +579,14 @@ def test_every_head_has_its_own_weights(student: Student, fresh: Fresh) -> None:
     wrapper.set(weights)
     after = wrapper.parameters()
     kept = all(torch.equal(after[name], value) for name, value in weights.items())
-    expect_true(kept, "Two layers share their weights: what was set in one has changed another.")
+    expect_true(kept, "Two layers share their weights: a change in one has changed another.")
 
 
-@pytest.mark.exercise("MultiHeadAttentionWrapper", rule="the output is the heads' outputs side by side, head 0 first")
+@pytest.mark.exercise(
+    "MultiHeadAttentionWrapper", rule="the output is the concatenation of the heads' outputs, head 0 first"
+)
 def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
-    """Each token's output should be that of all heads, one beside the other in order: (B, T, H · d_out)."""
+    """Each token's output should be the outputs of all heads, concatenated in order: (B, T, H · d_out)."""
     # At last a head is as wide as its inputs: where it is not, values that were not projected have the wrong shape.
     for d_in in (D_IN, HEAD_DIM):
         wrapper, weights = wrapper_of(student, fresh, H, d_in=d_in)
@@ -595,13 +602,13 @@ WRAPPER_BIAS = (
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
 def test_no_head_has_a_bias_by_default(student: Student) -> None:
-    """The layers of the heads should have no bias where the caller does not ask for one."""
+    """The layers of the heads should have no bias if the caller does not ask for one."""
     expect_no_bias(wrapper_made(student, 1).parameters(), head_layers(1))
 
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule=WRAPPER_BIAS)
 def test_every_head_has_biases_on_demand(student: Student, fresh: Fresh) -> None:
-    """With qkv_bias=True, each layer of each head should have a bias, and it should count."""
+    """With qkv_bias=True, each layer of each head should have a bias and add it."""
     wrapper = wrapper_made(student, 1, qkv_bias=True)
     parameters = wrapper.parameters()
     for name in head_layers(1):
@@ -613,7 +620,7 @@ def test_every_head_has_biases_on_demand(student: Student, fresh: Fresh) -> None
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="any number of tokens up to context_length")
 def test_the_wrapper_takes_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """The wrapper should take any number of tokens, from a single one up to context_length."""
+    """The wrapper should work for any number of tokens, from a single one up to context_length."""
     wrapper, weights = wrapper_of(student, fresh, 1)
     for count in (CONTEXT, 1, T):
         inputs = fresh(B, count, D_IN)
@@ -622,7 +629,7 @@ def test_the_wrapper_takes_any_number_of_tokens(student: Student, fresh: Fresh) 
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="dropout acts on each head's weights, in training only")
 def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fresh) -> None:
-    """In training some weights should be dropped, and the others grow to make up for it; after .eval() neither."""
+    """In training some weights should be dropped, and the kept ones scaled up; after .eval() neither."""
     # A token that is alone gives itself all its weight: a head's output is its value, or nothing where it is dropped.
     # That none of eighty is dropped happens with a chance of 0.75^80 = 1e-10, and that all are, with far less.
     wrapper, weights = wrapper_of(student, fresh, 1, dropout=P)
@@ -642,15 +649,15 @@ def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor, by_weights: bo
     """
     is_zero = outputs == 0
     expect_true(not torch.allclose(outputs.double(), expected, rtol=1e-4, atol=1e-5), "Nothing is dropped in training.")
-    expect_true(bool(is_zero.any()), "No output is zero, though some weights should be dropped.")
+    expect_true(bool(is_zero.any()), "No output is zero, although some weights should be dropped.")
     kept = torch.isclose(outputs.double(), expected / (1 - P), rtol=1e-4, atol=1e-5)
     # A weight that is dropped takes all features of its head with it.
     whole = not by_weights or bool((is_zero.all(-1) == is_zero.any(-1)).all())
     expect_true(
-        whole or bool((is_zero | kept).all()), "Features are dropped, and what is left is not divided by 1 - dropout."
+        whole or bool((is_zero | kept).all()), "Features are dropped, and the kept ones are not divided by 1 - dropout."
     )
-    expect_true(bool((is_zero | kept).all()), "What is not dropped is not divided by 1 - dropout.")
-    expect_true(whole, "Features are dropped, and not weights.")
+    expect_true(bool((is_zero | kept).all()), "The kept values are not divided by 1 - dropout.")
+    expect_true(whole, "Features are dropped, not weights.")
     expect_true(not bool(is_zero.all()), "Everything is dropped in training.")
 
 
@@ -666,7 +673,7 @@ def test_gradients_of_the_wrapper(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="works in float64 after .double()")
 def test_the_wrapper_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the wrapper should take float64 inputs and give the right output."""
+    """After .double() the wrapper should take float64 inputs and give the correct output."""
     wrapper, weights = wrapper_of(student, fresh, 1, dtype=torch.float64)
     inputs = fresh(B, T, D_IN, dtype=torch.float64)
     expect_close(wrapper(inputs), side_by_side(student, inputs, weights), "The outputs")
@@ -696,7 +703,7 @@ def heads_of(wrapper: RemoteObject) -> Weights:
     """The parameters of a wrapper's heads, however many and wide they are."""
     parameters = wrapper.parameters()
     heads = {name: value for name, value in sorted(parameters.items()) if name.startswith("heads.")}
-    expect_true("heads.0.W_value.weight" in heads, "What it gives is not a wrapper with heads.")
+    expect_true("heads.0.W_value.weight" in heads, "The result is not a wrapper with heads.")
     return heads
 
 
@@ -724,7 +731,8 @@ def expect_wrapping(
         if in_training:  # what is dropped is each answer's own, so no number is noted
             outputs = expect_tensor(wrapper(inputs), expected.shape).double()
             expect_true(
-                torch.allclose(outputs, expected.double(), rtol=1e-4, atol=1e-5), "The outputs in training are others."
+                torch.allclose(outputs, expected.double(), rtol=1e-4, atol=1e-5),
+                "The outputs in training are different.",
             )
         else:
             expect_close(wrapper(inputs), expected, "The outputs")
@@ -743,7 +751,7 @@ def test_two_heads(student: Student) -> None:
 
 @pytest.mark.exercise("two_dimensional_output", rule=TWO_HEADS)
 def test_no_dropout(student: Student, fresh: Fresh) -> None:
-    """In training, too, the wrapper should give its whole outputs, with no weight dropped."""
+    """The wrapper should drop no weight, also in training."""
     wrapper, substitute = two_heads(student)
     wrapper.train()
     # At least forty times six weights: with a tenth of them dropped, none is in 0.9^240 = 1e-11 of all runs.
@@ -759,7 +767,7 @@ def test_no_bias(student: Student) -> None:
 
 @pytest.mark.exercise("two_dimensional_output", rule="its outputs are two-dimensional: (B, T, d_in) → (B, T, 2)")
 def test_outputs_are_two_dimensional(student: Student, fresh: Fresh) -> None:
-    """Each token's output should have two features, the heads' outputs side by side."""
+    """Each token's output should have two features: the heads' outputs next to each other."""
     wrapper, substitute = two_heads(student)
     wrapper.eval()
     expect_wrapping(student, fresh, wrapper, substitute, (B, 3))
@@ -768,7 +776,7 @@ def test_outputs_are_two_dimensional(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("two_dimensional_output", rule="it takes any number of tokens up to context_length")
 def test_two_heads_take_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
-    """The wrapper should take any number of tokens, from a single one up to context_length."""
+    """The wrapper should work for any number of tokens, from a single one up to context_length."""
     wrapper, substitute = two_heads(student)
     wrapper.eval()
     expect_wrapping(student, fresh, wrapper, substitute, (B, CONTEXT), (B, 1))
@@ -832,7 +840,7 @@ def test_three_biases_on_demand(student: Student) -> None:
 
 @pytest.mark.exercise("MultiHeadAttention", rule=BIAS)
 def test_the_biases_count_in_every_head(student: Student, fresh: Fresh) -> None:
-    """With qkv_bias=True, the biases should be part of the queries, keys and values that are attended."""
+    """With qkv_bias=True, the queries, keys and values should contain the biases."""
     steps(student)
     attention = student.MultiHeadAttention(D_WIDE, D_OUT, T_SURE, 0.0, 1, qkv_bias=True)
     inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1)
@@ -854,7 +862,7 @@ EACH_HEAD = (
 
 @pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
 def test_each_head_attends_with_its_own_features(student: Student, fresh: Fresh) -> None:
-    """Each head should find the keys that fit its own queries, and hand over its own features of their values."""
+    """Each head should compare its own queries and keys, and mix its own features of the values."""
     inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, H)
     attention = attention_with(student, weights, T_SURE)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
@@ -888,9 +896,9 @@ def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fr
         expect(attention(inputs), multi_head_attention(student, inputs, weights, 1))
 
 
-@pytest.mark.exercise("MultiHeadAttention", rule="the heads side by side pass through out_proj")
+@pytest.mark.exercise("MultiHeadAttention", rule="the concatenated heads pass through out_proj")
 def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None:
-    """The output should be what out_proj, with its bias, makes of the heads side by side."""
+    """The output should be the concatenated heads after out_proj, with its bias."""
     # A token that is alone: each head hands over its value, whatever the scores.
     weights = {
         **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
@@ -903,7 +911,7 @@ def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None
 
 @pytest.mark.exercise("MultiHeadAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: Fresh) -> None:
-    """The same module should take any number of tokens, from a single one up to context_length."""
+    """The same module should work for any number of tokens, from a single one up to context_length."""
     inputs, weights = tokens_beyond_doubt(fresh, 1, CONTEXT, 1)
     attention = attention_with(student, weights, CONTEXT, 1)
     expected = multi_head_attention(student, inputs, weights, 1)
@@ -915,16 +923,16 @@ def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: 
     expect_tensor(longer(fresh(1, long, D_WIDE)), (1, long, D_OUT))
 
 
-NOT_HEARD = "The second token does not hear the first."
+NOT_HEARD = "The second token takes nothing from the first."
 DROPOUT = (
-    "dropout acts on each weight by itself, after softmax and in training only: the weight becomes zero or is divided "
-    "by 1 - dropout"
+    "dropout acts on each weight independently, after softmax and in training only: the weight becomes zero or is "
+    "divided by 1 - dropout"
 )
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
 def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None:
-    """In training each weight, on its own, should be dropped or else grow to make up for those that are."""
+    """In training each weight should independently be dropped or scaled up."""
     # Two tokens, whose values are one number each, in all features: above zero for the first, below for the second.
     count = 60
     inputs, weights = fresh(count, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
@@ -950,24 +958,24 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     neither_or_both = near(dropped[:, 1], zero) | near(dropped[:, 1], first + second)
     # None of these notes a draw: they are each answer's own.
     expect_true(not bool(near(dropped, whole).all()), "Nothing is dropped in training.")
-    expect_true(not bool(near(alone, v).all()), "Where a token sees only itself, its weight is never dropped.")
+    expect_true(not bool(near(alone, v).all()), "If a token sees only itself, its weight is never dropped.")
     one_value = near(dropped[:, 1], v) | near(dropped[:, 1], w) | near(dropped[:, 1], whole[:, 1])
     sum_to_one = bool((one_value | near(dropped[:, 1], zero) | dropped[:, 1].isnan()).all())
-    expect_true(not sum_to_one, "The weights that are left are made to sum to one again.")
+    expect_true(not sum_to_one, "The kept weights are divided by their sum again.")
     as_it_was = near(alone, v) | near(alone, zero)
-    expect_true(not bool(as_it_was.all()), "What is not dropped is not divided by 1 - dropout.")
+    expect_true(not bool(as_it_was.all()), "The kept values are not divided by 1 - dropout.")
     is_a_draw = near(alone, v / (1 - P)) | near(alone, zero)
-    expect_true(bool(is_a_draw.all()), "Where a token sees only itself, its weight is neither kept nor dropped.")
+    expect_true(bool(is_a_draw.all()), "If a token sees only itself, its weight is neither kept nor dropped.")
     # A weight that is dropped takes all features of its head with it.
     whole_heads = near(alone, zero).sum(-1) % HEAD_DIM == 0  # (B,)
-    expect_true(bool(whole_heads.all()), "Features are dropped, and not weights.")
+    expect_true(bool(whole_heads.all()), "Features are dropped, not weights.")
     expect_true(
         bool((only_first | only_second | neither_or_both).all()),
-        "Something else than the weights is dropped or scaled.",
+        "Something other than the weights is dropped or scaled.",
     )
     # Of 60 sequences and 3 heads, one weight is dropped without the other with a chance of 3/16 each: that this never
     # happens has one of (13/16)^180 = 6e-17.
-    expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped each on its own.")
+    expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped independently.")
     # The first key's weight is dropped for the first query and kept for the second with a chance of 3/16, too; and
     # three heads neither all drop it nor all keep it with 9/16.
     lost, heard = near(alone, zero), only_first | near(dropped[:, 1], first + second)
@@ -977,7 +985,7 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
 
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
 def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
-    """After .eval() no weight should be dropped: where all values are the same, so are the outputs."""
+    """After .eval() no weight should be dropped: if all values are the same, all outputs should be the same."""
     inputs, weights = fresh(41, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
     inputs[:40, :, 0] = 1
     weights["W_value.weight"] = torch.zeros(D_OUT, D_IN)
@@ -987,16 +995,16 @@ def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
     outputs = expect_tensor(attention(inputs), (41, 2, D_OUT)).double()
     expected = multi_head_attention(student, inputs, weights)
     same = torch.allclose(outputs[:40], expected[:40], rtol=1e-4, atol=1e-5)
-    expect_true(same, "Outputs are mixed of values that are all the same, and are others.")
+    expect_true(same, "All values are the same, but the outputs are not.")
     # Whoever mixes nothing drops nothing either. In the last sequence the second token's value is not the first's.
     expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NOT_HEARD)
 
 
 @pytest.mark.exercise(
-    "MultiHeadAttention", rule="num_heads that does not divide d_out raises ValueError or AssertionError"
+    "MultiHeadAttention", rule="if num_heads does not divide d_out, it raises ValueError or AssertionError"
 )
 def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where num_heads does not divide d_out, there should be a ValueError or an AssertionError, and else none."""
+    """If num_heads does not divide d_out, there should be a ValueError or an AssertionError, and otherwise none."""
     inputs = fresh(B, T, D_IN)
     steps(student)
 
@@ -1012,7 +1020,7 @@ def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) ->
     rule="gradients reach the inputs, the weights of the four layers and the bias of out_proj",
 )
 def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach all four layers, out_proj's bias too, and the inputs."""
+    """Gradients of the output should reach all four layers, the bias of out_proj and the inputs."""
     weights = {
         **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
         **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
@@ -1089,16 +1097,16 @@ def expect_outputs_of(attention: RemoteObject, weights: Weights, inputs: torch.T
     "stack_heads", rule="with an identity out_proj (and no bias there) attention then gives the wrapper's outputs"
 )
 def test_attention_then_gives_the_outputs_of_the_wrapper(student: Student, fresh: Fresh) -> None:
-    """With an identity out_proj attention should give the wrapper's outputs, for any d_in, be it d_out itself."""
+    """With an identity out_proj attention should give the wrapper's outputs, for any d_in, also d_in = d_out."""
     for d_in in (D_IN, D_OUT):
         wrapper, attention, weights = two_modules(student, fresh, d_in=d_in)
         student.stack_heads(wrapper, attention)
         expect_outputs_of(attention, weights, fresh(B, T, d_in))
 
 
-@pytest.mark.exercise("stack_heads", rule="biases too, where both have them")
+@pytest.mark.exercise("stack_heads", rule="biases too, if both have them")
 def test_biases_are_stacked_too(student: Student, fresh: Fresh) -> None:
-    """Where both have biases, those of the heads should be stacked as the weights are, all three of them."""
+    """If both have biases, all three biases of the heads should be stacked like the weights."""
     wrapper, attention, weights = two_modules(student, fresh, bias=True)
     student.stack_heads(wrapper, attention)
     parameters, expected = attention.parameters(), dict(stacked(weights))
@@ -1112,7 +1120,7 @@ def test_biases_are_stacked_too(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("stack_heads", rule="the wrapper is not changed")
 def test_the_wrapper_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
-    """The wrapper should keep its weights and its biases, and attention should have them, too."""
+    """The wrapper should keep its weights and biases, and attention should have them too."""
     wrapper, attention, weights = two_modules(student, fresh, bias=True)
     values = attention.parameters()["W_value.weight"]
     student.stack_heads(wrapper, attention)
@@ -1130,7 +1138,7 @@ def test_the_wrapper_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("stack_heads", rule="attention's weights stay nn.Parameter that require gradients")
 def test_the_weights_of_attention_stay_parameters(student: Student, fresh: Fresh) -> None:
-    """Afterwards W_query, W_key and W_value of attention should have the weights as parameters that can learn on."""
+    """Afterwards W_query, W_key and W_value of attention should have the weights as parameters that can learn."""
     wrapper, attention, weights = two_modules(student, fresh)
     student.stack_heads(wrapper, attention)
     parameters = attention.parameters()
@@ -1143,13 +1151,13 @@ def test_the_weights_of_attention_stay_parameters(student: Student, fresh: Fresh
         torch.allclose(
             values.flatten().sort().values, dict(stacked(weights))["W_value.weight"].flatten().double().sort().values
         ),
-        "attention's W_value does not hold the weights of the heads.",
+        "attention's W_value does not contain the weights of the heads.",
     )
 
 
 @pytest.mark.exercise("stack_heads", rule="widths that do not match raise an error")
 def test_widths_that_do_not_match_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where heads and attention differ in d_in, or all heads together in d_out, there should be an error, else none."""
+    """If d_in or the width of all heads together differs, there should be an error, and otherwise none."""
     wrapper, attention, _ = two_modules(student, fresh)
     student.stack_heads(wrapper, attention)
     for d_in, d_out in ((D_IN, H * (HEAD_DIM + 1)), (D_IN + 1, D_OUT)):
@@ -1157,19 +1165,19 @@ def test_widths_that_do_not_match_are_refused(student: Student, fresh: Fresh) ->
         expect_any_error(functools.partial(student.stack_heads, wrapper, other))
 
 
-@pytest.mark.exercise("stack_heads", rule="biases that the heads have and attention has not raise an error")
+@pytest.mark.exercise("stack_heads", rule="an error if the heads have biases and attention has none")
 def test_biases_of_the_heads_alone_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where the heads have biases and attention has none, there should be an error, and where both have, none."""
+    """If the heads have biases and attention has none, there should be an error; if both have biases, none."""
     with_bias, without = two_modules(student, fresh, bias=True), two_modules(student, fresh)
     student.stack_heads(*with_bias[:2])
     expect_any_error(functools.partial(student.stack_heads, with_bias[0], without[1]))
 
 
 @pytest.mark.exercise(
-    "stack_heads", rule="biases that attention has and the heads have not raise an error, or are set to zero"
+    "stack_heads", rule="if attention has biases and the heads have none: an error, or the biases are set to zero"
 )
 def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -> None:
-    """Where attention alone has biases, there should be an error or biases of zero, and where both have, no error."""
+    """If only attention has biases, there should be an error or biases of zero; if both have them, no error."""
     student.stack_heads(*two_modules(student, fresh, bias=True)[:2])
     wrapper, attention = two_modules(student, fresh)[0], two_modules(student, fresh, bias=True)[1]
     biases = {f"{name}.bias": fresh(D_OUT) for name in LAYERS}
@@ -1211,7 +1219,7 @@ def gpt2(student: Student) -> tuple[RemoteObject, bool]:
 
 @pytest.mark.exercise("gpt2_small_attention", rule="768 features in and out")
 def test_the_width_of_the_smallest_gpt2(student: Student) -> None:
-    """The module should take and give as many features as the rule says."""
+    """The module should have as many input and output features as the rule says."""
     made, is_substitute = gpt2(student)
     if is_substitute:
         widths = [made.get("d_in"), made.get("d_out")]
@@ -1241,7 +1249,7 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("gpt2_small_attention", rule="up to 1,024 tokens")
 def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
-    """The module should take as many tokens as the rule says."""
+    """The module should work for as many tokens as the rule says."""
     made, is_substitute = gpt2(student)
     if is_substitute:
         length = made.get("context_length")
@@ -1254,7 +1262,7 @@ def test_the_context_of_the_smallest_gpt2(student: Student) -> None:
 
 @pytest.mark.exercise("gpt2_small_attention", rule="no bias for queries, keys and values: 2,360,064 parameters in all")
 def test_the_parameters_of_the_smallest_gpt2(student: Student) -> None:
-    """W_query, W_key and W_value should have no bias, which leaves as many parameters as the rule says."""
+    """W_query, W_key and W_value should have no bias, so that the number of parameters is as the rule says."""
     made, is_substitute = gpt2(student)
     if is_substitute:
         expect_true(made.get("qkv_bias") is False, "It was made with qkv_bias=True.")
@@ -1262,4 +1270,4 @@ def test_the_parameters_of_the_smallest_gpt2(student: Student) -> None:
         parameters = made.parameters()
         expect_true(not any(f"{name}.bias" in parameters for name in LAYERS), "A layer has a bias.")
         count = sum(value.numel() for value in parameters.values())
-        expect_true(count == GPT2_PARAMETERS, "It has another number of parameters.")
+        expect_true(count == GPT2_PARAMETERS, "It has a different number of parameters.")

@@ -256,7 +256,7 @@ def test_positions_keep_the_dtype(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("add_positions", rule="x may be non-contiguous, for example the result of a transpose")
 def test_positions_for_a_view(student: Student, fresh: Fresh) -> None:
-    """It should not matter how x lies in memory: it may be a transposed view."""
+    """The result should be correct if x is non-contiguous, for example the result of a transpose."""
     x = sequences(fresh, B, T).mT.contiguous().mT
     expect_positions(student, student.add_positions(x), x)
 

@@ -869,7 +869,7 @@ def stacked(student: Student, blocks: list[Weights]) -> tuple[RemoteObject, Remo
     make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
     stack = student.stack_blocks(make_block, len(blocks))
     expect_true(stack is not None, "It gives None where a module was expected.")
-    expect_true(isinstance(stack, RemoteObject), "What it gives is not a module.")
+    expect_true(isinstance(stack, RemoteObject), "The result is not a module.")
     # A class of one's own may be made of it, and call them.
     expect_true(
         stack.kinds[0] != "torch.nn.modules.container.ModuleList",
