@@ -44,7 +44,7 @@ def test_linear_as_matmul(student: Student) -> None:
 
 @pytest.mark.example("linear_as_matmul")
 def test_linear_as_matmul_does_what_nn_linear_does(student: Student) -> None:
-    """With the transposed weight and the bias of an nn.Linear, it gives what the layer gives, and changes neither."""
+    """With the transposed weight and the bias of an nn.Linear, it gives the layer's result, and changes neither."""
     layer, generator = nn.Linear(2, 4), torch.Generator().manual_seed(1)
     for parameter in layer.parameters():
         nn.init.uniform_(parameter, -1, 1, generator)
@@ -63,19 +63,19 @@ def test_linear_as_matmul_does_what_nn_linear_does(student: Student) -> None:
 
 @pytest.mark.example("sinusoidal_encoding")
 def test_sinusoidal_encoding(student: Student) -> None:
-    """Four positions in four columns: sines and cosines in turn, at two frequencies."""
+    """Four positions in four columns: alternating sines and cosines, at two frequencies."""
     expect_values(
         "the encoding",
         student.sinusoidal_encoding(4, 4),
         ENCODING,
         shape="(T, d_model)",
-        idea="row pos is sin(pos), cos(pos), sin(pos / 100), cos(pos / 100), for 10000^(2/4) is 100",
+        idea="row pos is sin(pos), cos(pos), sin(pos / 100), cos(pos / 100), because 10000^(2/4) is 100",
     )
 
 
 @pytest.mark.example("sinusoidal_encoding")
 def test_sinusoidal_encoding_of_a_single_position(student: Student) -> None:
-    """A single position is position 0: zeros and ones in turn."""
+    """A single position is position 0: alternating zeros and ones."""
     expect_values(
         "the encoding",
         student.sinusoidal_encoding(1, 6),
@@ -88,7 +88,7 @@ def test_sinusoidal_encoding_of_a_single_position(student: Student) -> None:
 @pytest.mark.example("sinusoidal_encoding")
 @pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5")])
 def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
-    """An odd number of columns makes no pairs: a ValueError."""
+    """An odd number of columns cannot form pairs: a ValueError."""
     expect_error(
         "sinusoidal_encoding", student.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs"
     )
@@ -103,7 +103,7 @@ X = torch.stack([torch.zeros(3, 4), torch.arange(12.0).reshape(3, 4)])  # (B, T,
     "dtype", [pytest.param(torch.float32, id="float32"), pytest.param(torch.float64, id="float64")]
 )
 def test_add_positions_in(student: Student, dtype: torch.dtype) -> None:
-    """Each token gets its row of the encoding added, in the dtype of x, and x stays as it was."""
+    """Row t of the encoding is added to token t, in the dtype of x, and x is not changed."""
     x = X.to(dtype)
     result, [x_after] = student.add_positions.with_arguments(x)
     expect_values(
@@ -111,21 +111,21 @@ def test_add_positions_in(student: Student, dtype: torch.dtype) -> None:
         result,
         X + ENCODING[:3],
         shape="(B, T, d)",
-        idea="token t of each sequence gets row t of the encoding added",
+        idea="row t of the encoding is added to token t of each sequence",
     )
     if result.dtype != dtype:
         fail(f"the result should be {dtype} as x is, yours is {result.dtype}: bring the encoding to the dtype of x.")
     if not torch.equal(x_after, x):
-        fail("x should be the same after the call as before, yours is changed: `x + …` makes a new tensor.")
+        fail("x should not change, yours is changed: `x + …` makes a new tensor.")
 
 
 @pytest.mark.example("add_positions")
 def test_add_positions_refuses_an_odd_width(student: Student) -> None:
-    """Three features make no pairs: an error, of whatever kind."""
+    """Three features cannot form pairs: an error of any type."""
     try:
         student.add_positions(X[:, :, :3])
     except Raised as error:
         if "NotImplementedError" in error.types or "Exception" not in error.types:
             raise
         return  # yours, or one of torch's
-    fail("add_positions should raise an error here, yours raises nothing: 3 features do not make pairs.")
+    fail("add_positions should raise an error here, yours raises nothing: 3 features cannot form pairs.")

@@ -94,7 +94,7 @@ def test_every_row_times_the_weight_plus_the_bias(student: Student, fresh: Fresh
 
 @pytest.mark.exercise("linear_as_matmul", rule="any number of rows, including one")
 def test_any_number_of_rows(student: Student, fresh: Fresh) -> None:
-    """Any number of rows should be taken through the layer, (m, k), a single one included."""
+    """The layer should work for any number of rows, also a single one: (m, k)."""
     # First of all squares, which let every product through that the shapes forbid elsewhere.
     for m, n in ((K, K), (1, N), (9, N)):
         arguments = without_bias(fresh, m, n)
@@ -103,7 +103,7 @@ def test_any_number_of_rows(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("linear_as_matmul", rule="float32 and float64 arguments both work")
 def test_rows_of_either_dtype(student: Student, fresh: Fresh) -> None:
-    """Float32 arguments and float64 arguments should both come out right."""
+    """Float32 arguments and float64 arguments should both give correct results."""
     for dtype in DTYPES:
         arguments = without_bias(fresh, M, dtype=dtype)
         expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
@@ -119,7 +119,7 @@ def test_gradients_of_the_linear_layer(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("linear_as_matmul", rule="the arguments are not changed")
 def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The rows should be correct but for the bias, with all arguments the same after the call as before."""
+    """The rows should be correct apart from the bias, and the call should not change the arguments."""
     x, weight, _ = without_bias(fresh, M)
     # Who adds the bias to the weight adds it as many times as a row of x sums to, so this is the same in each row.
     arguments = x / x.sum(dim=1, keepdim=True), weight, fresh(K).abs()
@@ -145,7 +145,7 @@ def first_sines(table: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.exercise("sinusoidal_encoding", rule="entry [pos, 2i] is sin(pos / 10000^(2i / d_model))")
 def test_sines_of_the_right_frequencies(student: Student) -> None:
-    """Even columns should hold sines of pos over a power of ten thousand: the exponent is column over d_model."""
+    """Even columns should be sines of pos over a power of ten thousand: the exponent is column over d_model."""
     found = expect_tensor(student.sinusoidal_encoding(2 * T, 8), (2 * T, 8))
     expect_close(first_sines(found), first_sines(encoding(2 * T, 8)), "The sines", WITHIN)
     found = expect_tensor(student.sinusoidal_encoding(LONGEST, D), (LONGEST, D))
@@ -154,7 +154,7 @@ def test_sines_of_the_right_frequencies(student: Student) -> None:
 
 @pytest.mark.exercise("sinusoidal_encoding", rule="entry [pos, 2i + 1] is the cosine of the same angle")
 def test_a_cosine_beside_each_sine(student: Student) -> None:
-    """Beside each sine should stand the cosine of the same angle, and all angles of a pair grow in equal steps."""
+    """Each sine should be followed by the cosine of the same angle, and all angles should grow in equal steps."""
     found = expect_tensor(student.sinusoidal_encoding(T, NARROW), (T, NARROW)).double()
     # Each hand may be off by √2 times WITHIN, a turn from one position to the next by twice as much as a hand, and the
     # difference of two turns by twice as much as a turn.
@@ -166,24 +166,24 @@ def test_a_cosine_beside_each_sine(student: Student) -> None:
     # the other seems to stand still is what the test before is about.
     forward = turns[0, :, 1]
     goes_round = bool((forward > -WITHIN).all() and (forward > WITHIN).any())
-    expect_true(goes_round, "The sines and cosines do not go round as they should.")
+    expect_true(goes_round, "The sines and cosines do not repeat as they should.")
 
 
 @pytest.mark.exercise("sinusoidal_encoding", rule="positions are counted from 0")
 def test_the_first_position_is_zero(student: Student) -> None:
-    """The first row should be that of position zero, sines and cosines of zero in turn, and no other should be."""
+    """Only the first row should be that of position zero: sines and cosines of zero, alternating."""
     found = expect_tensor(student.sinusoidal_encoding(T, D), (T, D)).double()
     expect_close(found[0], torch.tensor([0.0, 1.0]).repeat(D // 2), "The entries of the first row", WITHIN)
-    expect_true(bool((found[1:] - found[0]).abs().amax(1).gt(WITHIN).all()), "Another row is like the first.")
+    expect_true(bool((found[1:] - found[0]).abs().amax(1).gt(WITHIN).all()), "Another row is equal to the first.")
 
 
 @pytest.mark.exercise("sinusoidal_encoding", rule="any number of positions, including one")
 def test_any_number_of_positions(student: Student) -> None:
-    """Any number of positions should be encoded, a single one included, and each alike however many they are."""
+    """Any number of positions should work, also a single one, and each row should not depend on this number."""
     longest = expect_tensor(student.sinusoidal_encoding(LONGEST, NARROW), (LONGEST, NARROW)).double()
-    expect_true(bool(longest.abs().max() <= 1 + WITHIN), "Some entries are no sines or cosines.")
+    expect_true(bool(longest.abs().max() <= 1 + WITHIN), "Some entries are not sines or cosines.")
     swings = (longest.amin(0) < -0.9) & (longest.amax(0) > 0.9)
-    expect_true(bool(swings.any()), "No column goes up and down.")
+    expect_true(bool(swings.any()), "No column oscillates.")
     for count in (1, T - 1):
         found = student.sinusoidal_encoding(count, NARROW)
         expect_close(found, longest[:count], "The encodings of fewer positions", 2 * WITHIN)
@@ -220,17 +220,17 @@ def expect_positions(student: Student, result: Any, x: torch.Tensor) -> torch.Te
 
 @pytest.mark.exercise(
     "add_positions",
-    rule="token t of every sequence is that of x, as it is, plus row t of the encoding from the last exercise",
+    rule="token t of every sequence is token t of x, not scaled, plus row t of the encoding from the last exercise",
 )
 def test_every_token_gets_its_position(student: Student, fresh: Fresh) -> None:
-    """To token t of every sequence, row t of the encoding should be added, and to x nothing else should happen."""
+    """Row t of the encoding should be added to token t of every sequence, and x should not change otherwise."""
     x = fresh(B, T, D)
     expect_close(student.add_positions(x), x.double() + encoding_of(student)(T, D), "The sums", WITHIN)
 
 
 @pytest.mark.exercise("add_positions", rule="any number of sequences and of tokens, including one")
 def test_any_number_of_sequences_and_tokens(student: Student, fresh: Fresh) -> None:
-    """Any number of sequences and of tokens should get positions, and keep their shape, a single one included."""
+    """Any number of sequences and tokens should get positions and keep their shape, also a single one."""
     for batch, num_tokens in ((1, 1), (1, 9), (5, 1)):
         x = sequences(fresh, batch, num_tokens)
         expect_positions(student, student.add_positions(x), x)
@@ -248,7 +248,7 @@ def test_embeddings_of_odd_width_are_refused(student: Student, fresh: Fresh) -> 
 
 @pytest.mark.exercise("add_positions", rule="the result keeps the dtype of x, float32 or float64")
 def test_positions_keep_the_dtype(student: Student, fresh: Fresh) -> None:
-    """The result should have positions in it and the dtype of x, for float32 and for float64."""
+    """The result should contain positions and have the dtype of x, for float32 and for float64."""
     for dtype in DTYPES:
         x = sequences(fresh, B, T, dtype)
         expect_dtype(expect_positions(student, student.add_positions(x), x), dtype)
@@ -263,7 +263,7 @@ def test_positions_for_a_view(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("add_positions", rule="gradients flow to x")
 def test_gradients_of_adding_positions(student: Student, fresh: Fresh) -> None:
-    """The result should have positions in it, and gradients of it should flow to x."""
+    """The result should contain positions, and its gradients should flow to x."""
     x = sequences(fresh, B, T)
     # Before the call, for a sum written into x has no gradients at all, whoever made the encoding.
     expected = oracle_gradients(lambda given: given + encoding_of(student)(T, D), [x], {})
@@ -274,7 +274,7 @@ def test_gradients_of_adding_positions(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("add_positions", rule="x is not changed")
 def test_adding_positions_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The result should have positions in it, and the call should not change x."""
+    """The result should contain positions, and the call should not change x."""
     x = sequences(fresh, B, T)
     result, [after] = expect_values(student.add_positions.with_arguments(x), 2)
     expect_positions(student, result, x)
