@@ -1,25 +1,24 @@
 # %% [markdown]
 # # Unit 6: a bigram language model, and the head of attention it leads to
 #
-# A **language model** reads a text and says, for each token, how likely it is to come next. From that it can write:
-# draw a token, put it at the end of the text, and ask again. This unit goes the whole way once, with the smallest
-# model there is: from characters to numbers, from numbers to batches, to a loss, to a model that is trained and
-# writes.
+# A **language model** reads a text and says, for each token of its vocabulary, how likely it is to come next. With this
+# it can write: draw a token, put it at the end of the text, and ask again. In this unit you do all of this once with
+# the smallest model. You go from characters to numbers, from numbers to batches, then to a loss, and at last to a
+# trained model that writes.
 #
-# That model is a **bigram** model: to predict the next character it looks at one character and at nothing before it.
-# On the way you meet what it lacks. How can a token make use of all that came before it? First by the plain mean of
-# its past, in three ways that give the same numbers; the third of them only has to be made trainable to become a
-# **head** of attention.
+# This model is a **bigram** model: to predict the next character it looks at one character and at nothing before it. So
+# how can a token use the tokens before it? First you average them, in three ways that give the same numbers. The third
+# way needs only trainable scores to become a **head** of attention.
 #
 # Replace each `raise NotImplementedError()` by your code. The lines with a dash in each docstring are the rules. Only
 # these rules are graded. The dtype of a result is graded only if a rule names it or says that it is kept. To check your
 # answers, run `grader check bigram_language_model`. You can also run `pytest test_bigram_language_model.py` in the
 # folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
-# Sources: the path of this unit, from a bigram model by way of running means to a head, follows Andrej Karpathy,
-# *Let's build GPT: from scratch, in code, spelled out* (2023). That a model should predict the next token from a
-# learnt table of tokens goes back to Bengio et al., *A Neural Probabilistic Language Model* (2003). The head comes from
-# Vaswani et al., *Attention Is All You Need* (2017).
+# Sources: the steps of this unit, from a bigram model to running means and a head, follow Andrej Karpathy, *Let's build
+# GPT: from scratch, in code, spelled out* (2023). The idea of predicting the next token from a learnt table of tokens
+# comes from Bengio et al., *A Neural Probabilistic Language Model* (2003). The head comes from Vaswani et al.,
+# *Attention Is All You Need* (2017).
 
 # %%
 import torch
@@ -28,30 +27,30 @@ from torch import nn
 # %% [markdown]
 # ## Characters
 #
-# A model computes with numbers, so a text is cut into **tokens**, and each kind of token gets a number. There is a
-# choice to make:
+# A model computes with numbers, so a text is split into **tokens**, and each kind of token gets a number. There are two
+# common choices:
 #
 # | tokens | vocabulary | "the cats" becomes |
 # |---|---|---|
 # | characters | small: 65 kinds are enough for Shakespeare | 8 tokens |
 # | subwords | large: 50,257 kinds in GPT-2 | about 2 tokens |
 #
-# A small vocabulary means small tables and long sequences, a large one the other way round. Large models use
-# subwords, because attention compares all tokens of a sequence with each other, and so short sequences are cheap.
-# Here we take characters: then two functions of a few lines are the whole tokenizer.
+# A small vocabulary means small tables and long sequences; a large vocabulary means large tables and short sequences.
+# Large models use subwords: attention compares all tokens of a sequence with each other, so short sequences need less
+# work. Here we use characters: then the whole tokenizer is two functions of a few lines.
 #
-# The **vocabulary** is the list of all characters that come up, each once. It is sorted, so that the same text gives
-# the same numbers in every run and on every machine. A Python `set` alone promises no order.
+# The **vocabulary** is the list of all characters in the text, each once. It is sorted, so that the same text gives the
+# same numbers in every run and on every machine. A Python `set` alone guarantees no order.
 
 
 # %%
 def build_vocabulary(text: str) -> list[str]:
     """List the distinct characters of a text.
 
-    Takes a `text` of one character or more. Gives its vocabulary:
+    Takes a `text` of one character or more. Returns its vocabulary:
 
-    - every character of the text comes up once, spaces, line breaks and capital letters included
-    - the characters stand in the order in which Python's `sorted` puts them
+    - every character of the text is in it once, including spaces, line breaks and capital letters
+    - the characters are in the order of Python's `sorted`
     - the result is a list
     """
     # TODO: Take each character once, and sort.
@@ -62,45 +61,45 @@ def build_vocabulary(text: str) -> list[str]:
 # %% [markdown]
 # ## From characters to numbers, and back
 #
-# The number of a character, its **id**, is its place in the vocabulary. With the vocabulary `["a", "c", "t"]`
-# the text `cat` becomes `[1, 0, 2]`, and these ids become `cat` again.
+# The number of a character, its **id**, is its index in the vocabulary. With the vocabulary `["a", "c", "t"]` the text
+# `cat` becomes `[1, 0, 2]`, and these ids become `cat` again.
 #
-# Two traps. What if a character is not in the vocabulary? Then there is no number for it, and an error on the spot is
-# better than a wrong text much later. And what does `vocabulary[-1]` give? Python counts negative places from the
-# end, so a wrong id would silently become the last character.
+# Be careful with two points. What if a character is not in the vocabulary? Then it has no id. An immediate error is
+# better than a wrong text much later. And what is `vocabulary[-1]`? Python counts negative indices from the end, so a
+# wrong id would silently become the last character.
 
 
 # %%
 def encode(text: str, vocabulary: list[str]) -> list[int]:
     """Turn a text into ids.
 
-    Takes a `text` and a `vocabulary` that build_vocabulary made, of this text or of another. Gives the ids:
+    Takes a `text` and a `vocabulary` from build_vocabulary, made from this or another text. Returns the ids:
 
-    - each character becomes its place in the vocabulary, counted from 0
+    - each character becomes its index in the vocabulary, counted from 0
     - the result is a list of int, one for each character
-    - any number of characters, none included
+    - any number of characters, including none
     - a character that is not in the vocabulary raises ValueError or AssertionError
     - vocabulary is not changed
     """
-    # TODO: Look up each character, and refuse the unknown.
+    # TODO: Look up each character, and raise an error for unknown ones.
     # YOUR CODE HERE
     raise NotImplementedError()
 
 
 # %%
 def decode(ids: list[int], vocabulary: list[str]) -> str:
-    """Turn ids into a text again: the inverse of encode.
+    """Turn ids into a text: the inverse of encode.
 
-    Takes a list of `ids` and the `vocabulary` of V characters that they were made with. Gives the text:
+    Takes a list of `ids` and their `vocabulary` of V characters. Returns the text:
 
-    - each id becomes the character at its place in the vocabulary, counted from 0
+    - each id becomes the character at this index in the vocabulary, counted from 0
     - the result is one str
-    - any number of ids, none included
+    - any number of ids, including none
     - an id of V or more raises ValueError or AssertionError
     - a negative id raises ValueError or AssertionError too
     - ids and vocabulary are not changed
     """
-    # TODO: Look up each id, and refuse those outside 0 … V - 1.
+    # TODO: Look up each id, and raise an error for ids outside 0 … V - 1.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -108,46 +107,46 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
 # %% [markdown]
 # ## Batches
 #
-# A text is long, and a model reads only so many tokens at a time: `block_size`, which is T in the shapes. So training
-# takes stretches of T tokens from anywhere in the text, and several of them at once, a **batch**. The texts of a
-# batch are computed side by side because that is fast; they never talk to one another.
+# A text is long, and a model reads only `block_size` tokens at a time. This number is T in the shapes. So training uses
+# pieces of T tokens from random positions in the text, and several at once, a **batch**. The texts of a batch are
+# computed in parallel because that is fast. They never exchange information.
 #
-# What should come out is in the text as well, one place further on. From `the cat` with T = 4, the start 0 gives
+# The targets are also in the text, one position later. From `the cat` with T = 4, the start 0 gives
 #
 # | | | | | |
 # |---|---|---|---|---|
 # | idx | t | h | e | ␣ |
 # | targets | h | e | ␣ | c |
 #
-# and that is four examples in one: after `t` comes `h`, after `th` comes `e`, after `the` a space, after `the ` a `c`.
-# The model learns to go on from every length between 1 and T.
+# and these are four examples in one: after `t` comes `h`, after `th` comes `e`, after `the` a space, after `the ` a
+# `c`. The model learns to continue texts of every length between 1 and T.
 #
-# Mind the ends. The last target must still be inside of the text, so of N tokens the starts go from 0 to N - T - 1.
-# That makes N - T starts.
+# Be careful at the ends. The last target must still be inside the text, so with N tokens the starts go from 0 to N -
+# T - 1. There are N - T starts.
 
 
 # %%
 def sample_batch(
     data: torch.Tensor, block_size: int, batch_size: int, generator: torch.Generator | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw stretches of the data, with what comes next.
+    """Draw pieces of the data and their targets.
 
-    Takes the ids of a text as `data` (N,). Gives idx and targets, each (B, T) for B = batch_size, T = block_size:
+    Takes the ids of a text as `data` (N,). Returns idx and targets, each (B, T) for B = batch_size, T = block_size:
 
-    - each row of idx is a stretch of the data: T tokens that stand one behind the other there
-    - each target is the token that follows, in the data, on the token of idx at the same place
-    - every start from 0 to N - T - 1 can come up, and no other
+    - each row of idx is a piece of the data: T consecutive tokens
+    - each target is the next token in the data after the token of idx at the same position
+    - every start from 0 to N - T - 1 is possible, and no other
     - all of these starts are equally likely
-    - each row has a draw of its own, so rows may be the same, and there may be more rows than starts
+    - each row is drawn independently, so rows may be the same, and there may be more rows than starts
     - data of T + 1 tokens is enough
     - data of fewer tokens raises ValueError or AssertionError
-    - idx and targets are integers, as data is
+    - idx and targets are integers, like data
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
     - without a generator, torch's global generator is used, and it advances too
     - data is not changed
     """
-    # TODO: Refuse data that is too short, draw the starts, and cut out the stretches.
+    # TODO: Raise an error for data that is too short, draw the starts, and cut out the pieces.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -155,28 +154,28 @@ def sample_batch(
 # %% [markdown]
 # ## 32 predictions, not 4
 #
-# For each token of idx, a model gives V numbers, the **logits**: one for each kind of token that may come next, and
-# the higher, the more likely. With a batch of 4 texts of 8 tokens, and 65 kinds, the logits are (4, 8, 65). How many
-# predictions are these? Not 4, one for each text, but 4 · 8 = 32: one for each token.
+# For each token of idx, a model gives V numbers, the **logits**: one for each possible next token. A larger logit means
+# that the token is more likely. With a batch of 4 texts of 8 tokens, and 65 kinds of tokens, the logits are (4, 8, 65).
+# How many predictions are these? Not 4, one for each text, but 4 · 8 = 32: one for each token.
 #
-# A loss takes a plain list of predictions, so before it the first two dimensions become one: (4, 8, 65) becomes
-# (32, 65), and the targets (4, 8) become (32,).
+# A loss takes one flat list of predictions. So the first two dimensions first become one: (4, 8, 65) becomes (32, 65),
+# and the targets (4, 8) become (32,).
 
 
 # %%
 def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Make one list of all predictions of a batch, and one of their targets.
+    """Flatten the predictions of a batch and their targets.
 
-    Takes `logits` (B, T, V) and `targets` (B, T). Gives logits (B · T, V) and targets (B · T,):
+    Takes `logits` (B, T, V) and `targets` (B, T). Returns logits (B · T, V) and targets (B · T,):
 
-    - all B · T predictions are there, one in each row, and all their targets
-    - each row of the logits has its own target at the same place
+    - all B · T predictions are there, one in each row, and also all their targets
+    - each row of the logits has its own target at the same index
     - the targets stay integers
-    - logits and targets may be views with any memory layout
+    - logits and targets may be non-contiguous, for example the result of a transpose
     - gradients flow to the logits
     - logits and targets are not changed
     """
-    # TODO: Make the first two dimensions into one.
+    # TODO: Join the first two dimensions.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -185,40 +184,41 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
 # ## The loss
 #
 # How good is a prediction? Softmax turns its logits $z$ into probabilities. The probability of the target $y$ should be
-# near 1, and the **cross-entropy** measures by how much it is not: minus its logarithm, averaged over all predictions.
+# near 1. The **cross-entropy** measures this: it is minus the logarithm of this probability, averaged over all
+# predictions.
 #
 # $$L = -\frac{1}{N} \sum_{n=1}^{N} \ln \text{softmax}(z_n)_{y_n}$$
 #
-# A sure and right prediction costs nothing, for $\ln 1 = 0$. A model that knows nothing gives each of V tokens the
-# probability 1/V and pays $\ln V$: with 65 characters 4.17. If a new model begins far above that, it is sure of things
-# that it cannot know.
+# A prediction with the probability 1 for its target has the loss $-\ln 1 = 0$. A model that knows nothing gives each of
+# V tokens the probability 1/V and has the loss $\ln V$: with 65 characters 4.17. If a new model begins far above that,
+# it is too sure about things that it cannot know.
 #
-# In a computer's numbers there is a trap. With logits of 1000 and -1000 the softmax gives the second a probability
-# of $e^{-2000}$, which is rounded to 0, and the logarithm of 0 is minus infinity. The loss should be 2000. So do not
-# take the two steps one after the other, but work out the logarithm on paper first. With $m$ the largest logit of
+# On a computer there is a problem. With logits of 1000 and -1000 the softmax gives the second a probability of
+# $e^{-2000}$, which is rounded to 0, and the logarithm of 0 is minus infinity. The loss should be 2000. So do not
+# compute the two steps one after the other, but first simplify the logarithm on paper. With $m$ the largest logit of
 # the row,
 #
 # $$-\ln \text{softmax}(z)_y = \ln \sum_j e^{z_j - m} - (z_y - m)$$
 #
-# and nothing in it overflows: no exponential exceeds 1, and one of them is always 1.
+# and nothing in it overflows: no exponential is above 1, and one of them is always 1.
 
 
 # %%
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Measure how far predictions are from their targets.
 
-    Takes `logits` (N, V) and `targets` (N,), ids from 0 to V - 1. Gives one number, a tensor without dimensions:
+    Takes `logits` (N, V) and `targets` (N,), ids from 0 to V - 1. Returns one number, a tensor without dimensions:
 
-    - the mean, over all rows, of minus the natural logarithm of the probability that softmax gives the target
-    - it stays right, and finite, for logits of ±1,000
+    - the mean, over all rows, of minus the natural logarithm of the target's probability after softmax
+    - it stays correct and finite for logits of ±1,000
     - any number of rows, including one
     - float32 and float64 logits both work
     - gradients flow to the logits
     - logits and targets are not changed
 
-    Do without torch's cross_entropy, nll_loss and log_softmax: if you use one, you get a comment but lose no points.
+    Do not use torch's cross_entropy, nll_loss or log_softmax. If you use one, you get a comment but lose no points.
     """
-    # TODO: Subtract the largest logit of each row, and put the formula above into code.
+    # TODO: Subtract the largest logit of each row, and write the formula above as code.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -226,31 +226,30 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## The past, averaged: a loop
 #
-# So far a token knows only itself. The simplest way to let it hear of its past is the mean of everything up to and
-# with itself:
+# So far a token knows only itself. The simplest way to use the past is the mean of the token and all tokens before it:
 #
 # $$\bar x_t = \frac{1}{t + 1} \sum_{s=0}^{t} x_s$$
 #
-# A mean forgets the order, and it takes everything for equally important. Never mind: it is the first step. Say it as
-# it stands in the formula, with a loop over texts and tokens.
+# A mean ignores the order, and it treats all tokens as equally important. But it is a good first step. Write it as in
+# the formula, with a loop over texts and tokens.
 #
-# The next two exercises ask for the same numbers in two other ways. Only the numbers are graded, so one body pasted
-# three times gets all points. The three ways are for learning: each is a step towards attention.
+# The next two exercises ask for the same numbers in two other ways. Only the numbers are graded, so you get all points
+# if you paste one body three times. The three ways are for learning: each is a step towards attention.
 
 
 # %%
 def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
     """Average each token and all before it, with a loop.
 
-    Takes `x` (B, T, C). Gives the same shape:
+    Takes `x` (B, T, C). Returns the same shape:
 
-    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - each token becomes the mean of itself and all tokens before it in its text, computed separately for each feature
     - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
     - x is not changed
     """
-    # TODO: For each text and each token, take the mean of what stands there so far.
+    # TODO: For each text and each token, take the mean of the tokens so far.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -258,24 +257,24 @@ def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## The past, averaged: a matrix product
 #
-# A mean is a weighted sum whose weights are all the same. With the weights of token $t$ in row $t$ of a matrix
-# (T, T), one product gives all means at once:
+# A mean is a weighted sum with equal weights. Put the weights of token $t$ into row $t$ of a matrix (T, T). Then one
+# product gives all means at once:
 #
 # $$\begin{pmatrix} 1 & 0 & 0 \\ \tfrac12 & \tfrac12 & 0 \\ \tfrac13 & \tfrac13 & \tfrac13 \end{pmatrix}
 # \begin{pmatrix} x_0 \\ x_1 \\ x_2 \end{pmatrix} =
 # \begin{pmatrix} x_0 \\ \tfrac12 (x_0 + x_1) \\ \tfrac13 (x_0 + x_1 + x_2) \end{pmatrix}$$
 #
-# The zeros above the diagonal are what keeps the future out. `torch.tril` makes a lower triangle of ones; divide each
-# row by its sum. A product of (T, T) with (B, T, C) is taken for each text of the batch on its own.
+# The zeros above the diagonal hide the future. `torch.tril` makes a lower triangle of ones; divide each row by its sum.
+# A product of (T, T) with (B, T, C) is computed separately for each text of the batch.
 
 
 # %%
 def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
     """Average each token and all before it, with a matrix product.
 
-    Takes `x` (B, T, C). Gives the same shape:
+    Takes `x` (B, T, C). Returns the same shape:
 
-    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - each token becomes the mean of itself and all tokens before it in its text, computed separately for each feature
     - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
@@ -289,21 +288,21 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## The past, averaged: a softmax
 #
-# Once more, and now like this: begin with scores that are all zero, set those of the future to minus infinity,
-# and take the softmax of each row. As $e^0 = 1$ and $e^{-\infty} = 0$, it is the same matrix again.
+# Now do the same in a third way. Begin with scores that are all zero, set the scores of the future to minus infinity,
+# and take the softmax of each row. Because $e^0 = 1$ and $e^{-\infty} = 0$, the result is the same matrix.
 #
-# That looks like a detour, but it is a first step towards attention. A score says how much one token wants to hear of
-# another. Here all of them are zero: no token prefers any. Let the tokens themselves decide about the scores, and the
-# weights will differ from text to text.
+# This looks more complicated, but it leads to attention. A score says how important one token is for another. Here all
+# scores are zero: no token is more important than another. If the tokens themselves decide the scores, the weights
+# differ from text to text.
 
 
 # %%
 def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
-    """Average each token and all before it, with weights that a softmax makes of masked scores.
+    """Average each token and all before it, with weights from a softmax of masked scores.
 
-    Takes `x` (B, T, C). Gives the same shape:
+    Takes `x` (B, T, C). Returns the same shape:
 
-    - each token becomes the mean of itself and all tokens before it in its text, feature by feature
+    - each token becomes the mean of itself and all tokens before it in its text, computed separately for each feature
     - any number of tokens, including one
     - float32 and float64 tokens both work
     - gradients flow to x
@@ -317,24 +316,25 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## A head of attention
 #
-# Now the scores come from the tokens. Each token sends out a **query**, what it is looking for, and a **key**, what
-# it has. The dot product of a query with a key is their score. And what a token hands over, if it is listened to,
-# is a third projection, its **value**. Everything else is the running mean that you have just written.
+# Now the scores come from the tokens. Each token has a **query**, what it is looking for, and a **key**, what it has.
+# The dot product of a query with a key is their score. A third projection is the **value**: what a token gives to the
+# tokens that attend to it. Everything else is the running mean that you have just written.
 #
-# Seen from afar, attention is **communication on a directed graph**. Tokens are its nodes, and each node takes a
-# weighted sum over the nodes that point to it; the weights depend on what these nodes contain. In a language model,
-# token 0 hears itself alone, token 1 hears tokens 0 and 1, and so on: that is the mask. Other graphs are as good. In an
-# encoder all tokens hear all others, and the mask is left out. Three things are worth keeping in mind:
+# You can see attention as **communication on a directed graph**. Tokens are its nodes, and each node takes a weighted
+# sum over the nodes that point to it; the weights depend on what these nodes contain. In a language model, token 0 gets
+# information only from itself, token 1 from tokens 0 and 1, and so on: that is the mask. Other graphs are possible. In
+# an encoder all tokens get information from all others, and there is no mask. Remember three points:
 #
-# - The graph has no notion of space. Nothing tells a token where another one stands: positions have to be added.
-# - The texts of a batch are graphs of their own, without an arrow between them.
-# - This is self-attention: keys and values come from the same tokens as the queries. In cross-attention they come
-#   from somewhere else.
+# - The graph has no positions. Nothing tells a token where another token is: positions must be added.
+# - The texts of a batch are separate graphs, without an edge between them.
+# - This is self-attention: keys and values come from the same tokens as the queries. In cross-attention they come from
+#   another sequence.
 #
-# It is the `CausalAttention` of unit 3, with the names of Karpathy's lecture: `n_embd` goes in, `head_size` comes out,
-# and scores are divided by $\sqrt{\text{head\_size}}$. Not by the root of `n_embd`: a dot product of a query with
-# a key has head_size terms, so its variance is head_size and its typical size the root of that. Without it softmax gets
-# large numbers, gives nearly everything to one token, and learns slowly.
+# It is the `CausalAttention` of unit 3, with the names of Karpathy's lecture: `n_embd` is the input width, `head_size`
+# is the output width, and scores are divided by $\sqrt{\text{head\_size}}$. Do not use the root of `n_embd`: a dot
+# product of a query with a key has head_size terms, so its variance is head_size, and its typical size is the root of
+# head_size. Without this division softmax gets large numbers, gives nearly all the weight to one token, and learns
+# slowly.
 
 
 # %%
@@ -374,25 +374,25 @@ class Head(nn.Module):
 # %% [markdown]
 # ## The bigram model
 #
-# Back to the whole model, and to the smallest one. A bigram model looks up the next token's logits in a table with one
-# row for each token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and
-# gives their rows, and the rows are learnt.
+# Now back to the whole model. A bigram model looks up the logits of the next token in a table with one row for each
+# token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and returns their
+# rows, and the rows are learnt.
 #
-# `forward` gives logits (B, T, V), whether there are targets or not: only the loss needs the flat form. In the
-# original lecture the logits come back flat when targets are given. Then their shape depends on whether there are
-# targets, and the caller has to compute that row n belongs to text n // T.
+# `forward` returns logits (B, T, V), with and without targets: only the loss needs the flat form. In the original
+# lecture the logits are flat if targets are given. Then their shape depends on the targets, and the caller must compute
+# that row n belongs to text n // T.
 #
-# `generate` continues texts, each on its own:
+# `generate` continues each text separately:
 #
-# 1. ask the model for logits, and keep those of the last token, (B, V);
-# 2. softmax makes probabilities of them;
-# 3. draw one token for each text (`torch.multinomial` takes a `generator`), rather than taking the likeliest each
-#    time, which would soon go round in circles;
-# 4. put it at the end, and begin again.
+# 1. call the model for logits, and keep those of the last token, (B, V);
+# 2. turn them into probabilities with softmax;
+# 3. draw one token for each text (`torch.multinomial` takes a `generator`). If you always take the most likely token,
+#    the text soon repeats itself;
+# 4. put it at the end, and repeat.
 #
-# A bigram model needs the last token alone, but it may be handed the whole text. The same loop serves a model with
-# attention, such as one made of the `Head` above, if it is handed only the last `block_size` tokens,
-# `idx[:, -block_size:]`: that model has no row of its mask for a longer text. The last cell of this unit does so.
+# A bigram model needs only the last token, but you may give it the whole text. The same loop works for a model with
+# attention, such as one with the `Head` above, if you give it only the last `block_size` tokens,
+# `idx[:, -block_size:]`: its mask is too small for a longer text. The last cell of this unit does this.
 
 
 # %%
@@ -411,11 +411,11 @@ class BigramLanguageModel(nn.Module):
 
     generate(idx, max_new_tokens, generator=None):
 
-    - gives the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)
+    - returns the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)
     - each new token is drawn from the softmax of the logits of the text's last token
-    - the last token is the one just drawn, where there is one, and each text goes on from its own
-    - every token is drawn by itself: texts with the same prompt may go on differently
-    - max_new_tokens=0 gives the prompt alone
+    - the last token is the newest token, if one was drawn, and each text continues from its own last token
+    - every token is drawn independently: texts with the same prompt may continue differently
+    - max_new_tokens=0 returns only the prompt
     - any number of texts and of tokens in the prompt, including one
     - with a generator, every random draw comes from it and advances it
     - with the same generator state the result is the same
@@ -432,14 +432,14 @@ class BigramLanguageModel(nn.Module):
     def forward(
         self, idx: torch.Tensor, targets: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        # TODO: Look up the logits, and work out the loss where there are targets.
+        # TODO: Look up the logits, and compute the loss if there are targets.
         # YOUR CODE HERE
         raise NotImplementedError()
 
     def generate(
         self, idx: torch.Tensor, max_new_tokens: int, generator: torch.Generator | None = None
     ) -> torch.Tensor:
-        # TODO: As often as asked, draw a token for each text and put it at its end.
+        # TODO: Repeat max_new_tokens times: draw a token for each text and put it at its end.
         # YOUR CODE HERE
         raise NotImplementedError()
 
@@ -448,15 +448,14 @@ class BigramLanguageModel(nn.Module):
 # ## Train it, and let it write
 #
 # Nothing is graded here. In a notebook, run the cell; with a script, run `python bigram_language_model.py`. It takes
-# about a second. The text is only a few lines long, so that you can see what the model can know: after a `q` there is
+# about a second. The text has only a few lines, so that you can see what the model can know: after a `q` there is
 # always a `u`, and after a space often a `t`.
 #
-# Look at the loss. It begins above $\ln V$ and falls, and then it does not fall any further. From one line to the next
-# it may even rise a little: each is the loss of one batch, which was drawn by chance, and not of the whole text. What
-# would the model have to know to get below that? The word before, for one thing: after `sat` comes `on`, `in` or
-# `under`, and after `the` none of these, but all that it sees of either is the space. One character of memory is all
-# that a bigram model has. Give each token a head that hears its past, and the block of unit 7 around it, and you are on
-# the way to a GPT.
+# Look at the loss. It begins above $\ln V$ and falls, and then it stops falling. From one line to the next it may even
+# rise a little: each line is the loss of one random batch, and not of the whole text. What would the model need for a
+# lower loss? For example, it would need the word before: after `sat` comes `on`, `in` or `under`, and after `the` none
+# of these. But in both cases the model sees only the space: a bigram model remembers one character. If you add a head
+# that uses the past, and the block of unit 7, you are close to a GPT.
 
 # %%
 if __name__ == "__main__":
@@ -489,10 +488,10 @@ that night the dog slept on the mat, and the cat slept next to it.
 # %% [markdown]
 # ## The same loop, with attention
 #
-# Here your `generate` writes with a model that has a head of attention. It is inherited as it is; only `forward`
-# differs, and takes the last `block_size` tokens of the text. The prompt has 4 tokens and 20 are added, although the
-# head can take no more than 8. (The model is not trained, so its text means nothing.) Leave out the slice, and see
-# where it stops.
+# Here your `generate` writes with a model that has a head of attention. `generate` is inherited without change; only
+# `forward` differs, and takes the last `block_size` tokens of the text. The prompt has 4 tokens and 20 are added,
+# although the head can take no more than 8. (The model is not trained, so its text means nothing.) Remove the slice,
+# and look where it fails.
 
 # %%
 if __name__ == "__main__":

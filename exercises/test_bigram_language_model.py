@@ -55,7 +55,7 @@ def expect_draws_by_generator(student: Student, draw: Any) -> None:
     if strange := [each for each in draws if not isinstance(each, torch.Tensor)]:
         fail(f"what is drawn should be a tensor, yours is of type {type_name(strange[0])}.")
     if not torch.equal(first, again):
-        fail("the same state of the generator should give the same draws: draw from the generator alone.")
+        fail("the same state of the generator should give the same draws: draw only from the generator.")
     if torch.equal(again, other):
         fail("another state of the generator should give other draws: draw from it, and do not set its seed.")
 
@@ -69,28 +69,28 @@ def test_build_vocabulary(student: Student) -> None:
 
 @pytest.mark.example("encode")
 def test_encode(student: Student) -> None:
-    """The characters of `cat` become their places in the vocabulary."""
-    idea = "each character becomes its place in the vocabulary, counted from 0"
+    """The characters of `cat` become their indices in the vocabulary."""
+    idea = "each character becomes its index in the vocabulary, counted from 0"
     expect_plain("the list of ids", student.encode("cat", VOCABULARY), CAT, idea)
 
 
 @pytest.mark.example("encode")
 def test_encode_refuses_an_unknown_character(student: Student) -> None:
-    """A text with a character that is not in the vocabulary has no ids: a ValueError."""
+    """A text with a character that is not in the vocabulary raises a ValueError."""
     expect_error("encode", student.encode, "dog", VOCABULARY, idea="`d` is not in the vocabulary")
 
 
 @pytest.mark.example("decode")
 def test_decode(student: Student) -> None:
     """Three ids become the text `cat`."""
-    idea = "each id becomes the character at its place in the vocabulary"
+    idea = "each id becomes the character at this index in the vocabulary"
     expect_plain("the text", student.decode(CAT, VOCABULARY), "cat", idea)
 
 
 @pytest.mark.example("decode")
 @pytest.mark.parametrize("wrong", [pytest.param(8, id="too_large"), pytest.param(-1, id="negative")])
 def test_decode_refuses_an_unknown_id(student: Student, wrong: int) -> None:
-    """An id that no character of the vocabulary has is refused: a ValueError."""
+    """An id without a character in the vocabulary raises a ValueError."""
     idea = f"8 characters have the ids 0 to 7, and {wrong} is none of them"
     expect_error("decode", student.decode, [3, wrong], VOCABULARY, idea=idea)
 
@@ -105,7 +105,7 @@ def batch_of(student: Student, *generator: RemoteObject, rows: int = 60) -> tupl
 
 @pytest.mark.example("sample_batch")
 def test_sample_batch(student: Student) -> None:
-    """Each row is a stretch of the data, and its targets stand one place further on."""
+    """Each row is a piece of the data, and its targets are one position later."""
     idx, targets = batch_of(student)
     if not torch.equal(idx, idx[:, :1] + torch.arange(4)):
         fail(f"each row of idx should be a stretch such as [20, 21, 22, 23], one of yours is {idx[0].tolist()}.")
@@ -115,7 +115,7 @@ def test_sample_batch(student: Student) -> None:
 
 @pytest.mark.example("sample_batch")
 def test_sample_batch_draws_every_start(student: Student) -> None:
-    """Of ten tokens, stretches of four begin at each of the places 0 to 5."""
+    """In data of ten tokens, pieces of four begin at the positions 0 to 5."""
     # One of six starts is missing from 400 rows once in 10^30 times.
     idx, _ = batch_of(student, rows=400)
     missing = sorted(set(range(6)) - set((idx[:, 0] - 20).tolist()))
@@ -127,20 +127,20 @@ def test_sample_batch_draws_every_start(student: Student) -> None:
 
 @pytest.mark.example("sample_batch")
 def test_sample_batch_refuses_data_that_is_too_short(student: Student) -> None:
-    """Four tokens have no stretch of four with a target for each: a ValueError."""
-    idea = "four tokens do not hold a stretch of four and the target of the last"
+    """Four tokens have no piece of four with a target for each token: a ValueError."""
+    idea = "four tokens do not contain a piece of four and the target of its last token"
     expect_error("sample_batch", student.sample_batch, DATA[:4], 4, 2, idea=idea)
 
 
 @pytest.mark.example("sample_batch")
 def test_sample_batch_draws_from_the_generator(student: Student) -> None:
-    """With a generator, its state alone decides about the batch."""
+    """With a generator, the batch depends only on its state."""
     expect_draws_by_generator(student, lambda generator: batch_of(student, generator)[0])
 
 
 @pytest.mark.example("flatten_for_cross_entropy")
 def test_flatten_for_cross_entropy(student: Student) -> None:
-    """Of 4 texts of 8 tokens come 32 predictions, each with its own target."""
+    """4 texts of 8 tokens give 32 predictions, each with its own target."""
     # The sizes of the text above: 4 texts of 8 tokens of 65 kinds. No two targets are the same.
     targets = torch.arange(32).view(4, 8)
     yours = student.flatten_for_cross_entropy(nn.functional.one_hot(targets, 65).float(), targets)
@@ -148,7 +148,9 @@ def test_flatten_for_cross_entropy(student: Student) -> None:
     rows = tensor_of("logits", rows, (32, 65), "(B · T, V)")
     ids = tensor_of("targets", ids, (32,), "(B · T,)")
     if not torch.equal(rows.argmax(dim=-1), ids):
-        fail("each row of the logits should have its own target at the same place, in yours some have another's.")
+        fail(
+            "each row of the logits should have its own target at the same index, yours has wrong targets in some rows."
+        )
     if len(set(ids.tolist())) != 32:
         fail(f"all 32 predictions should be there, of yours {len(set(ids.tolist()))} are different ones.")
 
@@ -161,7 +163,7 @@ def test_flatten_for_cross_entropy(student: Student) -> None:
             [[0.0, 0.0, 0.0, 0.0]],
             [2],
             math.log(4),
-            "four tokens that are equally likely have a loss of ln 4",
+            "four equally likely tokens have a loss of ln 4",
             id="equal",
         ),
         pytest.param(
@@ -174,7 +176,7 @@ def test_flatten_for_cross_entropy(student: Student) -> None:
             [[1000.0, -1000.0]],
             [1],
             2000.0,
-            "the logarithm of the target's probability is -2000, though exp(-2000) is 0",
+            "the logarithm of the target's probability is -2000, although exp(-2000) is 0",
             id="sure_and_wrong",
         ),
     ],
@@ -188,26 +190,26 @@ def test_cross_entropy(student: Student, logits: list[list[float]], targets: lis
 def expect_means(running_mean: RemoteCallable) -> None:
     """Hold a function to the running means of TOKENS."""
     means, [x] = running_mean.with_arguments(TOKENS)
-    idea = "each token becomes the mean of itself and all before it"
+    idea = "each token becomes the mean of itself and all tokens before it"
     expect_values("the means", means, MEANS, shape="(B, T, C)", idea=idea)
     expect_left_alone("x", x, TOKENS)
 
 
 @pytest.mark.example("running_mean_loop")
 def test_running_mean_loop(student: Student) -> None:
-    """Each of three tokens becomes the mean of itself and all before it."""
+    """Each of three tokens becomes the mean of itself and all tokens before it."""
     expect_means(student.running_mean_loop)
 
 
 @pytest.mark.example("running_mean_matmul")
 def test_running_mean_matmul(student: Student) -> None:
-    """Each of three tokens becomes the mean of itself and all before it."""
+    """Each of three tokens becomes the mean of itself and all tokens before it."""
     expect_means(student.running_mean_matmul)
 
 
 @pytest.mark.example("running_mean_softmax")
 def test_running_mean_softmax(student: Student) -> None:
-    """Each of three tokens becomes the mean of itself and all before it."""
+    """Each of three tokens becomes the mean of itself and all tokens before it."""
     expect_means(student.running_mean_softmax)
 
 
@@ -237,21 +239,21 @@ def head_of(student: Student, dropout: float = 0.0) -> RemoteObject:
 
 @pytest.mark.example("Head")
 def test_a_head_without_preferences_is_a_running_mean(student: Student) -> None:
-    """With scores of zero, a head gives each token the mean of itself and all before it."""
+    """With scores of zero, a head gives each token the mean of itself and all tokens before it."""
     output, [inputs] = head_of(student).with_arguments(TOKENS)
     expect_values(
         "the output",
         output,
         MEANS,
         shape="(B, T, head_size)",
-        idea="where all scores are zero, a head averages the past as running_mean_softmax does",
+        idea="if all scores are zero, a head averages the past like running_mean_softmax",
     )
     expect_left_alone("inputs", inputs, TOKENS)
 
 
 @pytest.mark.example("Head")
 def test_a_head_divides_by_the_root_of_head_size(student: Student) -> None:
-    """Scores are divided by the square root of head_size, and softmax makes weights of them."""
+    """Scores are divided by the square root of head_size, and softmax turns them into weights."""
     head = head_of(student)
     for name in ("query", "key"):
         head.get(name).set({"weight": torch.eye(2)})
@@ -262,13 +264,13 @@ def test_a_head_divides_by_the_root_of_head_size(student: Student) -> None:
         head(torch.tensor([[[0.0, 0.0], [side, 0.0]]])),
         torch.tensor([[[0.0, 0.0], [0.75 * side, 0.0]]]),
         shape="(B, T, head_size)",
-        idea="softmax of the scores / √head_size, here √2, and no part for what comes later",
+        idea="softmax of the scores / √head_size, here √2, with no weight for later tokens",
     )
 
 
 @pytest.mark.example("Head")
 def test_a_head_drops_weights_in_training_only(student: Student) -> None:
-    """In training about half of the weights are dropped where dropout is 0.5, and in eval mode none."""
+    """In training with dropout 0.5 about half of the weights are dropped, and in eval mode none."""
     # The first token gives itself all its weight. That of 100 none is dropped, or all, happens once in 2^99 times.
     module, inputs = head_of(student, dropout=0.5), torch.ones(100, 1, 2)
     outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
@@ -277,7 +279,7 @@ def test_a_head_drops_weights_in_training_only(student: Student) -> None:
     module.train()
     outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if set(outputs.flatten().tolist()) != {0.0, 2.0}:
-        fail("in training with dropout 0.5 a weight of 1 should become 0 or 2, and some of each among 100.")
+        fail("in training with dropout 0.5 a weight of 1 should become 0 or 2, with some of each among 100.")
 
 
 def model_of(student: Student, table: torch.Tensor) -> RemoteObject:
@@ -305,7 +307,7 @@ def test_logits_and_loss_of_the_bigram_model(student: Student) -> None:
 
 @pytest.mark.example("BigramLanguageModel")
 def test_generate_goes_on_from_the_token_just_drawn(student: Student) -> None:
-    """Each new token is drawn by the row of the one before it, and stands behind it."""
+    """Each new token is drawn with the row of the token before it, and put after it."""
     # After 0 comes 1, after 1 comes 2 and after 2 comes 0: all else has next to no probability.
     model, prompt = model_of(student, 50 * torch.eye(3).roll(1, dims=1)), torch.tensor([[2, 0], [0, 1]])
     text, after = model.method("generate").with_arguments(prompt, 4)
@@ -314,13 +316,13 @@ def test_generate_goes_on_from_the_token_just_drawn(student: Student) -> None:
         text,
         torch.tensor([[2, 0, 1, 2, 0, 1], [0, 1, 2, 0, 1, 2]]),
         shape="(B, T + max_new_tokens)",
-        idea="the prompt comes first, and each new token follows on the one before it",
+        idea="the prompt comes first, and each new token comes after the one before it",
     )
     expect_left_alone("idx", after[0], prompt)
 
 
 @pytest.mark.example("BigramLanguageModel")
 def test_generate_draws_from_the_generator(student: Student) -> None:
-    """With a generator, its state alone decides about the text."""
+    """With a generator, the text depends only on its state."""
     model, prompt = model_of(student, torch.zeros(3, 3)), torch.zeros(10, 1, dtype=torch.long)
     expect_draws_by_generator(student, lambda generator: model.method("generate")(prompt, 5, generator))

@@ -65,7 +65,7 @@ class LayerNorm(nn.Module):
       the squared differences from the mean
     - eps is 1e-5 unless another is given
     - at last it is multiplied by scale, and then shift is added
-    - any number of leading dimensions, none included, in any memory layout
+    - any number of leading dimensions, including none, in any memory layout
     - gradients reach x, scale and shift
     - the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64
     - x is not changed
@@ -114,7 +114,7 @@ class FeedForward(nn.Module):
     - both have a bias
     - ReLU stands between them, and nothing else is done
     - the same in training as after .eval(): nothing is dropped in here
-    - position by position: any number of leading dimensions, none included, in any memory layout
+    - position by position: any number of leading dimensions, including none, in any memory layout
     - gradients reach x and the parameters of both layers
     - works in float64 after .double()
     - x is not changed

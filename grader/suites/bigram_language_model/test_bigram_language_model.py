@@ -81,16 +81,16 @@ def fresh_text(fresh: Fresh, count: int, characters: str) -> str:
 
 def listed(value: object) -> list[object]:
     """The entries of what should be a list; here any sequence does."""
-    expect_true(isinstance(value, str | list | tuple | dict), "It is neither a list nor another sequence.")
+    expect_true(isinstance(value, str | list | tuple | dict), "It is not a list or another sequence.")
     return list(value)  # type: ignore[call-overload]
 
 
 @pytest.mark.exercise(
     "build_vocabulary",
-    rule="every character of the text comes up once, spaces, line breaks and capital letters included",
+    rule="every character of the text is in it once, including spaces, line breaks and capital letters",
 )
 def test_every_character_comes_up_once(student: Student, fresh: Fresh) -> None:
-    """The vocabulary should have every character of the text once, whatever it is: a letter, a space, a line break."""
+    """The vocabulary should contain every character of the text once: letters, spaces and line breaks too."""
     # The line break comes at the end alone, where `strip` would take it away.
     text = "(" + fresh_text(fresh, 3, "tTeé ,7") + "\n"
     found = listed(student.build_vocabulary(text))
@@ -104,17 +104,17 @@ def test_every_character_comes_up_once(student: Student, fresh: Fresh) -> None:
         "line break": "\n",
     }.items():
         expect_true(all(one in found for one in characters), f"The vocabulary lacks a {what} of the text.")
-    expect_true(len(found) == len(set(text)), "Some characters come up more than once, or are not in the text.")
+    expect_true(len(found) == len(set(text)), "Some characters are there more than once, or are not in the text.")
 
 
-@pytest.mark.exercise("build_vocabulary", rule="the characters stand in the order in which Python's `sorted` puts them")
+@pytest.mark.exercise("build_vocabulary", rule="the characters are in the order of Python's `sorted`")
 def test_the_characters_are_sorted(student: Student, fresh: Fresh) -> None:
-    """The characters should stand in sorted order, as Python's sorted puts them."""
+    """The characters should be in the order of Python's sorted."""
     # The most frequent is not the first, and the last comes at the end alone.
     text = fresh_text(fresh, 2, "qwBérZay") + "rrx"
     expected = sorted("qwBérZayx")
     found = listed(student.build_vocabulary(text))
-    expect_true(found != expected[::-1], "They are sorted the other way round.")
+    expect_true(found != expected[::-1], "They are sorted in reverse.")
     expect_true(found != sorted(expected, key=str.lower), "Capital letters are not where Python's sorted puts them.")
     expect_true(set(found) == set(expected), "They are not the characters of the text.")
     expect_true(found == expected, "They are not sorted, or not each of them once.")
@@ -122,7 +122,7 @@ def test_the_characters_are_sorted(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("build_vocabulary", rule="the result is a list")
 def test_the_vocabulary_is_a_list(student: Student) -> None:
-    """The vocabulary should be a list of characters, also where the text repeats a single one."""
+    """The vocabulary should be a list of characters, also if the text repeats a single one."""
     found = student.build_vocabulary("zzz")
     too_many = isinstance(found, list) and len(found) > 3
     expect_true(not too_many, "It has more entries than the text has characters.")
@@ -133,14 +133,14 @@ def ids_of(ids: object, text: str) -> list[object]:
     """The entries of what should be a list of ids for a text; a tensor of them or any sequence will do."""
     if not isinstance(ids, torch.Tensor):
         return listed(ids)
-    expect_true(ids.shape == (len(text),), "There is not one id for each character.")
+    expect_true(ids.shape == (len(text),), "The number of ids is not the number of characters.")
     return ids.tolist()
 
 
 def entry_text(entry: object) -> str:
     """An entry as text; a tensor only where it is one number."""
     if isinstance(entry, torch.Tensor) and entry.numel() != 1:
-        expect_true(False, "An entry is a tensor, and not of one number.")
+        expect_true(False, "An entry is a tensor with more than one number, or with none.")
     return str(entry)
 
 
@@ -152,45 +152,45 @@ def expect_one_id_each(value: object, text: str) -> None:
 
 def expect_one_to_one(characters: str, others: list[str]) -> None:
     """As many of the one as of the other, the same where those are the same; but not the same themselves."""
-    expect_true(len(characters) == len(others), "There is not one id for each character.")
+    expect_true(len(characters) == len(others), "The number of ids is not the number of characters.")
     pairs = set(zip(characters, others, strict=True))
     one_to_one = len(pairs) == len(set(characters)) == len(set(others))
-    expect_true(one_to_one, "Not every character has an id of its own, and one.")
-    expect_true(not others or list(characters) != others, "What comes back is what was handed in.")
+    expect_true(one_to_one, "Some characters share an id or have more than one.")
+    expect_true(not others or list(characters) != others, "The result is the argument itself.")
 
 
-@pytest.mark.exercise("encode", rule="each character becomes its place in the vocabulary, counted from 0")
+@pytest.mark.exercise("encode", rule="each character becomes its index in the vocabulary, counted from 0")
 def test_each_character_becomes_its_place(student: Student, fresh: Fresh) -> None:
-    """Each character of the text should become its place in the vocabulary that was handed in, counted from zero."""
+    """Each character of the text should become its index in the given vocabulary, counted from zero."""
     # Characters that do not come up in the text, before and between those that do.
     vocabulary = [*"\n BDacdtxé"]
     text = f" {fresh_text(fresh, 2, ' Dtéx')} "
     found = ids_of(student.encode(text, vocabulary), text)
-    expect_equal(found, [vocabulary.index(one) for one in text], "The ids are not the places in the vocabulary.")
+    expect_equal(found, [vocabulary.index(one) for one in text], "The ids are not the indices in the vocabulary.")
 
 
 @pytest.mark.exercise("encode", rule="the result is a list of int, one for each character")
 def test_ids_are_a_list_of_int(student: Student, fresh: Fresh) -> None:
-    """The ids should be a plain list of int, one for each character, the same for the same character."""
+    """The ids should be a plain list of int, one for each character, and equal for equal characters."""
     text = fresh_text(fresh, 2, "tcda")
     ids = student.encode(text, [*"acdt"])
-    expect_true(not isinstance(ids, torch.Tensor), "It is a tensor, and not a list.")
+    expect_true(not isinstance(ids, torch.Tensor), "It is a tensor, not a list.")
     expect_true(type(ids) is list, "It is not a list.")
-    expect_true(not any(type(one) is float for one in ids), "It is a list, but of floats.")
-    expect_true(all(type(one) is int for one in ids), "It is a list, but not of int.")
+    expect_true(not any(type(one) is float for one in ids), "It is a list of floats.")
+    expect_true(all(type(one) is int for one in ids), "It is a list, but its entries are not int.")
     expect_one_id_each(ids, text)
 
 
-@pytest.mark.exercise("encode", rule="any number of characters, none included")
+@pytest.mark.exercise("encode", rule="any number of characters, including none")
 def test_texts_of_any_length_are_encoded(student: Student, fresh: Fresh) -> None:
-    """A text may have any number of characters, and an empty one should give no ids."""
+    """A text may have any number of characters, and an empty text should give no ids."""
     for text in (fresh_text(fresh, 5, "tcda"), "t", ""):
         expect_one_id_each(student.encode(text, [*"acdt"]), text)
 
 
 @pytest.mark.exercise("encode", rule="a character that is not in the vocabulary raises ValueError or AssertionError")
 def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
-    """Wherever a character stands that the vocabulary lacks, there should be a ValueError or an AssertionError."""
+    """If a character is not in the vocabulary, there should be a ValueError or an AssertionError."""
     text = fresh_text(fresh, 2, "tcda")
     # Whoever refuses everything has not looked at the vocabulary.
     expect_one_id_each(student.encode(text, [*"acdt"]), text)
@@ -200,7 +200,7 @@ def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("encode", rule="vocabulary is not changed")
 def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) -> None:
-    """The ids should come out, with the vocabulary the same after the call as before."""
+    """The ids should be correct, and the call should not change the vocabulary."""
     text, vocabulary = fresh_text(fresh, 2, "tcda"), [*"acdt"]
     ids, (_, after) = expect_values(student.encode.with_arguments(text, vocabulary), 2)
     expect_one_id_each(ids, text)
@@ -234,35 +234,35 @@ def expect_refused(student: Student, *wrong: list[int]) -> None:
         raise failed
 
 
-@pytest.mark.exercise("decode", rule="each id becomes the character at its place in the vocabulary, counted from 0")
+@pytest.mark.exercise("decode", rule="each id becomes the character at this index in the vocabulary, counted from 0")
 def test_each_id_becomes_its_character(student: Student, fresh: Fresh) -> None:
-    """Each id should become the character at that place in the vocabulary that was handed in, counted from zero."""
+    """Each id should become the character at this index in the given vocabulary, counted from zero."""
     vocabulary = [*"\n BDacdtxé"]
     # The space comes at both ends, where `strip` would take it away; the last character has a part, the first has none.
     ids = [1, *(number for number in fresh_ids(fresh, 2, len(vocabulary)) if number % 4), 1]
     expected = "".join(vocabulary[number] for number in ids)
-    expect_equal(joined(student.decode(ids, vocabulary)), expected, "The characters are not those at these places.")
+    expect_equal(joined(student.decode(ids, vocabulary)), expected, "The characters are not those at these indices.")
 
 
 @pytest.mark.exercise("decode", rule="the result is one str")
 def test_the_text_is_one_str(student: Student, fresh: Fresh) -> None:
-    """The text should be one str, with a character for each id and nothing in between."""
+    """The text should be one str, with one character for each id and nothing between them."""
     ids = fresh_ids(fresh, 2, 4)
     text = student.decode(ids, [*"acdt"])
     expect_true(type(text) is str, "It is not a str.")
     expect_one_character_each(text, ids)
 
 
-@pytest.mark.exercise("decode", rule="any number of ids, none included")
+@pytest.mark.exercise("decode", rule="any number of ids, including none")
 def test_any_number_of_ids_is_decoded(student: Student, fresh: Fresh) -> None:
-    """There may be any number of ids, and none should give an empty text."""
+    """There may be any number of ids, and no ids should give an empty text."""
     for ids in (fresh_ids(fresh, 5, 4), [2], []):
         expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
 
 
 @pytest.mark.exercise("decode", rule="an id of V or more raises ValueError or AssertionError")
 def test_ids_that_are_too_large_are_refused(student: Student, fresh: Fresh) -> None:
-    """For V characters no id is as large as V: for such ids there should be a ValueError or an AssertionError."""
+    """For V characters, an id of V or more should raise a ValueError or an AssertionError."""
     ids = fresh_ids(fresh, 2, 4)
     expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
     expect_refused(student, [*ids, 9], [9, *ids], [*ids, 4])
@@ -270,7 +270,7 @@ def test_ids_that_are_too_large_are_refused(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("decode", rule="a negative id raises ValueError or AssertionError too")
 def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
-    """Ids begin at zero, and do not count from the end: for negative ones there should be such an error, too."""
+    """A negative id should raise a ValueError or an AssertionError, because ids do not count from the end."""
     ids = fresh_ids(fresh, 2, 4)
     expect_one_character_each(student.decode(ids, [*"acdt"]), ids)
     expect_refused(student, [*ids, -9], [-1, *ids], [*ids, -1])
@@ -278,7 +278,7 @@ def test_negative_ids_are_refused(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("decode", rule="ids and vocabulary are not changed")
 def test_decoding_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The text should come out, with ids and vocabulary the same after the call as before."""
+    """The text should be correct, and the call should not change ids or vocabulary."""
     ids, vocabulary = fresh_ids(fresh, 2, 4), [*"acdt"]
     text, (ids_after, vocabulary_after) = expect_values(student.decode.with_arguments(ids, vocabulary), 2)
     expect_one_character_each(text, ids)
@@ -314,7 +314,7 @@ def expect_integers(value: torch.Tensor, name: str) -> None:
 def places_in(data: torch.Tensor, idx: object, shape: tuple[int, int]) -> torch.Tensor:
     """Where each token of idx (B, T) stands in the data."""
     here = expect_shape(idx, shape, "idx").double().unsqueeze(-1) == data.double()  # (B, T, 1) and (N,) -> (B, T, N)
-    expect_true(bool(here.any(-1).all()), "idx holds numbers that are not in the data.")
+    expect_true(bool(here.any(-1).all()), "idx contains numbers that are not in the data.")
     return here.double().argmax(-1)
 
 
@@ -338,21 +338,19 @@ def starts_of(student: Student, fresh: Fresh, num_starts: int, block_size: int, 
     return places_in(data, idx, (batch_size, block_size))[:, 0]
 
 
-@pytest.mark.exercise(
-    "sample_batch", rule="each row of idx is a stretch of the data: T tokens that stand one behind the other there"
-)
+@pytest.mark.exercise("sample_batch", rule="each row of idx is a piece of the data: T consecutive tokens")
 def test_each_row_is_a_stretch_of_the_data(student: Student, fresh: Fresh) -> None:
-    """idx should have B rows of T tokens that stand one behind the other in the data: shape (B, T)."""
+    """idx should have B rows of T consecutive tokens of the data: shape (B, T)."""
     places, _ = two_batches(student, fresh_data(fresh, LONG))
-    expect_true(bool((places.diff(dim=-1) == 1).all()), "The tokens of a row do not stand one behind the other.")
+    expect_true(bool((places.diff(dim=-1) == 1).all()), "The tokens of a row are not consecutive in the data.")
 
 
 @pytest.mark.exercise(
     "sample_batch",
-    rule="each target is the token that follows, in the data, on the token of idx at the same place",
+    rule="each target is the next token in the data after the token of idx at the same position",
 )
 def test_targets_are_what_follows(student: Student, fresh: Fresh) -> None:
-    """Each target should be the token that follows in the data on the one of idx at the same place: shape (B, T)."""
+    """Each target should be the next token in the data after the token of idx at the same position: shape (B, T)."""
     data = fresh_data(fresh, LONG)
     places, all_targets = two_batches(student, data)
     for here, targets in zip(places, all_targets, strict=True):
@@ -360,42 +358,42 @@ def test_targets_are_what_follows(student: Student, fresh: Fresh) -> None:
         further = data.roll(-1)[here] == found
         for name, distance in (("idx itself", 0), ("two places on", -2), ("what comes before", 1)):
             expect_true(not torch.equal(data.roll(distance)[here], found), f"The targets are {name}.")
-        expect_true(bool(further[:, :-1].all()), "The targets are not what follows.")
-        expect_true(bool(further[:, -1].all()), "The last target of a row is not what follows.")
+        expect_true(bool(further[:, :-1].all()), "The targets are not the next tokens.")
+        expect_true(bool(further[:, -1].all()), "The last target of a row is not the next token.")
 
 
-@pytest.mark.exercise("sample_batch", rule="every start from 0 to N - T - 1 can come up, and no other")
+@pytest.mark.exercise("sample_batch", rule="every start from 0 to N - T - 1 is possible, and no other")
 def test_every_start_comes_up(student: Student, fresh: Fresh) -> None:
-    """Of all starts that leave a target for each token, the first and the last included, all should come up."""
+    """All starts that leave a target for each token should be possible, including the first and the last."""
     # One of nine misses 180 draws with a chance of 9 · (8/9)^180 = 6e-9.
     found = set(starts_of(student, fresh, 9, T, 180).tolist())
-    expect_true(max(found) < 9, "A start comes up that leaves no target for the last token.")
-    expect_true(0 in found, "The first start never comes up.")
-    expect_true(8 in found, "The last start never comes up.")
-    expect_true(len(found) == 9, "Not every start between the first and the last comes up.")
+    expect_true(max(found) < 9, "One start leaves no target for the last token.")
+    expect_true(0 in found, "The first start is never drawn.")
+    expect_true(8 in found, "The last start is never drawn.")
+    expect_true(len(found) == 9, "Not every start between the first and the last is drawn.")
 
 
 @pytest.mark.exercise("sample_batch", rule="all of these starts are equally likely")
 def test_starts_are_equally_likely(student: Student, fresh: Fresh) -> None:
-    """Over many rows, every start that comes up should come up about as often as the others."""
+    """Over many rows, all possible starts should be drawn about equally often."""
     starts = starts_of(student, fresh, 3, 3, 700)
     found = starts.unique()
-    expect_true(len(found) > 1, "Only one start ever comes up.")
+    expect_true(len(found) > 1, "Only one start is ever drawn.")
     for start in found:
         # Of those that come up: whether all do is another criterion.
-        expect_count(starts == start, 1 / len(found), "Some starts come up far more often than others.")
+        expect_count(starts == start, 1 / len(found), "Some starts are drawn much more often than others.")
 
 
 @pytest.mark.exercise(
     "sample_batch",
-    rule="each row has a draw of its own, so rows may be the same, and there may be more rows than starts",
+    rule="each row is drawn independently, so rows may be the same, and there may be more rows than starts",
 )
 def test_each_row_has_a_draw_of_its_own(student: Student, fresh: Fresh) -> None:
-    """Where a row begins should say nothing about the next, and there may be more rows than starts."""
+    """Each row should be drawn independently, and there may be more rows than starts."""
     starts = starts_of(student, fresh, 4, 1, 360)
-    expect_true(len(starts.unique()) > 1, "All rows begin at the same place.")
+    expect_true(len(starts.unique()) > 1, "All rows begin at the same position.")
     # In pairs that have none in common: two independent draws from four starts are alike in a quarter of them.
-    expect_count(starts[0::2] == starts[1::2], 1 / 4, "Where a row begins depends on the row before.")
+    expect_count(starts[0::2] == starts[1::2], 1 / 4, "The start of a row depends on the row before.")
 
 
 @pytest.mark.exercise("sample_batch", rule="data of T + 1 tokens is enough")
@@ -412,16 +410,16 @@ def test_the_shortest_data_is_enough(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("sample_batch", rule="data of fewer tokens raises ValueError or AssertionError")
 def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> None:
-    """Where no stretch of T tokens has a target for each, there should be a ValueError or an AssertionError."""
+    """If the data is too short for T tokens and their targets, there should be a ValueError or an AssertionError."""
     # Whoever refuses everything has not looked at the data.
     two_batches(student, fresh_data(fresh, LONG))
     for count in (T - 2, T):
         expect_error(functools.partial(student.sample_batch, fresh_data(fresh, count), T, B))
 
 
-@pytest.mark.exercise("sample_batch", rule="idx and targets are integers, as data is")
+@pytest.mark.exercise("sample_batch", rule="idx and targets are integers, like data")
 def test_a_batch_is_of_integers(student: Student, fresh: Fresh) -> None:
-    """The ids of a batch should be integers, as those of the data are: both in idx and in the targets."""
+    """The ids of a batch should be integers, like those of the data, both in idx and in the targets."""
     data = fresh_data(fresh, LONG)
     two_batches(student, data)
     idx, targets = expect_values(student.sample_batch(data, T, B), 2)
@@ -442,19 +440,19 @@ def batch_draws(student: Student, fresh: Fresh) -> Draw:
 
 @pytest.mark.exercise("sample_batch", rule="with a generator, every random draw comes from it and advances it")
 def test_a_batch_comes_from_the_generator(student: Student, fresh: Fresh) -> None:
-    """With a generator, only its state should have moved on after the call, and another state gives another batch."""
+    """With a generator, the call should advance only its state, and another state should give another batch."""
     expect_draws_from_a_generator(student, batch_draws(student, fresh), OTHER_STATE)
 
 
 @pytest.mark.exercise("sample_batch", rule="with the same generator state the result is the same")
 def test_the_same_state_gives_the_same_batch(student: Student, fresh: Fresh) -> None:
-    """With the same state of the generator the batch should be the same, whatever torch's global state is."""
+    """With the same generator state the batch should be the same, for any state of torch's global generator."""
     expect_draws_by_state(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE)
 
 
 @pytest.mark.exercise("sample_batch", rule="without a generator, torch's global generator is used, and it advances too")
 def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should decide about the batch, and a second call gives another one."""
+    """Without a generator, torch.manual_seed should control the batch, and a second call should give another one."""
     expect_global_draws(student, batch_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
@@ -479,7 +477,7 @@ def flat_targets(result: object, logits: torch.Tensor) -> tuple[torch.Tensor, to
     flat, targets = expect_values(result, 2)
     rows = logits.flatten(0, 1)  # (B, T, V) -> (B · T, V)
     shapes = [one.shape if isinstance(one, torch.Tensor) else None for one in (flat, targets)]
-    expect_true(shapes != [(len(rows),), rows.shape], "Logits and targets have changed places.")
+    expect_true(shapes != [(len(rows),), rows.shape], "Logits and targets are swapped.")
     found = expect_shape(flat, tuple(rows.shape), "logits")
     targets = expect_shape(targets, (len(rows),), "targets")
     same_numbers = torch.equal(found.double().flatten().sort().values, rows.double().flatten().sort().values)
@@ -490,7 +488,7 @@ def flat_targets(result: object, logits: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 @pytest.mark.exercise(
-    "flatten_for_cross_entropy", rule="all B · T predictions are there, one in each row, and all their targets"
+    "flatten_for_cross_entropy", rule="all B · T predictions are there, one in each row, and also all their targets"
 )
 def test_all_predictions_and_targets_are_there(student: Student, fresh: Fresh) -> None:
     """Each of the B · T predictions should be one row, (B · T, V), and each target one entry, (B · T,)."""
@@ -499,15 +497,15 @@ def test_all_predictions_and_targets_are_there(student: Student, fresh: Fresh) -
         given = logits[some, some], targets[some, some]
         found, _ = flat_targets(student.flatten_for_cross_entropy(*given), given[0])
         same = torch.equal(found.double().sort().values, given[1].double().flatten().sort().values)
-        expect_true(same, "The targets are not those that were handed in.")
+        expect_true(same, "The targets are not those in the argument.")
 
 
-@pytest.mark.exercise("flatten_for_cross_entropy", rule="each row of the logits has its own target at the same place")
+@pytest.mark.exercise("flatten_for_cross_entropy", rule="each row of the logits has its own target at the same index")
 def test_each_prediction_keeps_its_target(student: Student, fresh: Fresh) -> None:
-    """Each prediction should stand at the same place as the target that belongs to it."""
+    """Each prediction should be at the same index as its target."""
     logits, targets = predictions(fresh)
     found, order = flat_targets(student.flatten_for_cross_entropy(logits, targets), logits)
-    expect_close(found, targets.flatten()[order], "The targets beside the predictions")
+    expect_close(found, targets.flatten()[order], "The targets of the predictions")
 
 
 @pytest.mark.exercise("flatten_for_cross_entropy", rule="the targets stay integers")
@@ -518,9 +516,11 @@ def test_targets_stay_integers(student: Student, fresh: Fresh) -> None:
     expect_integers(found, "targets")
 
 
-@pytest.mark.exercise("flatten_for_cross_entropy", rule="logits and targets may be views with any memory layout")
+@pytest.mark.exercise(
+    "flatten_for_cross_entropy", rule="logits and targets may be non-contiguous, for example the result of a transpose"
+)
 def test_views_are_flattened(student: Student, fresh: Fresh) -> None:
-    """It should not matter how logits and targets lie in memory: they may be transposed views."""
+    """The result should be correct if logits and targets are non-contiguous, for example after a transpose."""
     logits, targets = predictions(fresh)
     # (B, T, V) -> (T, B, V) -> (B, T, V), and the like
     views = logits.transpose(0, 1).contiguous().transpose(0, 1), targets.mT.contiguous().mT
@@ -575,7 +575,7 @@ def fresh_targets(fresh: Fresh, *shape: int) -> torch.Tensor:
 
 @pytest.mark.exercise(
     "cross_entropy",
-    rule="the mean, over all rows, of minus the natural logarithm of the probability that softmax gives the target",
+    rule="the mean, over all rows, of minus the natural logarithm of the target's probability after softmax",
 )
 def test_the_mean_of_minus_the_logarithms(student: Student, fresh: Fresh) -> None:
     """The loss should be one number: the mean over the rows of minus the logarithm of the target's probability."""
@@ -584,9 +584,9 @@ def test_the_mean_of_minus_the_logarithms(student: Student, fresh: Fresh) -> Non
     remark_ready_made(LOSSES, student.cross_entropy, logits, targets)
 
 
-@pytest.mark.exercise("cross_entropy", rule="it stays right, and finite, for logits of ±1,000")
+@pytest.mark.exercise("cross_entropy", rule="it stays correct and finite for logits of ±1,000")
 def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
-    """For logits of a thousand and of minus a thousand, in any mixture, the loss should stay finite, and right."""
+    """For logits of a thousand and of minus a thousand, in any combination, the loss should be finite and correct."""
     high_and_low = fresh(2, V) + torch.tensor([[1000.0], [-1000.0]])
     mixed = fresh(1, V)
     mixed[:, ::2] += 1000
@@ -603,7 +603,7 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("cross_entropy", rule="any number of rows, including one")
 def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
-    """There may be any number of rows, a single one included."""
+    """There may be any number of rows, including a single one."""
     for count in (1, 11):
         # The same prediction in all rows, so that its own loss is the mean.
         logits, targets = fresh(1, V).expand(count, V).clone(), fresh_targets(fresh, 1).expand(count).clone()
@@ -614,24 +614,24 @@ def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
 
 # Of each rule its words, and the sentence.
 MEAN = (
-    "each token becomes the mean of itself and all tokens before it in its text, feature by feature",
-    "Each token should become the mean of itself and all before it in its text: shape (B, T, C).",
+    "each token becomes the mean of itself and all tokens before it in its text, computed separately for each feature",
+    "Each token should become the mean of itself and all tokens before it in its text: shape (B, T, C).",
 )
 ANY_LENGTH = (
     "any number of tokens, including one",
-    "Texts may have any number of tokens, a single one included, and a batch any number of texts.",
+    "Texts may have any number of tokens, including a single one, and a batch any number of texts.",
 )
 EITHER_DTYPE = (
     "float32 and float64 tokens both work",
-    "The means should come out whether the tokens are float32 or float64.",
+    "The means should be correct for float32 tokens and for float64 tokens.",
 )
 GRADIENTS = (
     "gradients flow to x",
-    "Gradients should flow to x: each token has a part in its own mean, and in those of all later ones.",
+    "Gradients should flow to x: each token is part of its own mean and of all later means.",
 )
 LEFT_ALONE = (
     "x is not changed",
-    "The means should come out, and the call should not change x.",
+    "The means should be correct, and the call should not change x.",
 )
 
 
@@ -750,7 +750,7 @@ def test_no_layer_has_a_bias(student: Student) -> None:
     rule="scores are the dot products of the queries with the keys, divided by the square root of head_size",
 )
 def test_scores_are_divided_by_the_square_root_of_head_size(student: Student, fresh: Fresh) -> None:
-    """The last token, which sees all others, should weight them by dot products divided by the root of head_size."""
+    """The last token should weight all tokens by dot products divided by the root of head_size."""
     inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
     output = expect_tensor(head_with(student, matrices, BLOCK)(inputs), (B, T, HEAD_SIZE))
     expect_close(output[:, -1], attended(student, inputs, **matrices)[:, -1], "The outputs of the last tokens")
@@ -778,7 +778,7 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
     "softmax of their scores",
 )
 def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
-    """The output should be one tensor, (B, T, head_size): the values of each token's past, summed by their weights."""
+    """The output should be one tensor, (B, T, head_size): for each token, the weighted sum of the visible values."""
     # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
     for n_embd, head_size in ((N_EMBD, HEAD_SIZE), (T, T)):
         inputs, matrices = fresh(B, T, n_embd), fresh_matrices(fresh, n_embd, head_size)
@@ -798,7 +798,7 @@ def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("Head", rule="any number of tokens up to block_size, including one")
 def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -> None:
-    """A head should take texts as long as block_size and shorter ones, down to a single token."""
+    """A head should work for texts as long as block_size and for shorter ones, down to a single token."""
     # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
     # token's weight is then shared by all that are as the one that fits it, and their values are the same.
     longest = 2 * D_OUT
@@ -835,7 +835,7 @@ def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("Head", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, whatever dropout the head was made with."""
+    """In eval mode the output should be exact, for any dropout of the head."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
     head = head_with(student, matrices, T, dropout=0.5)
     output = expect_steady(head, inputs)
@@ -898,13 +898,13 @@ def flat_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="token_embedding_table is nn.Embedding(vocab_size, vocab_size)")
 def test_the_table_is_an_embedding(student: Student) -> None:
-    """token_embedding_table should be an nn.Embedding with a row of vocab_size logits for each of as many tokens."""
+    """token_embedding_table should be an nn.Embedding with vocab_size rows of vocab_size logits."""
     table = student.BigramLanguageModel(V).get(TABLE)
     expect_true(isinstance(table, RemoteObject), "It is no module.")
-    expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is no nn.Embedding.")
+    expect_true("torch.nn.modules.sparse.Embedding" in table.kinds, "It is not an nn.Embedding.")
     weight = expect_tensor(table.parameters().get("weight"))
-    expect_true(len(weight) == V, "It has not vocab_size rows.")
-    expect_true(weight.shape == (V, V), "Its rows have not vocab_size logits.")
+    expect_true(len(weight) == V, "It does not have vocab_size rows.")
+    expect_true(weight.shape == (V, V), "Its rows do not have vocab_size logits.")
 
 
 @pytest.mark.exercise(
@@ -919,7 +919,7 @@ def test_logits_are_rows_of_the_table(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with targets, the logits are the same: (B, T, V)")
 def test_logits_are_the_same_with_targets(student: Student, fresh: Fresh) -> None:
-    """With targets, the logits should come out as without them, (B, T, V): what is flat is for the loss alone."""
+    """With targets, the logits should be the same as without them, (B, T, V): only the loss needs the flat form."""
     table = fresh(V, V)
     model = model_with(student, table)
     for texts, count in ((B, T), (1, T), (B, 1)):
@@ -941,10 +941,10 @@ def test_the_loss_is_the_mean_over_all_predictions(student: Student, fresh: Fres
 
 @pytest.mark.exercise("BigramLanguageModel", rule="without targets, the loss is None")
 def test_there_is_no_loss_without_targets(student: Student, fresh: Fresh) -> None:
-    """Without targets there is nothing to compare with, and the loss should be None."""
+    """Without targets the loss should be None."""
     logits, loss = expect_values(model_with(student, fresh(V, V))(fresh_targets(fresh, B, T)), 2)
     expect_tensor(logits)
-    expect_true(loss is None, "There is a loss where there are no targets.")
+    expect_true(loss is None, "There is a loss, although there are no targets.")
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="gradients of the loss reach the table")
@@ -970,7 +970,7 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("BigramLanguageModel", rule="idx and targets are not changed")
 def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """Logits and loss should come out, with idx and targets the same after the call as before."""
+    """Logits and loss should be correct, and the call should not change idx or targets."""
     table, idx, targets = fresh(V, V), fresh_targets(fresh, B, T), fresh_targets(fresh, B, T)
     result, after = expect_values(model_with(student, table).with_arguments(idx, targets), 2)
     logits, _ = expect_values(result, 2)
@@ -998,22 +998,22 @@ def successors(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
 
 def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tensor:
     """The new tokens (B, count) after the prompt (B, T)."""
-    expect_true(isinstance(value, torch.Tensor), "generate should give one tensor.")
+    expect_true(isinstance(value, torch.Tensor), "generate should return one tensor.")
     assert isinstance(value, torch.Tensor)
     texts, length = idx.shape
-    expect_true(value.shape != (texts, count), "Only the new tokens come back, without the prompt.")
+    expect_true(value.shape != (texts, count), "Only the new tokens are returned, without the prompt.")
     what = f"What comes back should not have the shape {tuple(value.shape)}."
     expect_true(value.shape == (texts, length + count), what)
-    expect_true(torch.equal(value[:, :length].long(), idx), "The prompt is not what it was.")
+    expect_true(torch.equal(value[:, :length].long(), idx), "The prompt has changed.")
     return value[:, length:].long()
 
 
 @pytest.mark.exercise(
     "BigramLanguageModel",
-    rule="gives the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)",
+    rule="returns the prompt idx, unchanged, and then max_new_tokens tokens: (B, T + max_new_tokens)",
 )
 def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
-    """The prompt should come back, as ids, with the new tokens behind it: (B, T + max_new_tokens)."""
+    """The result should be the prompt, as ids, followed by the new tokens: (B, T + max_new_tokens)."""
     following, table = successors(fresh)
     # All texts and, in each, the first and the last token are the same: whichever is gone on from.
     idx = fresh_targets(fresh, 1, T).expand(40, T).clone()
@@ -1021,7 +1021,9 @@ def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
     generate = model_with(student, table).method("generate")
     text = generate(idx, 1)
     new = expect_continued(text, idx, 1)
-    expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), "What follows is not what the logits make all but sure.")
+    expect_true(
+        torch.equal(new[:, 0], following[idx[:, -1]]), "The new tokens are not those with nearly all the probability."
+    )
     expect_continued(generate(idx, STEPS), idx, STEPS)
     expect_true(not text.is_floating_point(), "The ids of the prompt have become floats.")
 
@@ -1049,11 +1051,11 @@ def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> No
     sensible = (shares[new] > 1e-6).double().mean() > 0.99
     if not sensible:
         expect_number((shares[new] <= 1e-6).double().mean().item(), 0.0, within=0.02)
-        expect_true(False, "Tokens are drawn that the softmax makes all but impossible.")
+        expect_true(False, "Tokens are drawn that have almost no probability.")
     expect_true(len(new.unique()) > 1, "The same token is drawn every time.")
     likeliest = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
-    expect_true(likeliest <= 3, "The likeliest token is drawn too often.")
-    expect_true(likeliest >= -3, "The likeliest token is drawn too rarely.")
+    expect_true(likeliest <= 3, "The most likely token is drawn too often.")
+    expect_true(likeliest >= -3, "The most likely token is drawn too rarely.")
     for other in others[1:3]:
         reason = "A less likely token is not drawn as often as it should."
         expect_count(new == other, shares[other].item(), reason)
@@ -1061,10 +1063,10 @@ def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> No
 
 @pytest.mark.exercise(
     "BigramLanguageModel",
-    rule="the last token is the one just drawn, where there is one, and each text goes on from its own",
+    rule="the last token is the newest token, if one was drawn, and each text continues from its own last token",
 )
 def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) -> None:
-    """Each new token should follow from the one drawn before it, and in each text from the text's own."""
+    """Each new token should depend on the token drawn before it, in each text separately."""
     following, table = successors(fresh)
     idx = torch.stack([fresh_order(fresh, V)[:T] for _ in range(3)])
     idx[:, -1] = fresh_order(fresh, V)[:3]
@@ -1082,21 +1084,22 @@ def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) 
 
 
 @pytest.mark.exercise(
-    "BigramLanguageModel", rule="every token is drawn by itself: texts with the same prompt may go on differently"
+    "BigramLanguageModel",
+    rule="every token is drawn independently: texts with the same prompt may continue differently",
 )
 def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
-    """What is drawn for one text, or at one step, should say nothing about what is drawn for the next."""
+    """Each text and each step should be drawn independently."""
     # A table that prefers none, so that nothing but chance decides, and two draws are alike once in V times.
     idx = fresh_targets(fresh, 1, 1).expand(400, 1).clone()
     generate = model_with(student, torch.zeros(V, V)).method("generate")
     new = expect_continued(generate(idx, STEPS), idx, STEPS)
-    expect_count(new[0::2] == new[1::2], 1 / V, "What is drawn for a text depends on the one before.")
-    expect_count(new[:, 0::2] == new[:, 1::2], 1 / V, "What is drawn at a step depends on the one before.")
+    expect_count(new[0::2] == new[1::2], 1 / V, "The draw for a text depends on the text before.")
+    expect_count(new[:, 0::2] == new[:, 1::2], 1 / V, "The draw at a step depends on the step before.")
 
 
-@pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 gives the prompt alone")
+@pytest.mark.exercise("BigramLanguageModel", rule="max_new_tokens=0 returns only the prompt")
 def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
-    """Where no new token is asked for, the prompt alone should come back, and where one is, one more."""
+    """If no new token is asked for, only the prompt should be returned; if one is asked for, one more."""
     idx = fresh_targets(fresh, B, T)
     generate = model_with(student, fresh(V, V)).method("generate")
     expect_continued(generate(idx, 1), idx, 1)
@@ -1105,13 +1108,13 @@ def test_no_new_token_gives_the_prompt(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("BigramLanguageModel", rule="any number of texts and of tokens in the prompt, including one")
 def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
-    """A prompt may have any number of texts and of tokens, a single one of either included."""
+    """A prompt may have any number of texts and of tokens, including a single one."""
     following, table = successors(fresh)
     generate = model_with(student, table).method("generate")
     for texts, count in ((40, 1), (1, T), (1, 1)):
         idx = fresh_targets(fresh, 1, 1).expand(texts, count).clone()
         new = expect_continued(generate(idx, 1), idx, 1)
-        reason = "What follows is not what the logits make all but sure."
+        reason = "The new tokens are not those with nearly all the probability."
         expect_true(torch.equal(new[:, 0], following[idx[:, -1]]), reason)
 
 
@@ -1128,13 +1131,13 @@ def token_draws(student: Student, fresh: Fresh) -> Draw:
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with a generator, every random draw comes from it and advances it")
 def test_tokens_come_from_the_generator(student: Student, fresh: Fresh) -> None:
-    """With a generator, only its state should have moved on after the call, and another state gives other tokens."""
+    """With a generator, the call should advance only its state, and another state should give other tokens."""
     expect_draws_from_a_generator(student, token_draws(student, fresh), OTHER_STATE)
 
 
 @pytest.mark.exercise("BigramLanguageModel", rule="with the same generator state the result is the same")
 def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) -> None:
-    """With the same state of the generator the tokens should be the same, whatever torch's global state is."""
+    """With the same generator state the tokens should be the same, for any state of torch's global generator."""
     expect_draws_by_state(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE)
 
 
@@ -1142,7 +1145,7 @@ def test_the_same_state_gives_the_same_tokens(student: Student, fresh: Fresh) ->
     "BigramLanguageModel", rule="without a generator, torch's global generator is used, and it advances too"
 )
 def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, fresh: Fresh) -> None:
-    """Without a generator, torch.manual_seed should decide about the tokens, and a second call gives others."""
+    """Without a generator, torch.manual_seed should control the tokens, and a second call should give others."""
     expect_global_draws(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
@@ -1190,15 +1193,15 @@ LOOPING, MULTIPLYING, SHARING = (
 
 @pytest.mark.parametrize(("ask", "dtypes"), [
     case("a_loss_of_either_dtype", "cross_entropy", "float32 and float64 logits both work",
-         "The loss should come out whether the logits are float32 or float64.", LOSING, DTYPES),
+         "The loss should be correct for float32 logits and for float64 logits.", LOSING, DTYPES),
     case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, LOOPING, DTYPES),
     case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, MULTIPLYING, DTYPES),
     case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, SHARING, DTYPES),
     case("the_head_in_float64", "Head", "works in float64 after .double()",
-         "After .double() the head should take float64 inputs and give the right output.", attending, DTYPES[1:]),
+         "After .double() the head should take float64 inputs and give the correct output.", attending, DTYPES[1:]),
 ])  # fmt: skip
 def test_dtypes(student: Student, fresh: Fresh, ask: Asking, dtypes: tuple[torch.dtype, ...]) -> None:
-    """The result should be right for each dtype."""
+    """The result should be correct for each dtype."""
     for dtype in dtypes:
         expect_right(ask(student, fresh, dtype))
 
@@ -1219,14 +1222,14 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
 
 @pytest.mark.parametrize(("ask", "changed"), [
     case("the_data_is_left_alone", "sample_batch", "data is not changed",
-         "Tokens of the data should come back, with the data the same after the call as before.",
+         "The result should be tokens of the data, and the call should not change the data.",
          sampling, ("The data was changed.",)),
     case("flattening_leaves_its_arguments_alone", "flatten_for_cross_entropy",
          "logits and targets are not changed",
-         "The flat ones should come back, with logits and targets the same after the call as before.",
+         "The flat tensors should be correct, and the call should not change logits or targets.",
          FLATTENING, CHANGED_FLAT),
     case("the_loss_leaves_its_arguments_alone", "cross_entropy", "logits and targets are not changed",
-         "The loss should come out, with logits and targets the same after the call as before.",
+         "The loss should be correct, and the call should not change logits or targets.",
          LOSING, CHANGED_FLAT),
     case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, LOOPING, CHANGED_X),
     case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, MULTIPLYING, CHANGED_X),
@@ -1235,9 +1238,9 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
          "The output should be correct, and the call should not change the inputs.",
          attending, ("The inputs were changed.",)),
     case("generating_leaves_idx_alone", "BigramLanguageModel", "idx is not changed",
-         "The text should be continued in a tensor of its own, with idx the same after the call as before.",
+         "The text should be continued in a new tensor, and the call should not change idx.",
          generating, ("idx was changed.",)),
 ])  # fmt: skip
 def test_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: tuple[str, ...]) -> None:
-    """The result should be right, and every tensor the same after the call as before."""
+    """The result should be correct, and the call should not change any tensor."""
     expect_left_alone(ask(student, fresh), *changed)

@@ -481,7 +481,7 @@ ROWS = [
         replace("nn.Linear(", "nn.Parameter(torch.rand(", 3).replace(", bias=False)", "))", 3)
         .replace("self.W_query(x)", "x @ self.W_query").replace("self.W_key(context)", "context @ self.W_key")
         .replace("self.W_value(context)", "context @ self.W_value"),
-        "The three are matrices made by hand. Here each is an nn.Linear, which brings its own weight."),
+        "The three are matrices made by hand. Here each should be an nn.Linear, which has its own weight."),
     # CrossAttention: what comes back, gradients, dtypes, arguments
     row("CrossAttention", "both_results", replace("weights @ values", "weights @ values, weights"),
         "The module gives outputs and weights. The next layer wants one tensor: give the outputs alone."),
