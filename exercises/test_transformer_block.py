@@ -83,26 +83,26 @@ def test_parameters_of_layer_norm(student: Student, name: str, value: float) -> 
 
 @pytest.mark.example("LayerNorm")
 def test_layer_norm(student: Student) -> None:
-    """Two tokens of which one is twice as far out come out alike, each with the mean 0 and the variance 1."""
+    """Two tokens, one with differences twice as large, give equal outputs with the mean 0 and the variance 1."""
     expect_values(
         "the output",
         student.LayerNorm(4)(TOKENS),
         NORMALIZED.expand(2, 4),
         shape="(T, emb_dim)",
-        idea="each row less its mean, over the root of its biased variance: both tokens come out alike",
+        idea="each row minus its mean, divided by the root of its biased variance: both tokens give the same",
     )
 
 
 @pytest.mark.example("LayerNorm")
 def test_layer_norm_of_a_batch(student: Student) -> None:
-    """In a batch of two texts each token is normalised on its own."""
+    """In a batch of two texts each token is normalised separately."""
     batch = torch.stack([TOKENS, 100 * TOKENS.flip(-1)])  # two texts: (2, 2, 4)
     expect_values(
         "the output",
         student.LayerNorm(4)(batch),
         torch.stack([NORMALIZED.expand(2, 4), -NORMALIZED.expand(2, 4)]),
         shape="(B, T, emb_dim)",
-        idea="the last dimension alone, for each token of each text",
+        idea="only the last dimension, for each token of each text",
     )
 
 
@@ -123,7 +123,7 @@ def test_layer_norm_scales_and_shifts(student: Student) -> None:
 
 @pytest.mark.example("LayerNorm")
 def test_eps_of_layer_norm(student: Student) -> None:
-    """The eps that is given is added to the variance, inside the root."""
+    """The given eps is added to the variance, inside the root."""
     expect_values(
         "the output",
         student.LayerNorm(4, 4.0)(TOKENS[0]),
@@ -138,7 +138,7 @@ def test_eps_of_layer_norm(student: Student) -> None:
     ("expansion", "hidden"), [pytest.param((), 12, id="default"), pytest.param((2,), 6, id="given")]
 )
 def test_layers_of_feed_forward(student: Student, expansion: tuple[int, ...], hidden: int) -> None:
-    """One layer goes from emb_dim to expansion · emb_dim and one back, each with a bias; expansion is 4 by itself."""
+    """One layer goes from emb_dim to expansion · emb_dim and one back, each with a bias; expansion is 4 by default."""
     module = expect_module("FeedForward", student.FeedForward(3, *expansion))
     shapes = sorted(tuple(value.shape) for value in module.parameters().values())
     expected = sorted([(hidden, 3), (hidden,), (3, hidden), (3,)])
@@ -152,7 +152,7 @@ def test_layers_of_feed_forward(student: Student, expansion: tuple[int, ...], hi
     [pytest.param(0.0, [24.0, 0.0], id="without_biases"), pytest.param(1.0, [37.0, 1.0], id="with_biases")],
 )
 def test_feed_forward(student: Student, bias: float, expected: list[float]) -> None:
-    """With weights of 1, ReLU keeps what the hidden layer makes of one token, and makes the other's zero."""
+    """With weights of 1, ReLU keeps the hidden features of one token, and makes those of the other zero."""
     module = expect_module("FeedForward(3)", student.FeedForward(3))
     module.set(
         {
@@ -171,7 +171,7 @@ def test_feed_forward(student: Student, bias: float, expected: list[float]) -> N
 
 @pytest.mark.example("Residual")
 def test_residual(student: Student) -> None:
-    """Around a module that gives ten times x, the output is eleven times x."""
+    """Around a module that multiplies x by ten, the output is eleven times x."""
     expect_values(
         "the output",
         student.Residual(times(student, 10.0, features=4))(TOKENS),
@@ -183,17 +183,17 @@ def test_residual(student: Student) -> None:
 
 @pytest.mark.example("Residual")
 def test_residual_leaves_x_alone(student: Student) -> None:
-    """x is the same after the call as before, also around a module that gives x itself."""
+    """The call does not change x, also around a module that returns x itself."""
     _, [x] = student.Residual(student.make("Identity")).with_arguments(TOKENS)
     expect_values("x after the call", x, TOKENS, shape="that of x", idea="+= would change x itself, write x + …")
 
 
 @pytest.mark.example("Residual")
 def test_parameters_of_residual(student: Student) -> None:
-    """The parameters of sublayer are found among the module's own."""
+    """The parameters of sublayer are among the module's own."""
     sublayer = times(student, 2.0, features=1)
     yours = student.Residual(sublayer)
-    expect_the_parameters_of([sublayer], yours, idea="keep the module itself as an attribute")
+    expect_the_parameters_of([sublayer], yours, idea="store the module itself as an attribute")
 
 
 def block_of(student: Student) -> RemoteObject:
@@ -204,7 +204,7 @@ def block_of(student: Student) -> RemoteObject:
 
 @pytest.mark.example("TransformerBlock")
 def test_transformer_block(student: Student) -> None:
-    """Two steps, attention and feed_forward: each gets its norm of x, and what it gives is added to x."""
+    """Two steps, attention and feed_forward: each gets its norm of x, and its output is added to x."""
     # [0, 2] is [-1, 1] after norm1, and Flip gives [2, -2]: the sum is [2, 0]. That is [1, -1] after norm2.
     x = torch.tensor([[[0.0, 2.0], [6.0, 4.0]]])
     output, [after] = block_of(student).with_arguments(x)
@@ -231,10 +231,10 @@ def test_norms_of_the_block(student: Student, name: str) -> None:
 
 @pytest.mark.example("TransformerBlock")
 def test_parameters_of_the_block(student: Student) -> None:
-    """The parameters of attention and of feed_forward are found among the block's own."""
+    """The parameters of attention and of feed_forward are among the block's own."""
     attention, feed_forward = times(student, 2.0, features=2), times(student, 3.0, features=2)
     yours = student.TransformerBlock(attention, feed_forward, 2, 0.0)
-    expect_the_parameters_of([attention, feed_forward], yours, idea="keep both modules as attributes")
+    expect_the_parameters_of([attention, feed_forward], yours, idea="store both modules as attributes")
 
 
 @pytest.mark.example("TransformerBlock")
@@ -245,7 +245,7 @@ def test_parameters_of_the_block(student: Student) -> None:
 def test_the_block_drops_what_a_module_gives_in_training_only(
     student: Student, attention: float, feed_forward: float
 ) -> None:
-    """In training about half of the numbers that a module gives are dropped where dropout is 0.5; none in eval mode."""
+    """In training with dropout 0.5 about half of a module's numbers are dropped; in eval mode none."""
     yours = student.TransformerBlock(always(student, attention), always(student, feed_forward), 2, 0.5)
     made = expect_module("TransformerBlock", yours)
     made.eval()
@@ -264,7 +264,7 @@ def test_the_block_drops_what_a_module_gives_in_training_only(
 
 @pytest.mark.example("stack_blocks")
 def test_stack_blocks(student: Student) -> None:
-    """Of three blocks, each works on what the one before it gives."""
+    """Each of three blocks works on the output of the block before it."""
     plus = linear(student, torch.ones(1, 1), torch.tensor([3.0]))
     make_block = student.make("CountingFactory", times(student, 2.0, 1), plus, times(student, 10.0, 1))
     expect_values(
@@ -272,7 +272,7 @@ def test_stack_blocks(student: Student) -> None:
         student.stack_blocks(make_block, 3)(torch.tensor([5.0])),
         torch.tensor([130.0]),
         shape="that of x",
-        idea="each block gets what the one before it gives: (5 · 2 + 3) · 10",
+        idea="each block gets the output of the block before it: (5 · 2 + 3) · 10",
     )
 
 
@@ -285,7 +285,7 @@ def test_every_block_is_made_by_a_call_of_its_own(student: Student) -> None:
     count = make_block.get("calls")
     if count != 4:
         fail(f"with num_blocks = 4 make_block should be called four times, yours calls it {count} times.")
-    expect_the_parameters_of(blocks, stack, idea="a plain list of modules hides them, nn.ModuleList does not")
+    expect_the_parameters_of(blocks, stack, idea="a plain list hides the modules, nn.ModuleList does not")
 
 
 @pytest.mark.example("gpt2_parameter_count")
@@ -299,7 +299,7 @@ def test_every_block_is_made_by_a_call_of_its_own(student: Student) -> None:
     ],
 )
 def test_gpt2_parameter_count(student: Student, num_layers: int, emb_dim: int, expected: int) -> None:
-    """The four models of GPT-2 have the numbers of parameters that the table in the file gives."""
+    """The four models of GPT-2 have the numbers of parameters in the table of the file."""
     count = student.gpt2_parameter_count(num_layers, emb_dim)
     if type(count) is not int:
         fail(f"the count should be an int, yours is of type {type_name(count)}.")

@@ -451,8 +451,8 @@ ROWS = [
         INPUTS_CHANGED),
     # two_dimensional_output
     row("two_dimensional_output", "two_features_for_each_head", replace("d_in, 1", "d_in, 2"),
-        "Each head has two features, so two heads give four. Change d_out: how wide must each head be, if two heads "
-        "together give two features?"),
+        "Each head has two features, so two heads give four. Change d_out, so that two heads together give two "
+        "features."),
     row("two_dimensional_output", "one_head_of_two_features",
         replace("d_in, 1", "d_in, 2").replace("heads=2", "heads=1"),
         "The outputs are two-dimensional, but come from a single head. There should be two heads: change another "

@@ -219,31 +219,32 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
 
 
 @pytest.mark.exercise(
-    "LayerNorm", rule="each vector of emb_dim features on its own: no other token and no other text has a part in it"
+    "LayerNorm",
+    rule="each vector of emb_dim features is normalised separately, independently of other tokens and texts",
 )
 def test_each_token_is_normalized_on_its_own(student: Student, fresh: Fresh) -> None:
-    """Each token's features should be normalised among themselves, whatever other tokens and texts there are."""
+    """Each token's features should be normalised separately, independently of other tokens and texts."""
     x = plain_vectors(fresh, B, T, C) * torch.arange(2, 2 + T)[:, None]
     expect_normalized(plain_norm(student)(x), x)
 
 
 @pytest.mark.exercise("LayerNorm", rule="its mean is subtracted")
 def test_the_mean_is_subtracted(student: Student, fresh: Fresh) -> None:
-    """Each output vector should point where the differences of the features from their mean point."""
+    """Each output vector should have the direction of the differences of the features from their mean."""
     x = fresh(B, T, C) + 2
     found = expect_tensor(plain_norm(student)(x), x.shape)
     expect_close(direction(found), direction(centred(x)), "The outputs, each divided by its length,")
 
 
 VARIANCE = (
-    "what is left is divided by the square root of variance + eps, where the variance is the biased one: the mean of "
-    "the squared differences from the mean"
+    "the result is divided by the square root of variance + eps, where the variance is the biased one: the mean of the "
+    "squared differences from the mean"
 )
 
 
 @pytest.mark.exercise("LayerNorm", rule=VARIANCE)
 def test_the_variance_of_the_outputs_is_one(student: Student, fresh: Fresh) -> None:
-    """The biased variance of each vector of outputs should be one, where eps is far too small to matter."""
+    """The biased variance of each output vector should be one, if eps is far too small to matter."""
     x = 3 * fresh(B, T, C) + 2
     found = expect_tensor(plain_norm(student)(x), x.shape)
     expect_close(variance(found), torch.ones(B, T), "The variances of the outputs")
@@ -267,30 +268,30 @@ def expect_eps(norm: RemoteObject, vectors: torch.Tensor, eps: float) -> None:
 
 @pytest.mark.exercise("LayerNorm", rule=VARIANCE)
 def test_eps_is_added_to_the_variance(student: Student, fresh: Fresh) -> None:
-    """The eps that is given should be added to the variance, inside the root."""
+    """The given eps should be added to the variance, inside the root."""
     expect_eps(plain_norm(student, 0.7), plain_vectors(fresh, B, T, C), 0.7)
 
 
 @pytest.mark.exercise("LayerNorm", rule="eps is 1e-5 unless another is given")
 def test_the_default_eps(student: Student, fresh: Fresh) -> None:
-    """Where no eps is given, the one of the rule should be added to the variance: it shows where that is tiny."""
+    """If no eps is given, the default of the rule should be added to the variance."""
     expect_eps(plain_norm(student), plain_vectors(fresh, B, T, C), EPS)
 
 
-@pytest.mark.exercise("LayerNorm", rule="at last it is multiplied by scale, and then shift is added")
+@pytest.mark.exercise("LayerNorm", rule="at the end it is multiplied by scale, and then shift is added")
 def test_outputs_are_scaled_and_shifted(student: Student, fresh: Fresh) -> None:
-    """Each normalised feature should be multiplied by its own scale, and then its own shift be added."""
+    """Each normalised feature should be multiplied by its own scale, and then its own shift should be added."""
     x, parameters = fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
     norm = plain_norm(student)
     plain = expect_tensor(norm(x), x.shape).double()
-    expect_true(bool((variance(plain) > 0.01).all()), "Without scale and shift all features of an output are alike.")
+    expect_true(bool((variance(plain) > 0.01).all()), "Without scale and shift all features of an output are equal.")
     set_parameters(norm, parameters)
     expect_close(norm(x), torch.addcmul(parameters["shift"].double(), plain, parameters["scale"].double()))
 
 
 @pytest.mark.exercise("LayerNorm", rule="any number of leading dimensions, including none, in any memory layout")
 def test_layer_norm_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
-    """A single vector, a text, a batch, and more dimensions in front of emb_dim should all be normalised."""
+    """A single vector, a text, a batch, and more leading dimensions should all be normalised."""
     norm = plain_norm(student)
     for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
         x = 3 * plain_vectors(fresh, *shape)
@@ -315,7 +316,7 @@ def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
     "LayerNorm", rule="the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64"
 )
 def test_layer_norm_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
-    """The output should be float32 where x is and, after .double(), float64."""
+    """The output should be float32 if x is and, after .double(), float64."""
     for dtype in (torch.float32, torch.float64):
         x = 3 * plain_vectors(fresh, B, T, C, dtype=dtype)
         output = plain_norm(student, dtype=dtype)(x)
@@ -349,7 +350,7 @@ def layers_of(module: RemoteObject) -> list[Weights]:
     first, second = (matrices[name] for name in pair)
     expect_true(
         first.shape[1] == C and second.shape == first.mT.shape,
-        "The weights are not those of a layer from emb_dim features and of one back to them.",
+        "The weights are not those of one layer from emb_dim features and one layer back to emb_dim.",
     )
     layers = []
     biases = {name: value for name, value in parameters.items() if value.dim() == 1}
@@ -370,7 +371,7 @@ def expect_exact_in_training(module: RemoteObject, x: torch.Tensor, expected: to
         torch.allclose(first, second, equal_nan=True), "In training two calls give different outputs for the same x."
     )
     exact = torch.allclose(first, expected, rtol=RELATIVE, atol=ABSOLUTE)
-    expect_true(exact, "The outputs in training are not the expected ones, though the shape is right.")
+    expect_true(exact, "The outputs in training are not the expected ones, although the shape is correct.")
 
 
 def hidden_width(module: RemoteObject) -> int:
@@ -407,18 +408,17 @@ def feed_forward_beyond_doubt(
 
 @pytest.mark.exercise(
     "FeedForward",
-    rule="there are two nn.Linear under any names: one from emb_dim to expansion · emb_dim, one from there back to "
-    "emb_dim",
+    rule="there are two nn.Linear under any names: one from emb_dim to expansion · emb_dim, and one back to emb_dim",
 )
 def test_two_layers_of_the_expanded_width(student: Student) -> None:
-    """One layer should go from emb_dim to expansion · emb_dim, for the expansion that is given, and one back."""
+    """One layer should go from emb_dim to expansion · emb_dim, for the given expansion, and one back."""
     hidden = hidden_width(student.FeedForward(C, EXPANSION))
     expect_true(hidden == EXPANSION * C, f"The hidden width is {hidden}, which is not expansion · emb_dim.")
 
 
 @pytest.mark.exercise("FeedForward", rule="expansion is 4 unless another is given")
 def test_the_default_expansion(student: Student) -> None:
-    """Where no expansion is given, the hidden width should be that of the rule."""
+    """If no expansion is given, the hidden width should be that of the rule."""
     hidden = hidden_width(student.FeedForward(C))
     expect_true(hidden == 4 * C, f"The hidden width is {hidden}, which is not 4 · emb_dim.")
 
@@ -435,9 +435,9 @@ def test_both_layers_have_a_bias(student: Student) -> None:
         expect_true(len(layer) == 2, f"{name} has no bias.")
 
 
-@pytest.mark.exercise("FeedForward", rule="ReLU stands between them, and nothing else is done")
+@pytest.mark.exercise("FeedForward", rule="ReLU is between them, and nothing else is done")
 def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
-    """The output should be what the second layer makes of the first one's output after ReLU, and nothing else."""
+    """The output should be the second layer's output for the first layer's output after ReLU, and nothing else."""
     module = student.FeedForward(C)
     layers = [{name: fresh(*value.shape) for name, value in layer.items()} for layer in layers_of(module)]
     for layer in layers:
@@ -447,9 +447,9 @@ def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
     expect_close(module(x), transformed(x, layers), "The outputs")
 
 
-@pytest.mark.exercise("FeedForward", rule="the same in training as after .eval(): nothing is dropped in here")
+@pytest.mark.exercise("FeedForward", rule="the output in training is the same as after .eval(): nothing is dropped")
 def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> None:
-    """In training, too, the output should be exact: what is dropped is up to the block."""
+    """The output should also be exact in training: only the block drops numbers."""
     module, expected = feed_forward_beyond_doubt(student, fresh)
     module.train()
     # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
@@ -462,7 +462,7 @@ def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> N
     rule="position by position: any number of leading dimensions, including none, in any memory layout",
 )
 def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
-    """A single vector, a text, a batch, and more dimensions in front of emb_dim should be transformed one by one."""
+    """A single vector, a text, a batch, and more leading dimensions should all be transformed one by one."""
     module, expected = feed_forward_beyond_doubt(student, fresh)
     view = fresh(T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
     for x in (fresh(C), fresh(1, C), fresh(T, C), fresh(B, H, T, C), view):
@@ -503,10 +503,10 @@ def residual_beyond_doubt(student: Student, fresh: Fresh, dtype: torch.dtype = t
 
 @pytest.mark.exercise(
     "Residual",
-    rule="the output is x plus what sublayer gives for x, and nothing else is done to either of them",
+    rule="the output is x plus sublayer(x), and nothing else is done to either of them",
 )
 def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
-    """The output should be x itself plus what sublayer gives for x itself."""
+    """The output should be x itself plus sublayer's output for x itself."""
     # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
     x, weights = fresh(H, 12, C), {"weight": fresh(C, C), "bias": fresh(C)}
     residual = around(student, linear_module(student, **weights))
@@ -524,12 +524,12 @@ def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> No
     dropout.train()
     given = (expect_tensor(residual(x), x.shape) - x) / x
     drawn = bool(((given.abs() < 1e-3) | ((given - 2).abs() < 1e-3)).all())
-    expect_true(drawn, "Around a dropout, in training, an output is neither x nor x plus what the dropout keeps.")
+    expect_true(drawn, "Around a dropout, in training, an output is neither x nor x plus a number that dropout keeps.")
 
 
 @pytest.mark.exercise("Residual", rule="the parameters of sublayer are parameters of this module")
 def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) -> None:
-    """The weight and the bias of a linear layer that is handed in should be found among the module's parameters."""
+    """The weight and the bias of a given linear layer should be among the module's parameters."""
     weights = {"weight": fresh(C, C), "bias": fresh(C)}
     sublayer = linear_module(student, torch.zeros(C, C), torch.zeros(C))
     residual = around(student, sublayer)
@@ -539,7 +539,7 @@ def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) ->
 
 @pytest.mark.exercise("Residual", rule="x may have any shape that sublayer keeps")
 def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
-    """A single vector, a text, a batch, and tensors of more dimensions should all come out in their shape."""
+    """A single vector, a text, a batch, and tensors of more dimensions should all keep their shape."""
     residual, expected = residual_beyond_doubt(student, fresh)
     for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
         x = plain_vectors(fresh, *shape)
@@ -547,24 +547,24 @@ def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
 
 
 @pytest.mark.exercise(
-    "Residual", rule="gradients reach x on both ways, around sublayer and through it, and the parameters of sublayer"
+    "Residual", rule="gradients reach x on both paths, around sublayer and through it, and the parameters of sublayer"
 )
 def test_gradients_of_residual(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach x on both ways, and the weight and the bias of sublayer."""
+    """Gradients of the output should reach x on both paths, and the weight and the bias of sublayer."""
     x, weights = fresh(B, T, C), {"weight": fresh(C, C), "bias": fresh(C)}
     residual = around(student, linear_module(student, **weights))
     expected = oracle_gradients(lambda x, weight, bias: x + linear(x, weight, bias), [x], weights)
     expect_gradients_of_what_is_found(residual, x, weights, expected)
 
 
-@pytest.mark.exercise("Residual", rule="x is not changed, also where sublayer gives x itself")
+@pytest.mark.exercise("Residual", rule="x is not changed, also if sublayer returns x itself")
 def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
-    """The output should be correct, and the call should not change x, even if sublayer changes nothing."""
+    """The output should be correct, and the call should not change x, also if sublayer returns x itself."""
     residual, expected = residual_beyond_doubt(student, fresh)
     x = plain_vectors(fresh, B, T, C)
     expect_x_left_alone(residual, x, expected)
     _, [after] = expect_values(around(student, student.make("Identity")).with_arguments(x), 2)
-    expect_same(after, x, "x was changed where sublayer gives x itself.")
+    expect_same(after, x, "x was changed if sublayer returns x itself.")
 
 
 # -- TransformerBlock --------------------------------------------------------------------------------------------
@@ -624,32 +624,32 @@ def silent(student: Student, emb_dim: int = C) -> RemoteObject:
     return linear_module(student, torch.zeros(emb_dim, emb_dim))
 
 
-@pytest.mark.exercise("TransformerBlock", rule="attention gets norm1(x), and what it gives is added to x")
+@pytest.mark.exercise("TransformerBlock", rule="attention gets norm1(x), and its output is added to x")
 def test_what_attention_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
-    """Where feed_forward gives zeros, the output should be x plus what attention gives for x after its norm."""
+    """If feed_forward gives zeros, the output should be x plus attention's output for norm1(x)."""
     block, x = made_block(student, student.make("TokenMixer"), silent(student)), 2 * fresh(B, T, C) + 1
     expect_close(block(x), transformer_block(student, x, mixed, nothing), "The outputs")
 
 
-SECOND_STEP = "then feed_forward gets norm2 of that sum, and what it gives is added to the sum"
+SECOND_STEP = "then feed_forward gets norm2 of that sum, and its output is added to the sum"
 
 
 @pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
 def test_what_feed_forward_gives_is_added(student: Student, fresh: Fresh) -> None:
-    """Where attention gives zeros, the output should be x plus what feed_forward gives for x after its norm."""
+    """If attention gives zeros, the output should be x plus feed_forward's output for norm2(x)."""
     block, x = made_block(student, silent(student), student.make("PositionWise")), 2 * fresh(B, T, C) + 1
     expect_close(block(x), transformer_block(student, x, nothing, squared), "The outputs")
 
 
 @pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
 def test_feed_forward_comes_second(student: Student, fresh: Fresh) -> None:
-    """feed_forward should work on x after attention has had its part in it, and be added to that."""
+    """feed_forward should work on x plus attention's output, and its own output should be added to that."""
     block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
     x = 2 * fresh(B, T, C) + 1
     expect_close(block(x), transformer_block(student, x, mixed, squared), "The outputs")
 
 
-NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with parameters of its own"
+NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with its own parameters"
 
 
 def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) -> RemoteObject:
@@ -686,7 +686,7 @@ def test_norm1_and_norm2_are_layer_norms(student: Student, fresh: Fresh) -> None
 
 @pytest.mark.exercise("TransformerBlock", rule=NORMS)
 def test_each_norm_in_its_place(student: Student, fresh: Fresh) -> None:
-    """norm1 should stand in front of attention and norm2 in front of feed_forward, each with its scale and shift."""
+    """norm1 should be before attention and norm2 before feed_forward, each with its scale and shift."""
     block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
     first, second = ((fresh(C), fresh(C)) for _ in range(2))
     set_norm(block, "norm1", first)
@@ -699,7 +699,7 @@ def test_each_norm_in_its_place(student: Student, fresh: Fresh) -> None:
     "TransformerBlock", rule="the parameters of attention and feed_forward are parameters of the block"
 )
 def test_the_parameters_of_both_modules_are_found(student: Student, fresh: Fresh) -> None:
-    """The weights of two linear layers that are handed in should be found among the block's parameters."""
+    """The weights of two given linear layers should be among the block's parameters."""
     attention, feed_forward = {"weight": fresh(C, C)}, {"weight": fresh(C, C)}
     block = made_block(student, linear_module(student, **attention), linear_module(student, **feed_forward))
     parameters = block.parameters()
@@ -737,7 +737,7 @@ def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor
     if (zeros := int((outputs == 0).sum())) > 0:
         more = "more often than" if zeros > (P + 0.1) * outputs.numel() else "as often as"
         return shares, f"{reason}; outputs become zero, x and all, {more} `dropout` says."
-    return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", though the outputs change.")
+    return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", although the outputs change.")
 
 
 def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) -> None:
@@ -755,25 +755,25 @@ def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) ->
 
 @pytest.mark.exercise(
     "TransformerBlock",
-    rule="in training each number that attention gives becomes 0 by itself, with probability `dropout`",
+    rule="in training each number of attention's output becomes 0 independently, with probability `dropout`",
 )
 def test_numbers_of_attention_are_dropped(student: Student, fresh: Fresh) -> None:
-    """In training a share of about `dropout` of the numbers that attention gives should be dropped, each by itself."""
+    """In training a fraction of about `dropout` of attention's output should be dropped, independently."""
     expect_dropped_each_by_itself(student, fresh, "attention")
 
 
-@pytest.mark.exercise("TransformerBlock", rule="so does each number that feed_forward gives")
+@pytest.mark.exercise("TransformerBlock", rule="the same is true for each number of feed_forward's output")
 def test_numbers_of_feed_forward_are_dropped(student: Student, fresh: Fresh) -> None:
-    """In training a share of about `dropout` of the numbers that feed_forward gives should be dropped, each alone."""
+    """In training a fraction of about `dropout` of feed_forward's output should be dropped, independently."""
     expect_dropped_each_by_itself(student, fresh, "feed_forward")
 
 
 @pytest.mark.exercise(
     "TransformerBlock",
-    rule="a number that is kept is divided by 1 - dropout, and what it is added to is never dropped or scaled",
+    rule="a kept number is divided by 1 - dropout, and the x or sum that it is added to is never dropped or scaled",
 )
 def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
-    """In training each output should be x alone, or x plus what a module gives divided by one minus dropout."""
+    """In training each output should be x alone, or x plus a module's output divided by one minus dropout."""
     complaints = []
     for which in ("attention", "feed_forward"):
         shares, complaint = shares_left(student, fresh, which, torch.zeros(FEATURES, FEATURES))
@@ -807,7 +807,7 @@ def block_beyond_doubt(
 
 @pytest.mark.exercise("TransformerBlock", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
-    """In eval mode the output should be exact, whatever dropout the block was made with."""
+    """In eval mode the output should be exact, for any dropout of the block."""
     block, expected = block_beyond_doubt(student, fresh, dropout=0.5)
     x = plain_vectors(fresh, B, T, C)
     expect_close(block(x), expected(x), "The outputs")
@@ -825,7 +825,7 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise("TransformerBlock", rule="any number of texts and tokens, including one")
 def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
-    """Batches of several texts and of one, and texts of several tokens and of one, should come out in their shape."""
+    """Batches of one or several texts, and texts of one or several tokens, should keep their shape."""
     block, expected = block_beyond_doubt(student, fresh)
     for texts, tokens in ((B, T), (1, T), (B, 1), (1, 1), (T, B)):
         x = plain_vectors(fresh, texts, tokens, C)
@@ -868,12 +868,12 @@ def stacked(student: Student, blocks: list[Weights]) -> tuple[RemoteObject, Remo
     """The stack of these blocks, and what it was given to make them with."""
     make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
     stack = student.stack_blocks(make_block, len(blocks))
-    expect_true(stack is not None, "It gives None where a module was expected.")
+    expect_true(stack is not None, "It returns None, but a module was expected.")
     expect_true(isinstance(stack, RemoteObject), "The result is not a module.")
     # A class of one's own may be made of it, and call them.
     expect_true(
         stack.kinds[0] != "torch.nn.modules.container.ModuleList",
-        "What it gives is an nn.ModuleList, which holds the blocks but calls none of them.",
+        "The result is an nn.ModuleList, which contains the blocks but calls none of them.",
     )
     return stack, make_block
 
@@ -883,10 +883,10 @@ def in_sequence(x: torch.Tensor, blocks: list[Weights]) -> torch.Tensor:
 
 
 @pytest.mark.exercise(
-    "stack_blocks", rule="make_block is called num_blocks times in all, and each call makes one of the blocks"
+    "stack_blocks", rule="make_block is called exactly num_blocks times, and each call makes one of the blocks"
 )
 def test_make_block_is_called_once_for_each_block(student: Student, fresh: Fresh) -> None:
-    """make_block should have been called num_blocks times, and no more when the stack is at work."""
+    """make_block should be called exactly num_blocks times, and not again when the stack is used."""
     stack, make_block = stacked(student, fresh_blocks(fresh, 3))
     for _ in range(2):
         expect_tensor(stack(fresh(B, T, C)), (B, T, C))
@@ -896,17 +896,17 @@ def test_make_block_is_called_once_for_each_block(student: Student, fresh: Fresh
 
 @pytest.mark.exercise(
     "stack_blocks",
-    rule="the block that was made first gets x, and each later one gets what the one before it gives",
+    rule="the first block gets x, and each later one gets the output of the block before it",
 )
 def test_blocks_work_one_after_the_other(student: Student, fresh: Fresh) -> None:
-    """The output should be that of the last block, each block having worked on what the one before it gives."""
+    """The output should be that of the last block, where each block gets the output of the block before it."""
     blocks, x = fresh_blocks(fresh, 3), fresh(B, T, C)
     expect_close(stacked(student, blocks)[0](x), in_sequence(x, blocks), "The outputs")
 
 
 @pytest.mark.exercise("stack_blocks", rule="any number of blocks, including one")
 def test_any_number_of_blocks(student: Student, fresh: Fresh) -> None:
-    """One block, two, or more: x should go through as many as were asked for."""
+    """One block, two, or more: x should go through the given number of blocks."""
     [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
     for count in (1, 2, 5):
         blocks = [block] * count  # so that it matters how many there are, and nothing else
@@ -915,7 +915,7 @@ def test_any_number_of_blocks(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("stack_blocks", rule="it is an nn.Module, and the parameters of all blocks are its parameters")
 def test_the_parameters_of_all_blocks_are_found(student: Student, fresh: Fresh) -> None:
-    """What comes back should be an nn.Module, with the parameters of every single block among its own."""
+    """The result should be an nn.Module, with the parameters of every block among its own."""
     blocks = fresh_blocks(fresh, 3)
     parameters = stacked(student, blocks)[0].parameters()
     count, expected = len(parameters), sum(map(len, blocks))
@@ -947,7 +947,7 @@ def stack_of_two(student: Student, fresh: Fresh) -> Exact:
 # -- what several exercises ask for ------------------------------------------------------------------------------
 
 FLOAT64 = "works in float64 after .double()"
-IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the right output."
+IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the correct output."
 ALONE = ("x is not changed", "The output should be correct, and the call should not change x.")
 
 
@@ -959,7 +959,7 @@ ALONE = ("x is not changed", "The output should be correct, and the call should 
          block_beyond_doubt, plain_vectors),
 ])  # fmt: skip
 def test_float64(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """After .double() a module takes float64 inputs and gives the right output."""
+    """After .double() a module should take float64 inputs and give the correct output."""
     module, expected = made(student, fresh, dtype=torch.float64)
     x = draw(fresh, B, T, C, dtype=torch.float64)
     expect_close(module(x), expected(x), "The outputs")
@@ -971,7 +971,7 @@ def test_float64(student: Student, fresh: Fresh, made: Callable[..., Any], draw:
     case("the_stack_leaves_x_alone", "stack_blocks", *ALONE, stack_of_two, Fresh.__call__),
 ])  # fmt: skip
 def test_x_is_left_alone(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
-    """The output comes out right, and x is the same after the call as before."""
+    """The output should be correct, and the call should not change x."""
     module, expected = made(student, fresh)
     expect_x_left_alone(module, draw(fresh, B, T, C), expected)
 
@@ -997,7 +997,7 @@ def count_of(student: Student, *sizes: int) -> Fraction:
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         value = value.item()
     expect_true(type(value) in (int, float), f"What it gives is not a number, but of the type {type(value).__name__}.")
-    expect_true(math.isfinite(value), "What it gives is not finite.")
+    expect_true(math.isfinite(value), "The result is not finite.")
     return Fraction(value)
 
 
@@ -1011,7 +1011,7 @@ def block_polynomial(student: Student) -> tuple[Fraction, Fraction]:
     counts = [[count_of(student, layers, width, VOCABULARY, CONTEXT) for layers in (1, 3)] for width in widths]
     # Two layers, divided by 2 · emb_dim: a straight line in emb_dim, with the slope a.
     near, middle, far = ((more - less) / (2 * width) for (less, more), width in zip(counts, widths, strict=True))
-    expect_true(far - middle == middle - near, "What a block adds to the count is no sum of layers and norms.")
+    expect_true(far - middle == middle - near, "The count for a block is not a sum of layers and norms.")
     slope = (middle - near) / WIDTH
     return slope, near - slope * WIDTH
 
@@ -1024,7 +1024,7 @@ def growth(student: Student, vocabulary: int, context: int) -> Fraction:
 
 @pytest.mark.exercise(
     "gpt2_parameter_count",
-    rule="each of vocab_size tokens has an embedding of emb_dim numbers, which the output layer shares: it adds none",
+    rule="each of vocab_size tokens has an embedding of emb_dim numbers; the output layer shares them and adds none",
 )
 def test_a_token_adds_its_embedding(student: Student) -> None:
     """With one more token in the vocabulary, the count should grow by emb_dim: the output layer adds nothing."""
@@ -1032,7 +1032,7 @@ def test_a_token_adds_its_embedding(student: Student) -> None:
     expect_true(grown == WIDTH, f"A token more adds {named_number(grown / WIDTH)} · emb_dim parameters.")
 
 
-@pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim numbers, learned")
+@pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim learned numbers")
 def test_a_position_adds_its_embedding(student: Student) -> None:
     """With one more position in the context, the count should grow by emb_dim."""
     grown = growth(student, 0, 1)
@@ -1052,7 +1052,7 @@ def test_the_matrices_of_a_block(student: Student) -> None:
 
 @pytest.mark.exercise(
     "gpt2_parameter_count",
-    rule="each of these layers has a bias, and each block two norms, with a scale and a shift for each feature",
+    rule="each of these layers has a bias, and each block has two norms, with a scale and a shift for each feature",
 )
 def test_the_biases_and_norms_of_a_block(student: Student) -> None:
     """In each block there should be the biases of six layers, and the scales and shifts of two norms."""
@@ -1060,9 +1060,9 @@ def test_the_biases_and_norms_of_a_block(student: Student) -> None:
     expect_true(rest == 13, f"By your count a block has {named_number(rest)} · emb_dim parameters in biases and norms.")
 
 
-@pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of that kind comes after the last block")
+@pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of this kind comes after the last block")
 def test_the_norm_after_the_last_block(student: Student) -> None:
-    """Besides the embeddings and the blocks, the count should hold one more norm, its scale and its shift."""
+    """Besides the embeddings and the blocks, the count should contain one more norm, its scale and its shift."""
     embeddings = VOCABULARY * growth(student, 1, 0) + CONTEXT * growth(student, 0, 1)
     one, two = (count_of(student, layers, WIDTH, VOCABULARY, CONTEXT) for layers in (1, 2))
     rest = one - (two - one) - embeddings
@@ -1076,7 +1076,7 @@ def test_the_norm_after_the_last_block(student: Student) -> None:
     "gpt2_parameter_count", rule="vocab_size is 50257 and context_length is 1024 unless others are given"
 )
 def test_the_default_vocabulary_and_context(student: Student) -> None:
-    """Where no vocabulary and no context are given, those of the rule should be counted, and else what is given."""
+    """The count should use the given vocabulary and context, and the defaults of the rule if none are given."""
     count = functools.partial(count_of, student, 1, WIDTH)
     more = (count() - count(50257, 1024)) / WIDTH
     expect_true(more == 0, f"Without vocab_size and context_length there are {named_number(more)} · emb_dim more.")
