@@ -59,14 +59,14 @@ def expect_output(yours: Any, idea: str) -> None:
 
 @pytest.mark.example("rnn_hidden_states")
 def test_the_trace_of_a_single_token_fades(student: Student) -> None:
-    """After the first token nothing happens any more, and its trace in the states fades."""
+    """After the first token all inputs are zero, and its trace in the states becomes smaller."""
     inputs, one, zero = torch.tensor([[1.0], [0.0], [0.0], [0.0]]), torch.ones(1, 1), torch.zeros(1)
     expect_values(
         "the states",
         student.rnn_hidden_states(inputs, one, one, zero),
         torch.tensor([[0.7616], [0.6420], [0.5663], [0.5126]]),
         shape="(T, h)",
-        idea="tanh(1), then the tanh of that, and so on: each state is made from the one before it",
+        idea="tanh(1), then the tanh of that, and so on: each state is computed from the one before it",
     )
 
 
@@ -82,7 +82,8 @@ def test_rnn_hidden_states(student: Student) -> None:
         # tanh of (0.5 + 0.1, 0.5), then tanh of (0.5 · 0.4621 + 0.1, -1 + 0.5370)
         torch.tensor([[0.5370, 0.4621], [0.3195, -0.4325]]),
         shape="(T, h)",
-        idea="state t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias), and before the first it is zeros",
+        idea="state t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias), and the state before the first "
+        "token is zeros",
     )
 
 
@@ -101,7 +102,7 @@ def test_additive_scores(student: Student) -> None:
 
 @pytest.mark.example("bahdanau_context")
 def test_bahdanau_context(student: Student) -> None:
-    """Softmax makes the weights of the additive scores, and the context is the encoder states, mixed by these."""
+    """Softmax turns the additive scores into weights, and the context is the weighted sum of the encoder states."""
     yours = student.bahdanau_context(DECODER_STATE, ENCODER_STATES, W_DECODER, W_ENCODER, V)
     context, weights = expect_results("bahdanau_context", yours, ("context", "weights"))
     expect_values(
@@ -122,7 +123,7 @@ def test_bahdanau_context(student: Student) -> None:
 
 @pytest.mark.example("CrossAttention")
 def test_cross_attention(student: Student) -> None:
-    """Each query mixes the values of the context by its weights."""
+    """Each query mixes the values of the context with its weights."""
     output = attention_of_the_worked_example(student)(torch.stack([X, X]), torch.stack([CONTEXT, CONTEXT]))
     expect_output(output, "queries from x, keys and values from context; scores / √d_out, softmax over the context")
 
@@ -133,7 +134,7 @@ def test_cross_attention(student: Student) -> None:
     [pytest.param((2, 2), id="last"), pytest.param((0, 0), id="first"), pytest.param((1, 2), id="here_and_there")],
 )
 def test_padding_gets_no_weight_where_it_stands(student: Student, places: tuple[int, int]) -> None:
-    """A token of padding in each context changes no output, wherever it stands."""
+    """A padding token in each context changes no output, at any position."""
     contexts = [torch.cat([CONTEXT[:place], PADDING[None], CONTEXT[place:]]) for place in places]  # (3, 3) each
     padding_mask = torch.tensor([[column == place for column in range(3)] for place in places])
     output = attention_of_the_worked_example(student)(torch.stack([X, X]), torch.stack(contexts), padding_mask)
@@ -142,8 +143,8 @@ def test_padding_gets_no_weight_where_it_stands(student: Student, places: tuple[
 
 @pytest.mark.example("CrossAttention")
 def test_a_mask_that_hides_nothing(student: Student) -> None:
-    """With a mask that is False everywhere, the outputs are those without a mask."""
+    """With a mask that is False everywhere, the outputs are the same as without a mask."""
     padding_mask = torch.zeros(2, 2, dtype=torch.bool)
     contexts = torch.stack([CONTEXT, CONTEXT])
     output = attention_of_the_worked_example(student)(torch.stack([X, X]), contexts, padding_mask)
-    expect_output(output, "where padding_mask is False everywhere, it is as if there were none")
+    expect_output(output, "if padding_mask is False everywhere, the result is the same as without a mask")

@@ -64,7 +64,7 @@ class LayerNorm(nn.Module):
       squared differences from the mean
     - eps is 1e-5 unless another is given
     - at the end it is multiplied by scale, and then shift is added
-    - any number of leading dimensions, including none, in any memory layout
+    - any number of leading dimensions, including none; x may be non-contiguous, for example the result of a transpose
     - gradients reach x, scale and shift
     - the dtype is kept: float32 stays float32 and, after .double(), float64 stays float64
     - x is not changed
@@ -107,7 +107,8 @@ class FeedForward(nn.Module):
     - both have a bias
     - ReLU is between them, and nothing else is done
     - the output in training is the same as after .eval(): nothing is dropped
-    - position by position: any number of leading dimensions, including none, in any memory layout
+    - position by position: any number of leading dimensions, including none; x may be non-contiguous, for example the
+      result of a transpose
     - gradients reach x and the parameters of both layers
     - works in float64 after .double()
     - x is not changed

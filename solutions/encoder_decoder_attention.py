@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Unit 8: attention between an encoder and a decoder
 #
-# Attention was not invented for language models. It was invented for translation, three years before the Transformer,
-# and there the queries come from one text and the keys from another. This unit goes back to that beginning, and then
-# forward again to the form in which translators use attention today.
+# Attention was not invented for language models. It was invented for translation, three years before the Transformer.
+# There the queries come from one text and the keys from another. This unit begins with that attention, and ends with
+# the form in which translators use it today.
 #
-# Why not translate word by word? Because languages do not put their words in the same order, and do not have a word
-# for each word. "I have not seen the dog" is in German "Ich habe den Hund nicht gesehen": *I have the dog not seen*.
-# The third word of this translation, *den*, belongs to the last word of the original. So a translator has two parts. An
-# **encoder** reads the whole text, and then a **decoder** writes the other one, a word at a time.
+# Why not translate word by word? Languages have different word orders, and not every word has a counterpart. "I have
+# not seen the dog" is in German "Ich habe den Hund nicht gesehen": *I have the dog not seen*. The third word of this
+# translation, *den*, belongs to the last word of the original. So a translator has two parts. An **encoder** reads the
+# whole text, and then a **decoder** writes the translation, one word at a time.
 #
 # You will write the network that did both for many years, the attention that was added to it, and the module that has
 # replaced both.
@@ -19,12 +19,12 @@
 # the folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: recurrent networks became known through Rumelhart, Hinton and Williams, *Learning Representations by
-# Back-Propagating Errors* (1986), and the form below is in the manner of Elman, *Finding Structure in Time* (1990),
-# with tanh in place of his logistic function. The LSTM comes from Hochreiter and Schmidhuber, *Long Short-Term Memory*
-# (1997). Encoder and decoder: Cho et al., *Learning Phrase Representations Using RNN Encoder-Decoder for Statistical
-# Machine Translation* (2014), and Sutskever, Vinyals and Le, *Sequence to Sequence Learning with Neural Networks*
-# (2014). Additive attention: Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and
-# Translate* (2014). Cross-attention: Vaswani et al., *Attention Is All You Need* (2017).
+# Back-Propagating Errors* (1986), and the form below follows Elman, *Finding Structure in Time* (1990), with tanh
+# instead of his logistic function. The LSTM comes from Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997).
+# Encoder and decoder: Cho et al., *Learning Phrase Representations Using RNN Encoder-Decoder for Statistical Machine
+# Translation* (2014), and Sutskever, Vinyals and Le, *Sequence to Sequence Learning with Neural Networks* (2014).
+# Additive attention: Bahdanau, Cho and Bengio, *Neural Machine Translation by Jointly Learning to Align and Translate*
+# (2014). Cross-attention: Vaswani et al., *Attention Is All You Need* (2017).
 
 # %% nbgrader={"grade": false, "grade_id": "imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
@@ -33,42 +33,43 @@ from torch import nn
 # %% [markdown]
 # ## One state for a whole text
 #
-# A **recurrent neural network** (RNN), an idea of the 1980s, reads as you do: one word after the other. What it has
-# understood so far is in its **hidden state** $h$, a vector of fixed width. Each new token $x_t$ changes it a little:
+# A **recurrent neural network** (RNN), an idea of the 1980s, reads one word after the other. What it has read so far is
+# in its **hidden state** $h$, a vector of fixed width. Each new token $x_t$ changes it:
 #
 # $$h_t = \tanh\!\left(x_t W_x + h_{t-1} W_h + b\right), \qquad h_0 = 0$$
 #
-# The same $W_x$, $W_h$ and $b$ serve at every step, so a text may be of any length. The tanh keeps every number of the
-# state between -1 and 1. (The formulas count tokens from 1, your code from 0.)
+# The same $W_x$, $W_h$ and $b$ are used at every step, so a text may have any length. The tanh keeps every number of
+# the state between -1 and 1. (The formulas count tokens from 1, your code from 0.)
 #
-# The plain decoder is given the encoder's *last* state and nothing else. Think of what that means for
+# A plain decoder gets only the encoder's *last* state. Think of this sentence:
 #
 # > The **cat** that lay in the sun on the wall, not far from a sleeping dog, **jumped**.
 #
-# Who jumped? The nearest noun is the dog, and it sleeps. From the subject to its verb the state goes through fourteen
-# other words, and at each of them a part of it is written over. In the first visible test you can watch the trace of a
-# single token fade. And however long the text is, its last state is no wider. The LSTM (1997) has gates that protect
-# what should be kept, and its traces last much longer; but a text of fifty words still has to pass through one vector.
+# Who jumped? The nearest noun is the dog, and it sleeps. Between the subject and its verb the state reads fourteen
+# other words, and each of them changes a part of it. In the first visible test you can see how the trace of a single
+# token becomes smaller. And the last state has the same width for every text, also for a long one. The LSTM (1997) has
+# gates that protect important information, and it remembers much longer. But a text of fifty words still has to go
+# through one vector.
 #
-# There is a second price. $h_t$ needs $h_{t-1}$, so a text of T tokens takes T steps, one after the other. Nothing in
-# the attention of the earlier units waits for its neighbour: a matrix product scores all pairs of tokens at once.
+# There is a second disadvantage. $h_t$ needs $h_{t-1}$, so a text of T tokens takes T steps, one after the other. In
+# the attention of the earlier units no token waits for another: a matrix product scores all pairs of tokens at once.
 
 
 # %% nbgrader={"grade": false, "grade_id": "rnn_hidden_states", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """Read a text token by token, and keep the state after each.
+    """Read a text token by token, and store the state after each token.
 
-    Takes `inputs` (T, d), `W_x` (d, h), `W_h` (h, h) and `bias` (h,). Gives the hidden states (T, h):
+    Takes `inputs` (T, d), `W_x` (d, h), `W_h` (h, h) and `bias` (h,). Returns the hidden states (T, h):
 
     - the state after token t is tanh(inputs[t] @ W_x + the state before it @ W_h + bias)
     - the state before the first token is all zeros
-    - row t is the state after token t, for every token and in the tokens' order
+    - row t is the state after token t, for every token and in the order of the tokens
     - any number of tokens, including one
     - float32 and float64 arguments both work
     - gradients flow to all four arguments, through every step
     - the arguments are not changed
     """
-    # TODO: Start from zeros, make each state from the one before it, and stack them all.
+    # TODO: Start from zeros, compute each state from the one before it, and stack them all.
     ### BEGIN SOLUTION
     state = torch.zeros_like(bias)
     states = []
@@ -80,21 +81,21 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
 
 
 # %% [markdown]
-# ## Which word matters now?
+# ## Which word is important now?
 #
-# Bahdanau, Cho and Bengio (2014) asked why the decoder should see the last state alone. The encoder made a state after
-# *every* token; keep them all, $h_1, \dots, h_T$, and let the decoder choose. Before it writes a word its own state is
-# $s$, and it asks how well each encoder state fits. A small network answers:
+# Bahdanau, Cho and Bengio (2014) asked why the decoder should see only the last state. The encoder computes a state
+# after *every* token. Store them all, $h_1, \dots, h_T$, and let the decoder choose. Before it writes a word its own
+# state is $s$, and it scores how well each encoder state fits. A small network computes the score:
 #
 # $$e_t = v \cdot \tanh\!\left(s\, W_d + h_t W_e\right)$$
 #
-# Two matrices bring both states to a common width $a$, where they are added (hence **additive** attention), and the
-# vector $v$ makes one number of the sum. All three are learnt. Without the tanh the sum would fall apart into
-# $v \cdot s W_d$ and $v \cdot h_t W_e$, and the softmax would drop the first, which is the same for all t: the decoder
-# could ask what it liked and would always get the same answer.
+# Two matrices bring both states to a common width $a$, where they are added (so it is called **additive** attention).
+# The vector $v$ turns the sum into one number. All three are learnt. Without the tanh the sum would have two separate
+# parts, $v \cdot s W_d$ and $v \cdot h_t W_e$. The first is the same for all t, so it cancels in softmax: then the
+# weights would not depend on the decoder.
 #
-# (In the paper the encoder reads the text in both directions and puts the two states of each word side by side. Here
-# one direction is enough, and both states have the same width.)
+# (In the paper the encoder reads the text in both directions and concatenates the two states of each word. Here one
+# direction is enough, and both states have the same width.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "additive_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -107,8 +108,8 @@ def additive_scores(
 ) -> torch.Tensor:
     """Score how well each encoder state fits the decoder's state.
 
-    Takes `decoder_state` (h,), `encoder_states` (T, h), `W_decoder` (h, a), `W_encoder` (h, a) and `v` (a,).
-    Gives the scores (T,):
+    Takes `decoder_state` (h,), `encoder_states` (T, h), `W_decoder` (h, a), `W_encoder` (h, a) and `v` (a,). Returns
+    the scores (T,):
 
     - score t is the dot product of v with tanh(decoder_state @ W_decoder + encoder_states[t] @ W_encoder)
     - any number of encoder states, including one
@@ -127,15 +128,15 @@ def additive_scores(
 # %% [markdown]
 # ## A new context for every word
 #
-# From here on it is what you know from unit 1: softmax makes weights of the scores, and the context is the sum of the
-# encoder states, each times its weight.
+# The rest is as in unit 1: softmax turns the scores into weights, and the context is the sum of the encoder states,
+# each times its weight.
 #
 # $$\alpha_t = \frac{e^{e_t}}{\sum_k e^{e_k}} \qquad c = \sum_t \alpha_t h_t$$
 #
-# What has changed is more than a formula. The decoder gets a *new* context for each word that it writes, made for the
-# state that it is in. When it comes to "jumped", the state of the cat is as near as any other: one step away, however
-# many words lie between. The weights also show where the model looked, and for a translation they look much like the
-# lines that a teacher draws between the words of two languages.
+# This is an important change. The decoder gets a *new* context for each word that it writes, computed from its current
+# state. When it writes "jumped", it can use the state of the cat directly: one step away, for any number of words
+# between. The weights also show where the model looked. For a translation they show which words of the two languages
+# belong together.
 
 
 # %% nbgrader={"grade": false, "grade_id": "bahdanau_context", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -146,9 +147,9 @@ def bahdanau_context(
     W_encoder: torch.Tensor,
     v: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gather from the encoder states what fits the decoder's state.
+    """Mix the encoder states that fit the decoder's state.
 
-    Takes what `additive_scores` takes. Gives the context (h,) and the weights (T,):
+    Takes the arguments of `additive_scores`. Returns the context (h,) and the weights (T,):
 
     - the weights are the softmax of the additive scores, so they sum to one
     - the context is the sum of the encoder states, each times its weight
@@ -158,7 +159,7 @@ def bahdanau_context(
     - gradients flow to all five arguments
     - the arguments are not changed
     """
-    # TODO: Score, take the softmax, and mix the encoder states.
+    # TODO: Compute the scores, take the softmax, and mix the encoder states.
     ### BEGIN SOLUTION
     scores = additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)
     weights = torch.softmax(scores, dim=0)
@@ -170,25 +171,25 @@ def bahdanau_context(
 # %% [markdown]
 # ## Cross-attention
 #
-# Bahdanau's decoder was still recurrent: attention helped an RNN. In 2017 the Transformer left the RNN out. Its
-# encoder and its decoder are stacks of blocks. A block of the encoder has two steps: self-attention without a mask, and
-# a feed-forward network. A block of the decoder has three: causal self-attention, then **cross-attention** to the
-# outputs of the encoder, then a feed-forward network. (All its attention has several heads, and it normalises *after*
-# each step. The blocks of unit 7 normalise before it.) Cross-attention is the scaled dot-product attention of unit 2,
-# with one difference.
+# Bahdanau's decoder was still recurrent: attention helped an RNN. In 2017 the Transformer removed the RNN. Its encoder
+# and its decoder are stacks of blocks. A block of the encoder has two steps: self-attention without a mask, and a
+# feed-forward network. A block of the decoder has three: causal self-attention, then **cross-attention** to the outputs
+# of the encoder, then a feed-forward network. (All its attention has several heads, and it normalises *after* each
+# step. The blocks of unit 7 normalise before it.) Cross-attention is the scaled dot-product attention of unit 2, with
+# one difference.
 #
 # $$Q = X W_q \qquad K = C W_k \qquad V = C W_v$$
 #
-# The queries come from the decoder's tokens $X$; keys and values come from the **context** $C$, which is what the
-# encoder made of the other text. In self-attention $X$ and $C$ are the same. Here they may differ in length and in
-# width, and the weights are a rectangle, (T_q, T_k). (Mind the word: with Bahdanau, and in the earlier units, a context
-# is what comes out. Here it is the usual name for what goes in.)
+# The queries come from the decoder's tokens $X$. Keys and values come from the **context** $C$, the encoder's output
+# for the other text. In self-attention $X$ and $C$ are the same. Here they may have different lengths and widths, and
+# the weights are a rectangle, (T_q, T_k). (Be careful with the word: in Bahdanau's attention, and in the earlier units,
+# a context is the output. Here it is the usual name for this input.)
 #
-# No causal mask belongs here. The future that a decoder must not see is that of the text which it writes; the text that
-# it translates lies before it as a whole.
+# There is no causal mask here. The decoder must not see the future of the text that it writes. But the text that it
+# translates is already complete.
 #
 # Another mask is needed. The texts of a batch have different lengths, but all rows of a tensor must have the same
-# length: shorter texts are filled up with tokens that mean nothing, the **padding**. Here is a batch of two, where
+# length. So shorter texts are filled with tokens without meaning, the **padding**. Here is a batch of two, where
 # `padding_mask` is True at ×:
 #
 # | | | | | |
@@ -196,10 +197,10 @@ def bahdanau_context(
 # | I | have | seen | the | dog |
 # | cats | sleep | × | × | × |
 #
-# As in unit 3 the scores of what is to be hidden become minus infinity *before* the softmax. It is not enough to make
-# the padding zero: a key of zeros has the score 0, and $e^0 = 1$. And it is not enough to take the weights away
-# afterwards: what the padding had taken would be missing. Look at the shapes: the mask (B, T_k) says something about
-# keys, and the scores are (B, T_q, T_k). Which dimension has to be put in, and where?
+# As in unit 3 the hidden scores become minus infinity *before* the softmax. It is not enough to make the padding zero:
+# a key of zeros has the score 0, and $e^0 = 1$. And it is not enough to set the weights to zero after the softmax: then
+# the other weights do not sum to one. Look at the shapes: the mask (B, T_k) is about keys, and the scores are (B, T_q,
+# T_k). Which dimension must be added, and where?
 
 
 # %% nbgrader={"grade": false, "grade_id": "CrossAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -210,19 +211,19 @@ class CrossAttention(nn.Module):
     - none of the three has a bias
     - queries come from x, keys and values from context
     - scores are the dot products of the queries with the keys, divided by the square root of d_out
-    - softmax shares each query's attention among the whole context: there is no causal mask
+    - softmax runs over the whole context for each query: there is no causal mask
     - the output is, for each query, the sum of the values, each times its weight
-    - where padding_mask (B, T_k) is True, the token of the context is padding and gets no weight
-    - padding gets none however large it is, and however far its scores are above the others
+    - if padding_mask (B, T_k) is True, this token of the context is padding and gets no weight
+    - padding gets no weight, even if it is very large and its scores are far above the others
     - padding has no weight, even if all other scores are as low as -10,000 after scaling
-    - without a mask, or with one that is all False, nothing is padding
-    - each element of the batch on its own, with its own padding
+    - without a mask, or with a mask that is all False, nothing is padding
+    - each element of the batch is computed separately, with its own padding
     - any number of queries and of tokens in the context, including one
     - gradients reach x, context and the weights of the three layers
     - works in float64 after .double()
     - x, context and padding_mask are not changed
 
-    Each context holds at least one token that is no padding.
+    Each context contains at least one token that is not padding.
     """
 
     def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
@@ -252,12 +253,12 @@ class CrossAttention(nn.Module):
 # %% [markdown]
 # ## Where you are now
 #
-# Eight units ago a token compared itself with its neighbours by nothing but a dot product. Then it got weights to
-# learn (unit 2), a past without a future (3), several heads (4) and a place to stand (5). You wrote the smallest
-# language model and its loss (6), built the block of which large ones are made (7), and now you have joined two texts.
-# RNN in the 1980s, LSTM in 1997, attention in 2014, the Transformer in 2017: you have written a piece of each of these
-# but one, and you know why each was made.
+# In unit 1 a token compared itself with the others only by a dot product. Then it got weights to learn (unit 2), a mask
+# for the future (3), several heads (4) and positions (5). You wrote the smallest language model and its loss (6), built
+# the block of large models (7), and now you have connected two texts. RNN in the 1980s, LSTM in 1997, attention in
+# 2014, the Transformer in 2017: you have written a part of each of these except one, and you know the reason for each.
 #
-# Add positions to an embedding, stack causal blocks on it and a linear layer on top of them, and you have GPT in
-# outline. Let the blocks of one stack look at another stack through cross-attention, and you have the translator of
+# Add positions to an embedding, stack causal blocks on it and a linear layer on top of them: this is the basic
+# structure of GPT. Let the blocks of one stack look at another stack through cross-attention, and you have the
+# translator of
 # 2017. What is left is size, data and patience.

@@ -188,7 +188,7 @@ def tokens_that_rule(
 
 def expect_signs(value: Any, right: torch.Tensor) -> None:
     states = expect_tensor(value, right.shape)
-    expect_true(torch.equal(states > 0, right > 0), "The signs in the states are not those that the tokens bring.")
+    expect_true(torch.equal(states > 0, right > 0), "The signs in the states do not match the tokens.")
 
 
 def states_with(
@@ -222,7 +222,7 @@ def in_order(
 
 def expect_order(value: Any, right: torch.Tensor) -> None:
     scores = expect_tensor(value, right.shape)
-    expect_true(torch.equal(scores.argsort(), right.argsort()), "The scores do not rank the encoder states rightly.")
+    expect_true(torch.equal(scores.argsort(), right.argsort()), "The order of the scores is wrong.")
 
 
 def state_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
@@ -360,7 +360,7 @@ def test_each_state_is_made_from_its_token_and_the_state_before(student: Student
 
 @pytest.mark.exercise("rnn_hidden_states", rule="the state before the first token is all zeros")
 def test_the_state_before_the_first_is_zeros(student: Student, fresh: Fresh) -> None:
-    """The first state should owe nothing to W_h: before the first token the state is all zeros."""
+    """The first state should not depend on W_h: before the first token the state is all zeros."""
     inputs, W_x, W_h, bias = recurrence(fresh)
     states = student.rnn_hidden_states(inputs, W_x, W_h, 0 * bias)
     first = hidden_states_of(student)(inputs, W_x, W_h, 0 * bias)[0]
@@ -368,10 +368,10 @@ def test_the_state_before_the_first_is_zeros(student: Student, fresh: Fresh) -> 
 
 
 @pytest.mark.exercise(
-    "rnn_hidden_states", rule="row t is the state after token t, for every token and in the tokens' order"
+    "rnn_hidden_states", rule="row t is the state after token t, for every token and in the order of the tokens"
 )
 def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fresh) -> None:
-    """There should be a row for every token, (T, h), and it should be the state right after that token."""
+    """There should be a row for every token, (T, h): the state directly after that token."""
     arguments = tokens_that_rule(fresh, T)
     expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
 
@@ -414,7 +414,7 @@ SOFTMAX = "the weights are the softmax of the additive scores, so they sum to on
 
 @pytest.mark.exercise("bahdanau_context", rule=SOFTMAX)
 def test_additive_scores_are_behind_the_weights(student: Student, fresh: Fresh) -> None:
-    """Behind the weights should be the additive scores as they are, not scaled."""
+    """The weights should be the softmax of the plain additive scores, not scaled."""
     arguments = states(fresh)
     _, weights = both(student.bahdanau_context(*arguments))
     _, right_weights = bahdanau_of(student)(*arguments)
@@ -423,7 +423,7 @@ def test_additive_scores_are_behind_the_weights(student: Student, fresh: Fresh) 
 
 @pytest.mark.exercise("bahdanau_context", rule=SOFTMAX)
 def test_the_encoder_states_share_the_attention(student: Student, fresh: Fresh) -> None:
-    """The weights should be positive, sum to one, and favour the encoder state with the best score."""
+    """The weights should be positive, sum to one, and be largest for the encoder state with the best score."""
     arguments = in_order(fresh, T)
     _, weights = both(student.bahdanau_context(*arguments))
     _, right_weights = bahdanau_of(student)(*arguments)
@@ -443,7 +443,7 @@ def test_the_context_is_a_sum_of_encoder_states(student: Student, fresh: Fresh) 
 
 @pytest.mark.exercise("bahdanau_context", rule="the result is the pair (context, weights)")
 def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) -> None:
-    """Two results should come back: first the context (h,), then the weights (T,)."""
+    """The function should return two results: first the context (h,), then the weights (T,)."""
     arguments = state_beyond_doubt(fresh, T)
     first, second = expect_values(student.bahdanau_context(*arguments), 2)
     context, weights = bahdanau_of(student)(*arguments)
@@ -461,31 +461,31 @@ GATHER = asking("bahdanau_context", state_beyond_doubt, against(bahdanau_of, exp
 
 @pytest.mark.parametrize("ask", [
     case("states_of_any_number_of_tokens", "rnn_hidden_states", "any number of tokens, including one",
-         "Any number of tokens should be read, a single one included, and give a state for each, (T, h).", READ),
+         "The function should read any number of tokens, also a single one, and give a state for each, (T, h).", READ),
     case("any_number_of_states_is_scored", "additive_scores", "any number of encoder states, including one",
-         "Any number of encoder states should get their scores, (T,), the highest where a state fits best; one too.",
+         "Any number of encoder states should be scored, (T,), also one, and the best match gets the largest score.",
          SCORE),
     case("a_context_of_any_number_of_states", "bahdanau_context", "any number of encoder states, including one",
-         "Any number of encoder states should do; of a single one the weight is one, and it is the context itself.",
+         "Any number of encoder states should work; a single one has the weight one and is the context itself.",
          GATHER),
 ])  # fmt: skip
 def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """Any number of tokens or encoder states should do."""
+    """Any number of tokens or encoder states should work."""
     for count in (1, 3, 7):
         expect_right(ask(student, fresh, count))
 
 
 @pytest.mark.parametrize(("ask", "widths"), [
     case("states_of_either_dtype", "rnn_hidden_states", "float32 and float64 arguments both work",
-         "The states should come out whether the arguments are float32 or float64.", READ, {"width": D, "hidden": D}),
+         "The states should be correct for float32 and for float64 arguments.", READ, {"width": D, "hidden": D}),
     case("additive_scores_of_either_dtype", "additive_scores", "float32 and float64 arguments both work",
-         "Float32 and float64 arguments should both give scores that rank the encoder states rightly.",
+         "Float32 and float64 arguments should both give scores in the right order.",
          SCORE, {"added": HIDDEN}),
     case("bahdanau_context_of_either_dtype", "bahdanau_context", "float32 and float64 arguments both work",
-         "Context and weights should come out whether the arguments are float32 or float64.", GATHER, {}),
+         "Context and weights should be correct for float32 and for float64 arguments.", GATHER, {}),
 ])  # fmt: skip
 def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
-    """Float32 and float64 should both do."""
+    """Float32 and float64 should both work."""
     # Where widths are alike, for once, a transposed matrix raises no error, and the values tell.
     for dtype in DTYPES:
         expect_right(ask(student, fresh, T, dtype=dtype, **widths))
@@ -497,10 +497,10 @@ def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[
          "Gradients should flow from every state back to the inputs, both matrices and the bias, through all steps.",
          "rnn_hidden_states", recurrence, hidden_states_of),
     case("gradients_of_additive_scores", "additive_scores", "gradients flow to all five arguments",
-         "Gradients of the scores should flow to both sides' states, to both matrices and to v.",
+         "Gradients of the scores should flow to the states of both sides, to both matrices and to v.",
          "additive_scores", states, additive_scores_of),
     case("gradients_of_bahdanau_context", "bahdanau_context", "gradients flow to all five arguments",
-         "Gradients of context and weights should flow to both sides' states, to both matrices and to v.",
+         "Gradients of context and weights should flow to the states of both sides, to both matrices and to v.",
          "bahdanau_context", states, bahdanau_of),
 ])  # fmt: skip
 def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable[..., Any], right: Right) -> None:
@@ -510,16 +510,16 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, draw: Callable
 
 @pytest.mark.parametrize("ask", [
     case("reading_leaves_its_arguments_alone", "rnn_hidden_states", "the arguments are not changed",
-         "The states should come out, with the inputs, the matrices and the bias the same after the call as before.",
+         "The states should be correct, and the call should not change its arguments.",
          READ),
     case("additive_scores_leave_the_arguments_alone", "additive_scores", "the arguments are not changed",
-         "The scores should rank the encoder states rightly, with all arguments the same after the call as before.",
+         "The scores should have the right order, and the call should not change its arguments.",
          SCORE),
     case("bahdanau_context_leaves_the_arguments_alone", "bahdanau_context", "the arguments are not changed",
-         "Context and weights should be correct, with all arguments the same after the call as before.", GATHER),
+         "Context and weights should be correct, and the call should not change its arguments.", GATHER),
 ])  # fmt: skip
 def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
-    """The result should be correct, with all arguments the same after the call as before."""
+    """The result should be correct, and the call should not change its arguments."""
     expect_left_alone(ask(student, fresh, T), "An argument was changed.")
 
 
@@ -572,7 +572,7 @@ def test_no_layer_has_a_bias(student: Student) -> None:
 
 @pytest.mark.exercise("CrossAttention", rule="queries come from x, keys and values from context")
 def test_queries_come_from_x_and_the_rest_from_context(student: Student, fresh: Fresh) -> None:
-    """Queries should be made of x, and keys and values of context, also where no shape would tell them apart."""
+    """Queries should come from x, and keys and values from context, also if all shapes are equal."""
     x, context, matrices = texts_beyond_doubt(fresh, 1, T_K, T_K)
     # x gets as many features as context has, all of them zero, and W_query as many rows.
     more = D_CONTEXT - D_QUERY
@@ -594,7 +594,7 @@ def shown_weights(student: Student, fresh: Fresh) -> Pair:
     rule="scores are the dot products of the queries with the keys, divided by the square root of d_out",
 )
 def test_cross_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh: Fresh) -> None:
-    """Behind the weights should be the dot products of queries and keys, divided by the square root of d_out."""
+    """The scores should be the dot products of queries and keys, divided by the square root of d_out."""
     # The columns' means go as well as the rows', so that softmax along the wrong dimension shows the same scores.
     weights, right = (part.double().log() for part in shown_weights(student, fresh))
     scores, right_scores = (
@@ -606,10 +606,10 @@ def test_cross_scores_are_divided_by_the_square_root_of_d_out(student: Student, 
 
 @pytest.mark.exercise(
     "CrossAttention",
-    rule="softmax shares each query's attention among the whole context: there is no causal mask",
+    rule="softmax runs over the whole context for each query: there is no causal mask",
 )
 def test_each_query_shares_its_attention_among_the_whole_context(student: Student, fresh: Fresh) -> None:
-    """Each query's weights should be positive for the whole context, sum to one and favour the best key."""
+    """The weights of each query should be positive, sum to one over the context and be largest for the best key."""
     weights, right = shown_weights(student, fresh)
     expect_true(bool((weights > 0).all()), "Not every weight is positive.")
     expect_close(weights.sum(-1), right.sum(-1), "The sums of the weights of each query")
@@ -623,7 +623,7 @@ def test_each_query_shares_its_attention_among_the_whole_context(student: Studen
     "CrossAttention", rule="the output is, for each query, the sum of the values, each times its weight"
 )
 def test_output_of_cross_attention(student: Student, fresh: Fresh) -> None:
-    """The output should be the weighted sums of the values alone: one for each query, (B, T_q, d_out)."""
+    """The output should be only the weighted sums of the values: one for each query, (B, T_q, d_out)."""
     # At last all widths are the same: where they differ, values that were not projected have the wrong shape.
     for sizes in ((D_QUERY, D_CONTEXT, T_Q), (D_OUT, D_OUT, T_K)):
         x, context, matrices = texts(fresh, *sizes)
@@ -638,10 +638,10 @@ def marked(*rows: tuple[int, ...]) -> torch.Tensor:
 
 @pytest.mark.exercise(
     "CrossAttention",
-    rule="where padding_mask (B, T_k) is True, the token of the context is padding and gets no weight",
+    rule="if padding_mask (B, T_k) is True, this token of the context is padding and gets no weight",
 )
 def test_padding_gets_no_weight(student: Student, fresh: Fresh) -> None:
-    """The output should be as if padding were not there, wherever it stands: the others share all the weight."""
+    """Padding at any position should get no weight, and the weights of the other tokens should sum to one."""
     padding_mask = marked((3, 5))
     x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
     output = attention_with(student, matrices)(x, context, padding_mask)
@@ -649,10 +649,10 @@ def test_padding_gets_no_weight(student: Student, fresh: Fresh) -> None:
 
 
 @pytest.mark.exercise(
-    "CrossAttention", rule="padding gets none however large it is, and however far its scores are above the others"
+    "CrossAttention", rule="padding gets no weight, even if it is very large and its scores are far above the others"
 )
 def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
-    """Padding should get no weight also where it is very large, and its scores are far above all others."""
+    """Padding should get no weight, also if it is very large and its scores are far above all others."""
     padding_mask = marked((3, 5))
     x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
     # Its scores become 3200. Hidden only after a softmax, also one in float64, it leaves nothing for the others.
@@ -672,7 +672,7 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     rule="padding has no weight, even if all other scores are as low as -10,000 after scaling",
 )
 def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
-    """Where all other scores are very low, padding should still get no weight: what hides it is lower still."""
+    """If all other scores are very low, padding should still get no weight."""
     padding_mask = marked((3, 5))
     # As unit 3 lowers its scores, with padding in the place of the future: 0 or LOW for the key that fits.
     for low, expect in ((0, expect_close), (LOW, expect_hidden)):
@@ -684,9 +684,9 @@ def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: F
         expect(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask))
 
 
-@pytest.mark.exercise("CrossAttention", rule="each element of the batch on its own, with its own padding")
+@pytest.mark.exercise("CrossAttention", rule="each element of the batch is computed separately, with its own padding")
 def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: Fresh) -> None:
-    """In a batch of contexts that end at different places, each should be without its own padding."""
+    """In a batch of contexts of different lengths, each should be computed without its own padding."""
     # As many queries as keys: a mask that is laid over the queries raises no error here, and the values tell.
     padding_mask = marked((5,), (3, 4, 5))
     x, context, matrices = texts_with_padding(fresh, T_K, padding_mask)
@@ -694,17 +694,17 @@ def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: 
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
 
 
-@pytest.mark.exercise("CrossAttention", rule="each element of the batch on its own, with its own padding")
+@pytest.mark.exercise("CrossAttention", rule="each element of the batch is computed separately, with its own padding")
 def test_each_element_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
-    """In a batch, the queries of each element should attend to its own context and to no other."""
+    """In a batch, the queries of each element should attend only to its own context."""
     x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
     output = attention_with(student, matrices)(x, context)
     expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
 
-@pytest.mark.exercise("CrossAttention", rule="without a mask, or with one that is all False, nothing is padding")
+@pytest.mark.exercise("CrossAttention", rule="without a mask, or with a mask that is all False, nothing is padding")
 def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> None:
-    """Without a mask, or with one that is all False, the whole context should be attended to."""
+    """Without a mask, or with a mask that is all False, queries should attend to the whole context."""
     x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
     attention = attention_with(student, matrices)
     expected = cross_attention(student, x, context, **matrices)
@@ -714,7 +714,7 @@ def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> No
 
 @pytest.mark.exercise("CrossAttention", rule="any number of queries and of tokens in the context, including one")
 def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
-    """There may be fewer queries than tokens in the context, more of them, or a single one of either."""
+    """There may be any number of queries and of tokens in the context, also a single one."""
     for queries_count, keys_count in ((1, T_K), (T_Q, 1), (D_OUT, 3)):
         x, context, matrices = texts_beyond_doubt(fresh, 1, queries_count, keys_count)
         output = attention_with(student, matrices)(x, context)
@@ -723,7 +723,7 @@ def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("CrossAttention", rule="gradients reach x, context and the weights of the three layers")
 def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
-    """Gradients of the output should reach x, the weights of all three layers, and context where it is no padding."""
+    """Gradients of the output should reach x, the weights of all layers, and all of context except padding."""
     x, context, matrices = texts(fresh)
     padding_mask = marked((1, 4), (1, 4))
     _, found = expect_values(attention_with(student, matrices).gradients(x, context, padding_mask), 2)
@@ -740,7 +740,7 @@ def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("CrossAttention", rule="works in float64 after .double()")
 def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
-    """After .double() the module should take float64 texts and give the right output."""
+    """After .double() the module should take float64 texts and give the correct output."""
     x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K, torch.float64)
     output = attention_with(student, matrices, torch.float64)(x, context)
     expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
@@ -748,7 +748,7 @@ def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
 
 @pytest.mark.exercise("CrossAttention", rule="x, context and padding_mask are not changed")
 def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
-    """The output should be correct, with x, context and padding_mask the same after the call as before."""
+    """The output should be correct, and the call should not change x, context or padding_mask."""
     x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K)
     padding_mask = marked((3, 5))  # the keys there fit nobody, hidden or not
     attention = attention_with(student, matrices)

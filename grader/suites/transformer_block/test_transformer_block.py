@@ -289,7 +289,11 @@ def test_outputs_are_scaled_and_shifted(student: Student, fresh: Fresh) -> None:
     expect_close(norm(x), torch.addcmul(parameters["shift"].double(), plain, parameters["scale"].double()))
 
 
-@pytest.mark.exercise("LayerNorm", rule="any number of leading dimensions, including none, in any memory layout")
+@pytest.mark.exercise(
+    "LayerNorm",
+    rule="any number of leading dimensions, including none; x may be non-contiguous, "
+    "for example the result of a transpose",
+)
 def test_layer_norm_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and more leading dimensions should all be normalised."""
     norm = plain_norm(student)
@@ -459,7 +463,8 @@ def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> N
 
 @pytest.mark.exercise(
     "FeedForward",
-    rule="position by position: any number of leading dimensions, including none, in any memory layout",
+    rule="position by position: any number of leading dimensions, including none; x may be non-contiguous, for "
+    "example the result of a transpose",
 )
 def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and more leading dimensions should all be transformed one by one."""
