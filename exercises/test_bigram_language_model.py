@@ -1,6 +1,6 @@
 """The worked examples of unit 6: a short text, small batches, numbers to check by hand. Run `pytest` in this folder.
 
-`student` stands for your file: `student.encode(text, vocabulary)` is what your encode gives. The grader goes by the
+`student` is your file: `student.encode(text, vocabulary)` is what your encode gives. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -46,14 +46,14 @@ def tensor_of(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torc
 
 def expect_left_alone(name: str, after: Any, before: torch.Tensor) -> None:
     """Hold what a call was handed to what it was before."""
-    expect_values(f"{name} after the call", after, before, shape="as before", idea=f"a call leaves {name} as it was")
+    expect_values(f"{name} after the call", after, before, shape="as before", idea=f"a call does not change {name}")
 
 
 def expect_draws_by_generator(student: Student, draw: Any) -> None:
     """draw takes a generator; what it gives should be up to the generator's state alone."""
     first, again, other = draws = [draw(student.generator(seed)) for seed in (1, 1, 2)]
     if strange := [each for each in draws if not isinstance(each, torch.Tensor)]:
-        fail(f"what is drawn should be a tensor, yours is of type {type_name(strange[0])}.")
+        fail(f"the result should be a tensor, yours is of type {type_name(strange[0])}.")
     if not torch.equal(first, again):
         fail("the same state of the generator should give the same draws: draw only from the generator.")
     if torch.equal(again, other):
@@ -91,7 +91,7 @@ def test_decode(student: Student) -> None:
 @pytest.mark.parametrize("wrong", [pytest.param(8, id="too_large"), pytest.param(-1, id="negative")])
 def test_decode_refuses_an_unknown_id(student: Student, wrong: int) -> None:
     """An id without a character in the vocabulary raises a ValueError."""
-    idea = f"8 characters have the ids 0 to 7, and {wrong} is none of them"
+    idea = f"8 characters have the ids 0 to 7, and {wrong} is not one of them"
     expect_error("decode", student.decode, [3, wrong], VOCABULARY, idea=idea)
 
 
@@ -108,9 +108,9 @@ def test_sample_batch(student: Student) -> None:
     """Each row is a piece of the data, and its targets are one position later."""
     idx, targets = batch_of(student)
     if not torch.equal(idx, idx[:, :1] + torch.arange(4)):
-        fail(f"each row of idx should be a stretch such as [20, 21, 22, 23], one of yours is {idx[0].tolist()}.")
+        fail(f"each row of idx should be a piece such as [20, 21, 22, 23], one of yours is {idx[0].tolist()}.")
     if not torch.equal(targets, idx + 1):
-        fail(f"the targets of {idx[0].tolist()} should be one place further on, yours are {targets[0].tolist()}.")
+        fail(f"the targets of {idx[0].tolist()} should be one position later, yours are {targets[0].tolist()}.")
 
 
 @pytest.mark.example("sample_batch")
@@ -120,9 +120,7 @@ def test_sample_batch_draws_every_start(student: Student) -> None:
     idx, _ = batch_of(student, rows=400)
     missing = sorted(set(range(6)) - set((idx[:, 0] - 20).tolist()))
     if missing:
-        fail(
-            f"of 10 tokens, stretches of 4 begin at the places 0 to 5, and in 400 rows yours never begin at {missing}."
-        )
+        fail(f"in 10 tokens, pieces of 4 begin at the positions 0 to 5; in 400 rows yours never begin at {missing}.")
 
 
 @pytest.mark.example("sample_batch")
@@ -152,7 +150,7 @@ def test_flatten_for_cross_entropy(student: Student) -> None:
             "each row of the logits should have its own target at the same index, yours has wrong targets in some rows."
         )
     if len(set(ids.tolist())) != 32:
-        fail(f"all 32 predictions should be there, of yours {len(set(ids.tolist()))} are different ones.")
+        fail(f"all 32 predictions should be there, yours are only {len(set(ids.tolist()))} different ones.")
 
 
 @pytest.mark.example("cross_entropy")

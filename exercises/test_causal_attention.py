@@ -1,6 +1,6 @@
 """The worked example of unit 3: the six tokens of unit 2, which now see only the past. Run `pytest` in this folder.
 
-`student` stands for your file: `student.causal_mask(6)` is what your causal_mask gives. The grader goes by the rules
+`student` is your file: `student.causal_mask(6)` is what your causal_mask gives. The grader uses the rules
 in the docstrings, with other sizes and other numbers than these.
 """
 

@@ -1,6 +1,6 @@
 """Worked examples of unit 8, with numbers that are easy to check by hand. Run `pytest` in this folder.
 
-`student` stands for your file: `student.additive_scores(…)` is what your additive_scores gives. The grader goes by the
+`student` is your file: `student.additive_scores(…)` is what your additive_scores gives. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 

@@ -1,7 +1,7 @@
 """The worked examples of unit 4: the ten steps of `the cat sleeps`, and two modules. Run `pytest` in this folder.
 
-`student` stands for your file: `student.unroll_heads(x, 2)` is what your unroll_heads gives. The heads are your own
-CausalAttention of unit 3. The grader goes by the rules in the docstrings, with other sizes and other numbers than
+`student` is your file: `student.unroll_heads(x, 2)` is what your unroll_heads gives. The heads are your own
+CausalAttention of unit 3. The grader uses the rules in the docstrings, with other sizes and other numbers than
 these.
 """
 

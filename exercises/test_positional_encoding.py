@@ -1,6 +1,6 @@
 """The worked example of unit 5: numbers that you can check by hand. Run `pytest` in this folder.
 
-`student` stands for your file: `student.add_positions(x)` is what your add_positions gives. The grader goes by the
+`student` is your file: `student.add_positions(x)` is what your add_positions gives. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 

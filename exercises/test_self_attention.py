@@ -1,6 +1,6 @@
 """The worked example of unit 2: six tokens of three numbers, projected to two. Run `pytest` in this folder.
 
-`student` stands for your file: `student.project_qkv(…)` is what your project_qkv gives. The grader goes by the rules
+`student` is your file: `student.project_qkv(…)` is what your project_qkv gives. The grader uses the rules
 in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -108,7 +108,7 @@ def test_weights_of_self_attention_v1_are_parameters(student: Student, name: str
     if weights[name].shape != (3, 2):
         fail(
             f"{name} should have shape (d_in, d_out) = (3, 2), yours is {tuple(weights[name].shape)}: "
-            "it stands on the right of inputs (T, d_in)."
+            "it is on the right of inputs (T, d_in)."
         )
 
 

@@ -1,6 +1,6 @@
 """The worked example of unit 1: six tokens of three numbers, with nothing to train. Run `pytest` in this folder.
 
-`student` stands for your file: `student.dot_product(a, b)` is what your dot_product gives. The grader goes by the
+`student` is your file: `student.dot_product(a, b)` is what your dot_product gives. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 

@@ -1,8 +1,8 @@
 """The worked examples of unit 7, with numbers that you can check by hand. Run `pytest` in this folder.
 
-`student` stands for your file: `student.LayerNorm(4)` is a LayerNorm of yours. The modules that are handed in are
+`student` is your file: `student.LayerNorm(4)` is a LayerNorm of yours. The modules that are handed in are
 torch's own, so that no exercise needs another one of this unit: most are an nn.Linear with weights that are set here.
-The grader goes by the rules in the docstrings, with other sizes and other numbers than these.
+The grader uses the rules in the docstrings, with other sizes and other numbers than these.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def expect_the_parameters_of(handed_in: list[RemoteObject], yours: Any, idea: st
     found = list(yours.parameters().values()) if is_module else []
     missing = sum(not any(torch.equal(value, one) for one in found) for value in wanted)
     if missing:
-        fail(f"{missing} of {len(wanted)} parameters that were handed in are not found by an optimiser: {idea}.")
+        fail(f"{missing} of {len(wanted)} parameters of the given modules are not found by an optimiser: {idea}.")
 
 
 def parameter_behind(norm: RemoteObject, name: str) -> str:

@@ -66,7 +66,7 @@ def test_everything_that_was_begun_is_listed_and_the_rest_named(checked: subproc
 
 
 def test_a_mistake_is_told_by_what_was_expected_and_what_came(checked: subprocess.CompletedProcess[str]) -> None:
-    assert "Of a table of scores, softmax makes weights that sum to one along dim." in checked.stdout
+    assert "Softmax turns a table of scores into weights that sum to one along dim." in checked.stdout
     assert "the result for dim=0[0, 0] should be" in checked.stdout
 
 

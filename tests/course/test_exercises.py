@@ -103,7 +103,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
             "raise ValueError(",
             "print(",
             "transfer_weights should raise a ValueError here, yours raises nothing: "
-            "the bias of W_value is not zero, and attention_v1 has no place for it.",
+            "the bias of W_value is not zero, and attention_v1 has no bias.",
             marks=proof,
         ),
         pytest.param(

@@ -107,7 +107,7 @@ def test_what_attention_gives_is_not_said_to_stay_where_all_of_the_sum_is_droppe
             return self.dropout(x) + self.dropout(self.feed_forward(self.norm2(x)))
 
     found = reasons("transformer_block", "TransformerBlock", SumsDropped)["numbers_of_attention_are_dropped"]
-    assert found.startswith("In training no output is what it is where a number of attention is dropped, and nothing")
+    assert found.startswith("In training no output shows a dropped number of attention with everything else unchanged")
 
 
 def test_the_width_that_should_be_refused_is_named() -> None:

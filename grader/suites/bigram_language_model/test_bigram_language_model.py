@@ -712,7 +712,7 @@ def head_with(student: Student, matrices: Matrices, block_size: int, dropout: fl
 
 def layer_of(head: RemoteObject, name: str) -> RemoteObject:
     layer = head.get(name)
-    expect_true(isinstance(layer, RemoteObject), f"{name} is no layer.")
+    expect_true(isinstance(layer, RemoteObject), f"{name} is not a layer.")
     return layer
 
 
@@ -727,12 +727,12 @@ def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
     head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
     for name in LAYERS.values():
         parameters = layer_of(head, name).parameters()
-        expect_true("weight" in parameters, f"{name} is no linear layer.")
+        expect_true("weight" in parameters, f"{name} is not a linear layer.")
         shape = tuple(parameters["weight"].shape)
         turned, wide = shape == (N_EMBD, HEAD_SIZE), shape == (N_EMBD, N_EMBD)
-        expect_true(not turned, f"What goes in and what goes out of {name} have changed places.")
+        expect_true(not turned, f"The input and output widths of {name} are swapped.")
         expect_true(not wide, f"{name} keeps the width n_embd.")
-        expect_true(shape == (HEAD_SIZE, N_EMBD), f"{name} has other sizes than it was asked for.")
+        expect_true(shape == (HEAD_SIZE, N_EMBD), f"{name} has wrong sizes.")
 
 
 @pytest.mark.exercise("Head", rule="key, query and value have no bias")
@@ -741,7 +741,7 @@ def test_no_layer_has_a_bias(student: Student) -> None:
     head = student.Head(N_EMBD, HEAD_SIZE, BLOCK, 0.0)
     for name in LAYERS.values():
         parameters = layer_of(head, name).parameters()
-        expect_true("weight" in parameters, f"{name} is no linear layer.")
+        expect_true("weight" in parameters, f"{name} is not a linear layer.")
         expect_true("bias" not in parameters, f"{name} has a bias.")
 
 
@@ -1002,7 +1002,7 @@ def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tens
     assert isinstance(value, torch.Tensor)
     texts, length = idx.shape
     expect_true(value.shape != (texts, count), "Only the new tokens are returned, without the prompt.")
-    what = f"What comes back should not have the shape {tuple(value.shape)}."
+    what = f"The result should not have the shape {tuple(value.shape)}."
     expect_true(value.shape == (texts, length + count), what)
     expect_true(torch.equal(value[:, :length].long(), idx), "The prompt has changed.")
     return value[:, length:].long()

@@ -1112,7 +1112,7 @@ def test_biases_are_stacked_too(student: Student, fresh: Fresh) -> None:
     parameters, expected = attention.parameters(), dict(stacked(weights))
     biases = [f"{name}.bias" for name in LAYERS]
     for name in biases:
-        expect_true(name in parameters, f"attention's {name} is no parameter any more.")
+        expect_true(name in parameters, f"attention's {name} is not a parameter any more.")
         expect_tensor(parameters[name], (D_OUT,))
     found = torch.stack([parameters[name] for name in biases])  # three times (d_out,) -> (3, d_out)
     expect_close(found, torch.stack([expected[name] for name in biases]), "The biases of attention")
@@ -1143,7 +1143,7 @@ def test_the_weights_of_attention_stay_parameters(student: Student, fresh: Fresh
     student.stack_heads(wrapper, attention)
     parameters = attention.parameters()
     for name, value in stacked(weights):
-        expect_true(name in parameters, f"attention's {name} is no parameter any more.")
+        expect_true(name in parameters, f"attention's {name} is not a parameter any more.")
         expect_tensor(parameters[name], value.shape)
         expect_true(parameters[name].requires_grad, f"attention's {name} requires no gradient any more.")
     values = parameters["W_value.weight"].detach().double()

@@ -647,7 +647,7 @@ def test_the_weights_stay_parameters(student: Student, fresh: Fresh) -> None:
     _, attention_v1, matrices, _ = transferred(student, fresh, D_IN, D_OUT)
     parameters = attention_v1.parameters()
     for name, matrix in matrices.items():
-        expect_true(name in parameters, f"attention_v1's {name} is no parameter any more.")
+        expect_true(name in parameters, f"attention_v1's {name} is not a parameter any more.")
         expect_close(parameters[name], matrix, f"The weights in attention_v1's {name}")
         expect_true(parameters[name].requires_grad, f"attention_v1's {name} requires no gradient any more.")
 

@@ -121,7 +121,7 @@ def name_of(value: torch.Tensor, parameters: Weights) -> str | None:
 def expect_registered(values: Weights, parameters: Weights, owner: str) -> None:
     """A module has parameters with these values, which are those of a module that it was given, `owner`."""
     for value in values.values():
-        expect_true(name_of(value, parameters) is not None, f"A parameter of {owner} is none of the module's own.")
+        expect_true(name_of(value, parameters) is not None, f"A parameter of {owner} is not among the module's own.")
 
 
 def expect_gradients_of_what_is_found(
@@ -213,8 +213,8 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
         if name is None:
             with contextlib.suppress(Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
-                expect_true(not is_tensor, f"{attribute} is a tensor that is no nn.Parameter.")
-        expect_true(name is not None, f"Of {len(parameters)} parameters that there are, none is {attribute}.")
+                expect_true(not is_tensor, f"{attribute} is a tensor, but not an nn.Parameter.")
+        expect_true(name is not None, f"None of the {len(parameters)} parameters is {attribute}.")
         expect_true(parameters[name or ""].shape == (C,), f"{attribute} does not have the shape (emb_dim,).")
 
 
@@ -667,7 +667,7 @@ def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) ->
     norm: Any = None
     with contextlib.suppress(Raised):
         norm = block.get(name)
-    expect_true(norm is not None, f"There is no {name}, though the norms of the block have {count} parameters.")
+    expect_true(norm is not None, f"There is no {name}, although the norms of the block have {count} parameters.")
     expect_true(isinstance(norm, RemoteObject), f"{name} is not a module.")
     there = norm.parameters()
     pairs = [[registered(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))]
@@ -734,14 +734,14 @@ def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor
     outputs = torch.stack([expect_tensor(block(x), x.shape).double() for _ in range(2)])
     join, nought = joining(student), torch.zeros_like(exact)
     alone = join(join(x.double(), nought), nought)
-    expect_true(bool(((exact - alone).abs() > 0.5).all()), f"What {which} gives is not added to x.")
+    expect_true(bool(((exact - alone).abs() > 0.5).all()), f"The output of {which} is not added to x.")
     shares = (outputs - alone) / (exact - alone)
     if (shares.abs() < 1e-4).any():
         return shares, ""
-    reason = f"In training no output is what it is where a number of {which} is dropped, and nothing else"
+    reason = f"In training no output shows a dropped number of {which} with everything else unchanged"
     if (zeros := int((outputs == 0).sum())) > 0:
         more = "more often than" if zeros > (P + 0.1) * outputs.numel() else "as often as"
-        return shares, f"{reason}; outputs become zero, x and all, {more} `dropout` says."
+        return shares, f"{reason}; outputs become zero, including x, {more} `dropout` says."
     return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", although the outputs change.")
 
 
@@ -750,12 +750,12 @@ def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) ->
     shares, complaint = shares_left(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
     expect_true(not complaint, complaint)
     kept = shares.abs() >= 1e-4
-    expect_count(kept, 1 - P, f"The share of the numbers of {which} that are dropped is not near `dropout`.")
+    expect_count(kept, 1 - P, f"The fraction of dropped numbers of {which} is not near `dropout`.")
     # Two independent numbers are both kept or both dropped in this share of cases. The pairs have none in common.
     both = P**2 + (1 - P) ** 2
     for dim, alike in enumerate(("Two calls", "All texts", "All tokens", "All features of a token")):
         first, second = kept.unflatten(dim, (-1, 2)).unbind(dim + 1)
-        expect_count(first == second, both, f"{alike} are dropped alike in what {which} gives.")
+        expect_count(first == second, both, f"{alike} have the same numbers dropped in the output of {which}.")
 
 
 @pytest.mark.exercise(
@@ -789,7 +789,7 @@ def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
         times = kept.mean().item() if kept.numel() else 0
         reason = f"An output is neither x alone nor x plus a number of {which} divided by one minus dropout."
         if kept.numel() and bool(((kept - times).abs() < 1e-3).all()):
-            reason = f"What is kept of the numbers of {which} is multiplied by {times:.2g}, not divided by 1 - dropout."
+            reason = f"The kept numbers of {which} are multiplied by {times:.2g}, not divided by 1 - dropout."
         expect_true(bool(((kept - 1 / (1 - P)).abs() < 1e-4).all()), reason)
     expect_true(len(complaints) < 2, " ".join(complaints))
 
@@ -924,7 +924,7 @@ def test_the_parameters_of_all_blocks_are_found(student: Student, fresh: Fresh) 
     blocks = fresh_blocks(fresh, 3)
     parameters = stacked(student, blocks)[0].parameters()
     count, expected = len(parameters), sum(map(len, blocks))
-    expect_true(count >= expected, f"It has {count} parameters where all blocks together have {expected}.")
+    expect_true(count >= expected, f"It has {count} parameters, but all blocks together have {expected}.")
     for block in blocks:
         expect_registered(block, parameters, "a block")
 
@@ -1001,7 +1001,7 @@ def count_of(student: Student, *sizes: int) -> Fraction:
     value: Any = result_for(student, *sizes)
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         value = value.item()
-    expect_true(type(value) in (int, float), f"What it gives is not a number, but of the type {type(value).__name__}.")
+    expect_true(type(value) in (int, float), f"The result is not a number, but of the type {type(value).__name__}.")
     expect_true(math.isfinite(value), "The result is not finite.")
     return Fraction(value)
 
@@ -1034,14 +1034,14 @@ def growth(student: Student, vocabulary: int, context: int) -> Fraction:
 def test_a_token_adds_its_embedding(student: Student) -> None:
     """With one more token in the vocabulary, the count should grow by emb_dim: the output layer adds nothing."""
     grown = growth(student, 1, 0)
-    expect_true(grown == WIDTH, f"A token more adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, f"One more token adds {named_number(grown / WIDTH)} · emb_dim parameters.")
 
 
 @pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim learned numbers")
 def test_a_position_adds_its_embedding(student: Student) -> None:
     """With one more position in the context, the count should grow by emb_dim."""
     grown = growth(student, 0, 1)
-    expect_true(grown == WIDTH, f"A position more adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, f"One more position adds {named_number(grown / WIDTH)} · emb_dim parameters.")
 
 
 @pytest.mark.exercise(
@@ -1052,7 +1052,7 @@ def test_a_position_adds_its_embedding(student: Student) -> None:
 def test_the_matrices_of_a_block(student: Student) -> None:
     """In each block there should be the matrices of six layers: four in attention, two larger ones after it."""
     squares, _ = block_polynomial(student)
-    expect_true(squares == 12, f"By your count a block has {named_number(squares)} · emb_dim² weights in its matrices.")
+    expect_true(squares == 12, f"In your count a block has {named_number(squares)} · emb_dim² weights in its matrices.")
 
 
 @pytest.mark.exercise(
@@ -1062,7 +1062,7 @@ def test_the_matrices_of_a_block(student: Student) -> None:
 def test_the_biases_and_norms_of_a_block(student: Student) -> None:
     """In each block there should be the biases of six layers, and the scales and shifts of two norms."""
     _, rest = block_polynomial(student)
-    expect_true(rest == 13, f"By your count a block has {named_number(rest)} · emb_dim parameters in biases and norms.")
+    expect_true(rest == 13, f"In your count a block has {named_number(rest)} · emb_dim parameters in biases and norms.")
 
 
 @pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of this kind comes after the last block")
@@ -1073,7 +1073,7 @@ def test_the_norm_after_the_last_block(student: Student) -> None:
     rest = one - (two - one) - embeddings
     expect_true(
         rest == 2 * WIDTH,
-        f"Besides embeddings and blocks, your count holds {named_number(rest / WIDTH)} · emb_dim parameters.",
+        f"Besides embeddings and blocks, your count has {named_number(rest / WIDTH)} · emb_dim parameters.",
     )
 
 

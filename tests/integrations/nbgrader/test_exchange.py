@@ -32,19 +32,19 @@ MISTAKES = (
     Answer(
         "dot_product",
         "def dot_product(a, b):\n    return sum(x * y for x, y in zip(a, b))",
-        "Where one of the two is longer, ValueError or AssertionError should be raised, whichever of them it is.",
+        "If the lengths differ, the function should raise ValueError or AssertionError, whichever sequence is longer.",
         "A dot product of different lengths has no meaning: raise an error.",
     ),
     Answer(
         "softmax_naive",
         "def softmax_naive(x, dim=-1):\n    return x / x.sum(dim=dim, keepdim=True)",
-        "For a single list of scores, each result should be its exponential over the sum of the exponentials.",
-        "The exponential comes first: it makes every share positive.",
+        "For a single list of scores, each result should be its exponential divided by the sum of the exponentials.",
+        "Take the exponential first: it makes every weight positive.",
     ),
     Answer(
         "softmax_stable",
         "def softmax_stable(x, dim=-1):\n    return torch.exp(x) / torch.exp(x).sum(dim=dim, keepdim=True)",
-        "Entries far above and far below zero, in any mixture, should give finite and right results.",
+        "Entries far above and far below zero, in any combination, should give finite and correct results.",
         "The maximum is not subtracted before the exponential",
     ),
 )
