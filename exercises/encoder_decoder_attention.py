@@ -84,7 +84,7 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
 # $$e_t = v \cdot \tanh\!\left(s\, W_d + h_t W_e\right)$$
 #
 # Two matrices bring both states to a common width $a$, where they are added (so it is called **additive** attention).
-# The vector $v$ turns the sum into one number. All three are learnt. Without the tanh the sum would have two separate
+# The vector $v$ turns the sum into one number. All three are learned. Without the tanh the sum would have two separate
 # parts, $v \cdot s W_d$ and $v \cdot h_t W_e$. The first is the same for all t, so it cancels in softmax: then the
 # weights would not depend on the decoder.
 #

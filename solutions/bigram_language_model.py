@@ -3,7 +3,7 @@
 #
 # A **language model** reads a text and says, for each token of its vocabulary, how likely it is to come next. With this
 # it can write: draw a token, put it at the end of the text, and ask again. In this unit you do all of this once with
-# the smallest model. You go from characters to numbers, from numbers to batches, then to a loss, and at last to a
+# the smallest model. You go from characters to numbers, from numbers to batches, then to a loss, and finally to a
 # trained model that writes.
 #
 # This model is a **bigram** model: to predict the next character it looks at one character and at nothing before it. So
@@ -16,7 +16,7 @@
 # folder of the file. If a test fails, it tells you in one sentence what is wrong.
 #
 # Sources: the steps of this unit, from a bigram model to running means and a head, follow Andrej Karpathy, *Let's build
-# GPT: from scratch, in code, spelled out* (2023). The idea of predicting the next token from a learnt table of tokens
+# GPT: from scratch, in code, spelled out* (2023). The idea of predicting the next token from a learned table of tokens
 # comes from Bengio et al., *A Neural Probabilistic Language Model* (2003). The head comes from Vaswani et al.,
 # *Attention Is All You Need* (2017).
 
@@ -424,7 +424,7 @@ class Head(nn.Module):
 #
 # Now back to the whole model. A bigram model looks up the logits of the next token in a table with one row for each
 # token: row $i$ says what comes after token $i$. `nn.Embedding(V, V)` is such a table: it takes ids and returns their
-# rows, and the rows are learnt.
+# rows, and the rows are learned.
 #
 # `forward` returns logits (B, T, V), with and without targets: only the loss needs the flat form. In the original
 # lecture the logits are flat if targets are given. Then their shape depends on the targets, and the caller must compute
