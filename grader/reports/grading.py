@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 from grader import __version__
-from grader.reports import model
 from grader.course.model import FILENAME, PACKAGE, ROOT, Course, Level
 from grader.files import digest
 from grader.quizzes.cells import read_cells
@@ -20,6 +19,7 @@ from grader.quizzes.questions import Questions, to_json
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
+from grader.reports import model
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from courses import SMALL_COURSE
 
-from grader.reports import grading
-from grader.engine.client import Engine
 from grader.course.model import ROOT, Course, load_course
+from grader.engine.client import Engine
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quiz
+from grader.reports import grading
 from grader.reports.model import Exercise, Report
 from grader.reports.model import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
@@ -433,7 +433,8 @@ def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "changed", ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/grading.py"]
+    "changed",
+    ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/grading.py"],
 )
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str

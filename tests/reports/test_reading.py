@@ -12,8 +12,8 @@ from grader.reports.exporters import annotations as annotating
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.classroom50 import outputs
 from grader.reports.exporters.gradescope import results
-from grader.reports.reading import State, entries
 from grader.reports.exporters.summary import summary
+from grader.reports.reading import State, entries
 
 WITHOUT_POINTS = report(
     {

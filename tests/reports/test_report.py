@@ -10,8 +10,8 @@ import jsonschema
 import pydantic
 import pytest
 
-from grader.reports import model
 from grader.course.model import ROOT
+from grader.reports import model
 
 SCHEMA = ROOT / "docs" / "report.schema.json"
 WRITE_ANEW = (

@@ -4,8 +4,8 @@
 from typing import NamedTuple
 
 from grader.reports.exporters.escape import command
-from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, told
 from grader.reports.model import Message, Report, Unit
+from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, told
 
 MOST = 10
 """GitHub shows so many of a kind, of one step."""

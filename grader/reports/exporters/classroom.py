@@ -12,8 +12,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from grader.reports.reading import Entry, counted_quizzes, entries
 from grader.reports.model import Report
+from grader.reports.reading import Entry, counted_quizzes, entries
 from grader.text import log_line
 
 MOST_BYTES = 400

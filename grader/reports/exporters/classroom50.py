@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from grader.errors import GraderError
-
 import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from grader.reports.reading import Entry, counted_quizzes, entries, points
+from grader.errors import GraderError
 from grader.reports.exporters.summary import opening
 from grader.reports.model import Report
+from grader.reports.reading import Entry, counted_quizzes, entries, points
 from grader.text import plain
 
 # The keys of a result, each with the environment variables that may give it, the first one first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from grader.reports.model import Message, Report
 from grader.reports.reading import (
     Entry,
     answer_feedback,
@@ -15,7 +16,6 @@ from grader.reports.reading import (
     points,
     told,
 )
-from grader.reports.model import Message, Report
 from grader.text import plain
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.reports.exporters.escape import code, markdown, sentence
+from grader.reports.model import Message, Report, Unit
 from grader.reports.reading import (
     Entry,
     State,
@@ -18,7 +19,6 @@ from grader.reports.reading import (
     points,
     told,
 )
-from grader.reports.model import Message, Report, Unit
 
 MOST_BYTES = 200_000
 """GitHub takes a mebibyte a step; nobody reads so much."""
