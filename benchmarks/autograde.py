@@ -28,12 +28,13 @@ from class_throughput import Took, accepted_answers, read, run, source_of
 from nbgrader.api import Gradebook
 
 from grader.audit.cases import with_imports
-from grader.course.model import ROOT, load_course
+from grader.course.model import load_course
 from grader.engine.criteria import criteria_of
 from grader.sandbox.loader import split
 from grader.testing.misconceptions import misconceptions_of
 
-COURSE = load_course()
+ROOT = Path(__file__).resolve().parents[1]
+COURSE = load_course(ROOT)
 COURSE_ID = "attention_from_scratch"
 UNIT = "self_attention"
 # Of every eight notebooks: four are right, three have mistakes, and one is not finished.
@@ -71,7 +72,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
     files = [pieces(text, exercises) for text in accepted_answers(unit) if stands_alone(unit, text)]
     # A kernel needs what an exercise calls in the cells above its tests.
     right = [answers for answers in files if list(answers) == list(exercises)]
-    known = misconceptions_of(unit)
+    known = misconceptions_of(COURSE, unit)
     students = []
     for count in range(number):
         kind = KINDS[count % len(KINDS)]

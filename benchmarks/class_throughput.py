@@ -26,11 +26,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from grader.audit.cases import SUITES, needed_by
-from grader.course.model import ROOT, load_course
+from grader.audit.cases import needed_by
+from grader.course.model import load_course
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 
-UNITS = list(load_course().units)
+ROOT = Path(__file__).resolve().parents[1]
+COURSE = load_course(ROOT)
+UNITS = list(COURSE.units)
 RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 
 
@@ -40,8 +42,8 @@ RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 def make_class(folder: Path) -> list[str]:
     """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
     right = {unit: accepted_answers(unit) for unit in UNITS}
-    build(UNITS)
-    known = {unit: misconceptions_of(unit) for unit in UNITS}
+    build(COURSE, UNITS)
+    known = {unit: misconceptions_of(COURSE, unit) for unit in UNITS}
     students = {}
     for number in range(RIGHT):
         students[f"right-{number:02}"] = {
@@ -72,7 +74,7 @@ def read(folder: str, unit: str) -> str:
 
 def accepted_answers(unit: str) -> list[str]:
     """The solution, and the right answers in other styles."""
-    others = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
+    others = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
     return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
 
 
@@ -120,7 +122,7 @@ def run_peer(submission: Path, unit: str | None = None) -> tuple[Took, int]:
     """Runs the suites once, in a process of pytest's own; how many tests passed."""
     settings = ROOT / "grader" / "engine" / "pytest.ini"
     command = [
-        sys.executable, "-m", "pytest", str(SUITES / (unit or "")), "-c", str(settings), "--noconftest", "-q",
+        sys.executable, "-m", "pytest", str(COURSE.suites / (unit or "")), "-c", str(settings), "--noconftest", "-q",
         "--tb=native", "-p", "in_process", "--submission", str(submission),
     ]  # fmt: skip
     paths = f"{ROOT}{os.pathsep}{Path(__file__).resolve().parent}"

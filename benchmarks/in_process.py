@@ -13,7 +13,7 @@ from grader.engine.criteria import criterion_of_item
 from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
 
-COURSE = load_course()
+COURSE = load_course(Path(__file__).resolve().parents[1])
 BESIDE = pytest.StashKey[InProcessBackend]()
 
 

@@ -17,9 +17,11 @@ from typing import Annotated
 import typer
 
 from grader.audit.cases import cases_of
-from grader.course.model import ROOT, Course, load_course
+from grader.course.model import Course, load_course
 from grader.engine.client import Engine
 from grader.submissions.source import Submission, UnitSource
+
+ROOT = Path(__file__).resolve().parents[1]
 
 PARTLY_RIGHT = 10
 
@@ -58,12 +60,12 @@ def main(
     times: Annotated[int, typer.Option(min=2)] = 200,
     jobs: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
 ) -> None:
-    course = load_course()
+    course = load_course(ROOT)
     submissions = [Submission("solutions", Path(), None, solutions(course), {}), *partly_right(course)]
     first: dict[str, tuple[list[bool], list[str]]] = {}
     others: dict[str, int] = {}
     rounds = itertools.count(1)
-    with Engine() as engine:
+    with Engine(course) as engine:
         versions = engine.handshake()["versions"]
         for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
             if "fault" in result:

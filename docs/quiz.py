@@ -12,10 +12,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.course.model import ROOT
 from grader.quizzes.questions import read_questions
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.terminal import take_quiz
+
+ROOT = Path(__file__).resolve().parents[1]
 
 UNIT = "multi_head_attention"
 ANSWERED = {"what_a_head_reads": "b", "groups_and_heads": "b", "shape_of_transposed_keys": "(1, 4, 8, 8)"}

@@ -6,11 +6,12 @@ import contextlib
 import runpy
 import sys
 import tempfile
+from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 
-from grader.course.model import ROOT
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:

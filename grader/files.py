@@ -15,6 +15,9 @@ from grader.errors import GraderError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+PACKAGE = Path(__file__).resolve().parent
+"""The grader's own code."""
+
 PARTIAL = ".partial"
 
 

@@ -30,11 +30,12 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
 NONE_SELECTED = 5  # pytest's exit code
 FILL_CACHES = """\
+from pathlib import Path
 from grader.course import model
 from grader.engine import failure_matrix
 from grader.testing import misconceptions
-found = model.load_course()
-misconceptions.build(list(found.units))
+found = model.load_course(Path.cwd())
+misconceptions.build(found, found.units)
 failure_matrix.fill(found, found.units)
 """
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import courses
 import pytest
+from courses import COURSE, REPOSITORY
 from example_class import make_class
 
-from grader.course.model import ROOT
 from grader.engine.client import Engine
 from grader.quizzes.source import Quiz, load_quiz
 from grader.sandbox.client import SandboxClient, Source
@@ -45,7 +45,7 @@ def open_client(server: ForkServer) -> Iterator[Callable[..., SandboxClient]]:
 
 @pytest.fixture(scope="session")
 def started_engine() -> Iterator[tuple[Engine, dict[str, Any]]]:
-    with Engine() as engine:
+    with Engine(COURSE) as engine:
         yield engine, engine.handshake()
 
 
@@ -64,7 +64,7 @@ def handshake(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
 def example_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the answers of the example class; no test changes it."""
     folder = tmp_path_factory.mktemp("example") / "class"
-    make_class(ROOT, folder)
+    make_class(REPOSITORY, folder)
     return folder
 
 

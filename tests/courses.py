@@ -15,15 +15,18 @@ from typing import Any
 
 import yaml
 
+from grader.course.model import load_course
 from grader.testing.misconceptions import build
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+COURSE = load_course(REPOSITORY)
 LONG_PAST, LONG_TO_COME = "2000-01-01T00:00:00+00:00", "2100-01-01T00:00:00+00:00"
 
 SMALL_COURSE = {
     "autograder.yml": """\
 course: A small course
 version: "1"
+suites: grader/suites
 limits:
   call_seconds: 1
   unit_seconds: 4
@@ -261,7 +264,7 @@ def copy_course(root: Path, **limits: float) -> Path:
         assert count == 1
     (root / "autograder.yml").write_text(text, encoding="utf-8")
     # What is current here is current there: it depends on the files, not on where they are.
-    build([path.name for path in (REPOSITORY / "grader" / "suites").iterdir() if (path / "__init__.py").is_file()])
+    build(COURSE, COURSE.units)
     shutil.copytree(REPOSITORY / "build" / "misconceptions", root / "build" / "misconceptions")
     if (REPOSITORY / "build" / "failures").is_dir():
         shutil.copytree(REPOSITORY / "build" / "failures", root / "build" / "failures")

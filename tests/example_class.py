@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from grader.course.model import ROOT
+from courses import REPOSITORY
 
-sys.path.insert(0, str(ROOT / "examples"))
+sys.path.insert(0, str(REPOSITORY / "examples"))
 from make_class import FOLDERS, ClassError, make_class
 
 __all__ = ["CLASS", "ClassError", "make_class"]

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from courses import REPOSITORY
 from units import COURSE, SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course.model import ROOT
 from grader.engine.client import Engine
 from grader.sandbox.loader import split
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import autograde
 import class_throughput as benchmark
 import regrades
@@ -78,7 +78,7 @@ def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> Non
         for exercise, answer in answers.items():
             assert exercise in {name for statement in split(answer) for name in statement.names}
         whole = "\n\n".join(answers.values())
-        assert exercises.keys() <= names_in(unit, with_imports(unit, whole, ROOT / "solutions")).keys()
+        assert exercises.keys() <= names_in(unit, with_imports(unit, whole, REPOSITORY / "solutions")).keys()
 
 
 @pytest.mark.parametrize(("folder", "share"), [("solutions", 1), ("exercises", 0)])

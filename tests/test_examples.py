@@ -10,10 +10,7 @@ from typing import Any
 import courses
 import jsonschema
 import pytest
-
-from grader.course.model import ROOT, load_course
-
-COURSE = load_course()
+from courses import COURSE, REPOSITORY
 
 # Of the points of each exercise: what most of a student's exercises earn, and those that earn something else.
 EARNED: dict[str, tuple[str, dict[str, str]]] = {
@@ -116,7 +113,7 @@ def test_each_student_earns_what_the_answers_are_worth(reports: dict[str, dict[s
 
 @pytest.mark.parametrize("student", EARNED)
 def test_each_report_keeps_to_the_published_schema(reports: dict[str, dict[str, Any]], student: str) -> None:
-    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(reports[student], schema, cls=jsonschema.Draft202012Validator)
 
 
@@ -270,14 +267,17 @@ def test_a_hostile_student_finds_neither_the_hidden_tests_nor_the_solutions(
     reports: dict[str, dict[str, Any]],
 ) -> None:
     [(_, _, printed), *_] = messages(reports["mallory"], "printed")
-    hidden = [*(ROOT / "grader" / "suites" / "self_attention").glob("*.py"), ROOT / "solutions" / "self_attention.py"]
+    hidden = [
+        *(REPOSITORY / "grader" / "suites" / "self_attention").glob("*.py"),
+        REPOSITORY / "solutions" / "self_attention.py",
+    ]
     lines = {line.strip() for path in hidden for line in path.read_text(encoding="utf-8").splitlines()}
     assert not {line for line in map(str.strip, printed.splitlines()) if len(line) > 8} & lines
-    assert str(ROOT) not in json.dumps(reports["mallory"])
+    assert str(REPOSITORY) not in json.dumps(reports["mallory"])
 
 
 def test_the_documentation_quotes_what_chen_reads(reports: dict[str, dict[str, Any]]) -> None:
-    page = (ROOT / "docs" / "run-a-term.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
     exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
     test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
     assert test in exercise["tests"]
@@ -285,7 +285,7 @@ def test_the_documentation_quotes_what_chen_reads(reports: dict[str, dict[str, A
 
 
 def test_the_readmes_picture_shows_these_points(reports: dict[str, dict[str, Any]]) -> None:
-    picture = (ROOT / "docs" / "grade.svg").read_text(encoding="utf-8")
+    picture = (REPOSITORY / "docs" / "grade.svg").read_text(encoding="utf-8")
     shown = " ".join(re.findall(r"<text [^>]*>([^<]*)</text>", picture)).replace("&#160;", " ").split()
     for student, report in reports.items():
         row = [str(unit["points"]) for unit in report["units"].values()] + [f"{report['points']}/{report['possible']}"]

@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from courses import REPOSITORY
 from example_class import ClassError, make_class
-
-from grader.course.model import ROOT
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -20,8 +19,8 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def sources(tmp_path: Path) -> Path:
     """What the generator reads, for a test that changes it."""
     for name in ("solutions", "exercises", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "autograder.yml", tmp_path)
+        shutil.copytree(REPOSITORY / name, tmp_path / name)
+    shutil.copy(REPOSITORY / "autograder.yml", tmp_path)
     return tmp_path
 
 
@@ -32,7 +31,7 @@ def change(path: Path, old: str, new: str) -> None:
 
 
 def test_two_runs_write_the_same_bytes(example_class: Path, tmp_path: Path) -> None:
-    make_class(ROOT, tmp_path)
+    make_class(REPOSITORY, tmp_path)
     assert contents(tmp_path) == contents(example_class)
 
 
@@ -40,7 +39,7 @@ def test_a_second_run_replaces_the_students_and_nothing_else(example_class: Path
     shutil.copytree(example_class / "gus", tmp_path / "gus")
     (tmp_path / "gus" / "old.py").touch()
     (tmp_path / "hans").mkdir()
-    make_class(ROOT, tmp_path)
+    make_class(REPOSITORY, tmp_path)
     assert contents(tmp_path) == contents(example_class)
     assert (tmp_path / "hans").is_dir()
 

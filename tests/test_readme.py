@@ -14,18 +14,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from courses import COURSE, REPOSITORY
 from typer.main import get_command
 
 from grader.cli.instructor import app
-from grader.course.model import ROOT, load_course
 from grader.quizzes.source import load_quizzes
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-STEPS = (ROOT / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
-ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+STEPS = (REPOSITORY / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
+ARCHITECTURE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 PAPERS = sorted(
-    str(path.relative_to(ROOT))
-    for folder in (ROOT, ROOT / "docs", ROOT / "examples", ROOT / "exercises", ROOT / ".github")
+    str(path.relative_to(REPOSITORY))
+    for folder in (
+        REPOSITORY,
+        REPOSITORY / "docs",
+        REPOSITORY / "examples",
+        REPOSITORY / "exercises",
+        REPOSITORY / ".github",
+    )
     for path in folder.glob("*.md")
     if not path.name.endswith("_quiz.md")
 )
@@ -81,9 +87,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this repository in which the page's steps were followed."""
     root = tmp_path_factory.mktemp("course")
     for folder in ("grader", "solutions", "exercises", "tests", "examples", ".github"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(REPOSITORY / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("autograder.yml", "pyproject.toml"):
-        shutil.copy(ROOT / file, root)
+        shutil.copy(REPOSITORY / file, root)
     for block in blocks():
         if block.language != "console":
             add(block, root)
@@ -154,12 +160,12 @@ def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Pat
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_link_to_a_file_leads_to_one(paper: str) -> None:
-    text = (ROOT / paper).read_text(encoding="utf-8")
+    text = (REPOSITORY / paper).read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     missing = []
     for link in links:
         file, _, heading = link.partition("#")
-        target = (ROOT / paper).parent / file if file else ROOT / paper
+        target = (REPOSITORY / paper).parent / file if file else REPOSITORY / paper
         headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
         if not target.exists() or (heading and heading not in [h.lower().replace(" ", "-") for h in headings]):
             missing.append(link)
@@ -170,19 +176,19 @@ def test_every_module_and_folder_that_the_architecture_names_exists() -> None:
     drawing = ARCHITECTURE.partition("## Data flow")[2].partition("```text\n")[2].partition("```")[0]
     modules = re.findall(r"\w+/\w+", drawing)
     assert modules
-    assert not {name for name in modules if not (ROOT / "grader" / f"{name}.py").is_file()}
+    assert not {name for name in modules if not (REPOSITORY / "grader" / f"{name}.py").is_file()}
     table = ARCHITECTURE.partition("\n## Folders\n")[2].partition("\n\n`suites`")[0]
     named = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
-    package = ROOT / "grader"
+    package = REPOSITORY / "grader"
     assert not {name for name in named if not ((package / name).is_dir() or (package / f"{name}.py").is_file())}
     # `grader.nbgrader` is a name for old courses.
     assert {path.parent.name for path in package.glob("*/__init__.py")} - {"suites", "nbgrader"} <= named
 
 
 def test_the_readme_counts_the_exercises_and_quiz_items() -> None:
-    course = load_course()
+    course = COURSE
     exercises = sum(len(unit.exercises) for unit in course.units.values())
-    items = sum(len(quiz.items) for quiz in load_quizzes(ROOT / "solutions", course.quizzes).values())
+    items = sum(len(quiz.items) for quiz in load_quizzes(REPOSITORY / "solutions", course.quizzes).values())
     assert f"{exercises} exercises and {items} quiz items" in README
 
 
@@ -194,7 +200,7 @@ def test_every_command_in_the_readme_and_the_pages_exists() -> None:
     named = set()
     for paper in PAPERS:
         if paper != "CHANGELOG.md":  # it names commands of earlier versions
-            text = (ROOT / paper).read_text(encoding="utf-8")
+            text = (REPOSITORY / paper).read_text(encoding="utf-8")
             named |= set(re.findall(r"(?:`|\$ |bin/)grader ([a-z]+)", text))
     assert named
     assert named <= {*get_command(app).commands}  # type: ignore[attr-defined]

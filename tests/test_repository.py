@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 import yaml
+from courses import REPOSITORY
 
 import grader
-from grader.course.model import ROOT
 
 LOCK = dict(
-    re.findall(r"^([\w.-]+)==([^;\s]+)", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    re.findall(r"^([\w.-]+)==([^;\s]+)", (REPOSITORY / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
 )
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+CHANGELOG = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def normalized(name: str) -> str:
@@ -37,7 +37,7 @@ def checkout(tmp_path: Path) -> Path:
     """What a release reads, with a changelog of two versions."""
     for file in (".ci/release_notes.py", "grader/__init__.py"):
         (tmp_path / file).parent.mkdir()
-        shutil.copy(ROOT / file, tmp_path / file)
+        shutil.copy(REPOSITORY / file, tmp_path / file)
     text = f"## [Unreleased]\n\n## [{grader.__version__}] - 2027-01-01\n\n- New.\n\n## [0.0.1] - 2026-01-01\n\n- Old.\n"
     (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
     return tmp_path
@@ -55,7 +55,7 @@ def test_the_lock_has_every_dependency_of_the_package_its_extras_and_its_groups(
 
 
 def test_pre_commit_has_the_versions_of_the_lock() -> None:
-    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    repositories = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     revisions = {one["repo"].rpartition("/")[2]: one.get("rev") for one in repositories}
     assert revisions["ruff-pre-commit"] == f"v{LOCK['ruff']}"
     [mypy] = [hook for one in repositories if one["repo"] == "local" for hook in one["hooks"]]
@@ -66,7 +66,7 @@ def test_pre_commit_has_the_versions_of_the_lock() -> None:
     ("schema", "pattern"), [("github-issue-forms", "ISSUE_TEMPLATE/*.yml"), ("dependabot", "dependabot.yml")]
 )
 def test_githubs_forms_and_settings_fit_their_schemas(schema: str, pattern: str) -> None:
-    files = sorted((ROOT / ".github").glob(pattern))
+    files = sorted((REPOSITORY / ".github").glob(pattern))
     assert files
     tool = Path(sys.executable).parent / "check-jsonschema"
     done = subprocess.run(
@@ -76,15 +76,15 @@ def test_githubs_forms_and_settings_fit_their_schemas(schema: str, pattern: str)
 
 
 def test_dependabot_updates_packages_and_actions_each_week() -> None:
-    settings: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = yaml.safe_load((REPOSITORY / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
     updates = {one["package-ecosystem"]: one["schedule"]["interval"] for one in settings["updates"]}
     assert updates == {"pip": "weekly", "github-actions": "weekly"}
 
 
 def test_the_site_shows_every_page() -> None:
-    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    navigation = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     assert sorted(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == sorted(
-        path.name for path in (ROOT / "docs").glob("*.md")
+        path.name for path in (REPOSITORY / "docs").glob("*.md")
     )
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from courses import REPOSITORY
 
-from grader.course.model import ROOT
-
-UNIT = ROOT / "solutions" / "multi_head_attention.py"
+UNIT = REPOSITORY / "solutions" / "multi_head_attention.py"
 WORDS = ["the", "cat", "sleeps"]
 # What the unit calls each result, and the worked example that holds its numbers.
 STEPS = {
@@ -37,7 +36,7 @@ STEPS = {
 
 
 def worked_examples() -> dict[str, torch.Tensor]:
-    examples = json.loads((ROOT / "exercises" / "worked_examples.json").read_text(encoding="utf-8"))["examples"]
+    examples = json.loads((REPOSITORY / "exercises" / "worked_examples.json").read_text(encoding="utf-8"))["examples"]
     return {
         name.removeprefix("ten_steps."): torch.tensor(example["value"], dtype=torch.float64)
         for name, example in examples.items()
@@ -137,7 +136,7 @@ def test_an_import_neither_prints_nor_draws(tmp_path: Path) -> None:
 
 
 def test_the_picture_in_the_docs_shows_the_words_and_the_weights_of_both_heads() -> None:
-    picture = (ROOT / "docs" / "the_cat_sleeps.svg").read_text(encoding="utf-8")
+    picture = (REPOSITORY / "docs" / "the_cat_sleeps.svg").read_text(encoding="utf-8")
     texts = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
     numbers = [text for text in texts if re.fullmatch(r"\d\.\d\d", text)]
     assert numbers == [f"{weight:.2f}" for weight in worked_examples()["weights"].flatten().tolist()]

@@ -8,8 +8,8 @@ import sys
 import unicodedata
 
 import pytest
+from courses import REPOSITORY
 
-from grader.course.model import ROOT
 from grader.text import MOST_OF_A_TEXT, log_line, log_lines, plain, sanitize
 
 # What a runner obeys: the first where it begins a line, spaces aside, the second anywhere.
@@ -49,7 +49,7 @@ def test_plain_text_stays_as_it_is() -> None:
 
 
 def test_paths_of_this_machine_are_left_out() -> None:
-    assert sanitize(f"{ROOT}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
+    assert sanitize(f"{REPOSITORY}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
 
 
 def test_long_text_is_cut_says_so_and_is_cut_once() -> None:

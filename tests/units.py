@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from courses import COURSE, REPOSITORY
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course.model import PACKAGE, ROOT, load_course
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit, hidden_substitutes
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
@@ -18,9 +18,8 @@ from grader.testing.student import InProcessBackend
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 
-COURSE = load_course()
-SUBSTITUTES = hidden_substitutes()
-build(list(COURSE.units))
+SUBSTITUTES = hidden_substitutes(COURSE)
+build(COURSE, COURSE.units)
 failure_matrix.fill(COURSE, COURSE.units)
 
 
@@ -29,9 +28,9 @@ class Suite:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.path = PACKAGE / "suites" / unit / f"test_{unit}.py"
-        self.criteria = criteria_of_unit(unit, COURSE.version)
-        self.known = misconceptions_of(unit)
+        self.path = COURSE.hidden_tests(unit)
+        self.criteria = criteria_of_unit(COURSE, unit)
+        self.known = misconceptions_of(COURSE, unit)
         self.accepted_answers = sorted((self.path.parent / "accepted_answers").glob("[!_]*.py"))
 
     def of(self, exercise: str) -> list[Criterion]:
@@ -75,7 +74,7 @@ class Suite:
 
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
         """The criteria that a misconception loses, as the failure matrix has them."""
-        rows = failure_matrix.recorded(self.unit, mistake.exercise)
+        rows = failure_matrix.recorded(COURSE, self.unit, mistake.exercise)
         assert rows
         return frozenset(name for name, outcome in rows[mistake.name].items() if not outcome.passed)
 
@@ -88,4 +87,4 @@ SUITES = {unit: Suite(unit) for unit in COURSE.units}
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
     """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions."""
-    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), ROOT / "solutions"))
+    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), REPOSITORY / "solutions"))

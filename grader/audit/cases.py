@@ -12,13 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from grader.audit.mutants import Mutant, mutants_of
-from grader.course.model import ROOT, Course, left_out
+from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
-
-SUITES = ROOT / "grader" / "suites"
-IN_OTHER_WORDS = ROOT / "tests" / "paraphrases"
-UNKNOWN_MISTAKES = ROOT / "tests" / "unlisted_mistakes"
 
 Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
@@ -51,9 +47,14 @@ def cases_of(course: Course, unit: str) -> list[Case]:
     """Every case of a unit, an exercise after the other. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
     for name in ("misconceptions", "probes"):
-        _tree(SUITES / unit / f"{name}.py")  # says so before anything is graded
-    cases = [*_whole_files(course, unit), *_misconceptions(unit), *_mistakes(unit, exercises), *_mutants(course, unit)]
-    missing = left_out(course, ROOT).get(unit, [])
+        _tree(course.suites / unit / f"{name}.py")  # says so before anything is graded
+    cases = [
+        *_whole_files(course, unit),
+        *_misconceptions(course, unit),
+        *_mistakes(course, unit),
+        *_mutants(course, unit),
+    ]
+    missing = left_out(course).get(unit, [])
     return sorted((case for case in cases if case.exercise not in missing), key=lambda c: exercises.index(c.exercise))
 
 
@@ -64,48 +65,48 @@ def sample(cases: Sequence[Case]) -> list[Case]:
 
 
 def _whole_files(course: Course, unit: str) -> Iterator[Case]:
-    styles = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
+    styles = sorted((course.suites / unit / "accepted_answers").glob("[!_]*.py"))
     files: list[tuple[Kind, str, Path]] = [
-        ("solution", "solution", ROOT / "solutions" / f"{unit}.py"),
-        ("stub", "stub", ROOT / "exercises" / f"{unit}.py"),
+        ("solution", "solution", course.solutions / f"{unit}.py"),
+        ("stub", "stub", course.exercises / f"{unit}.py"),
         *(("right answer", path.stem, path) for path in styles),
     ]
     for kind, name, path in files:
-        siblings = ROOT / ("exercises" if kind == "stub" else "solutions")
+        siblings = course.exercises if kind == "stub" else course.solutions
         sources = with_imports(unit, _read(path), siblings)
         for exercise in course.units[unit].exercises:
             yield Case(unit, exercise, kind, name, sources)
 
 
-def _misconceptions(unit: str) -> Iterator[Case]:
-    for known in misconceptions_of(unit):
+def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
+    for known in misconceptions_of(course, unit):
         path = Path(sys.modules[known.implementation.__module__].__file__ or "")
         sources = standing_alone(path, known.implementation.__name__, unit, known.exercise)
         yield Case(unit, known.exercise, "misconception", known.name, sources)
 
 
-def _mistakes(unit: str, exercises: Sequence[str]) -> Iterator[Case]:
+def _mistakes(course: Course, unit: str) -> Iterator[Case]:
     """Those that are written by hand in tests/, to measure the diagnosis: of a known kind, and of none."""
-    known = _known(unit)
-    path = IN_OTHER_WORDS / f"{unit}.py"
+    known = _known(course, unit)
+    path = course.root / "tests" / "paraphrases" / f"{unit}.py"
     for name in definitions_in(path):
         if name in known:
             yield Case(unit, known[name], "in other words", name, standing_alone(path, name, unit, known[name]))
-    path = UNKNOWN_MISTAKES / f"{unit}.py"
+    path = course.root / "tests" / "unlisted_mistakes" / f"{unit}.py"
     for name in definitions_in(path):
         exercise, _, what = name.partition("__")
-        if exercise in exercises and what:
+        if exercise in course.units[unit].exercises and what:
             yield Case(unit, exercise, "unknown mistake", name, standing_alone(path, name, unit, exercise))
 
 
 @functools.cache
-def _known(unit: str) -> dict[str, str]:
+def _known(course: Course, unit: str) -> dict[str, str]:
     """The exercise of each misconception, by its name."""
-    return {known.name: known.exercise for known in misconceptions_of(unit)}
+    return {known.name: known.exercise for known in misconceptions_of(course, unit)}
 
 
 def _mutants(course: Course, unit: str) -> Iterator[Case]:
-    solutions = ROOT / "solutions"
+    solutions = course.solutions
     text = _read(solutions / f"{unit}.py")
     siblings = with_imports(unit, text, solutions)
     for mutant in mutants_of(unit, text, list(course.units[unit].exercises)):
@@ -193,15 +194,11 @@ def _tree(path: Path) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise AuditError(f"{_shown(path)}:{error.lineno} is not valid Python: correct it first.") from None
+        raise AuditError(f"{path}:{error.lineno} is not valid Python: correct it first.") from None
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise AuditError(f"{_shown(path)} is missing: the audit needs it. Write it first.") from None
-
-
-def _shown(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+        raise AuditError(f"{path} is missing: the audit needs it. Write it first.") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import multiprocessing
 import os
 import sys
@@ -18,7 +17,8 @@ from typing import Any
 
 from grader.audit.cases import WRITTEN, Case
 from grader.audit.equivalence import Search, Solution
-from grader.course.model import Course, load_course
+from grader.course.model import Course
+from grader.course.modules import import_file
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.errors import InternalError
@@ -44,7 +44,7 @@ class Result:
     search: Search | None
 
 
-def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
+def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
     """The results, an exercise at a time, as they are done. Raises InternalError where the grader fails."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
@@ -53,7 +53,7 @@ def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _begin) as pool:
         # The longest first, so that none is left over when all others are done.
-        waiting = [pool.submit(_results, group) for group in sorted(groups.values(), key=len, reverse=True)]
+        waiting = [pool.submit(_results, course, group) for group in sorted(groups.values(), key=len, reverse=True)]
         try:
             for done in as_completed(waiting):
                 yield done.result()
@@ -63,10 +63,10 @@ def run(cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
             pool.shutdown(cancel_futures=True)
 
 
-def criteria_names(unit: str) -> dict[str, list[str]]:
+def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
     """The names of a unit's criteria, by exercise."""
     names: dict[str, list[str]] = {}
-    for criterion in _unit(unit)[0]:
+    for criterion in _unit(course, unit)[0]:
         names.setdefault(criterion.exercise, []).append(criterion.name)
     return names
 
@@ -77,11 +77,6 @@ def criteria_names(unit: str) -> dict[str, list[str]]:
 @functools.cache
 def _server() -> ForkServer | None:
     return ForkServer.spawned() if sys.platform == "linux" else None
-
-
-@functools.cache
-def _course() -> Course:
-    return load_course()
 
 
 def _begin() -> None:
@@ -99,33 +94,32 @@ def _begin() -> None:
 
 
 @functools.cache
-def _unit(unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
+def _unit(course: Course, unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
     """A unit's criteria, misconceptions and probes."""
-    probes = importlib.import_module(f"grader.suites.{unit}.probes")
-    return criteria_of_unit(unit, _course().version), misconceptions_of(unit), probes
+    probes = import_file(course.suites / unit / "probes.py")
+    return criteria_of_unit(course, unit), misconceptions_of(course, unit), probes
 
 
-def _results(cases: Sequence[Case]) -> list[Result]:
+def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
     """What the cases of one exercise come to."""
     unit, exercise = cases[0].unit, cases[0].exercise
-    criteria, known, probes = _unit(unit)
+    criteria, known, probes = _unit(course, unit)
     asked = [criterion for criterion in criteria if criterion.exercise == exercise]
     [right] = [case for case in cases if case.kind == "solution"]
     solution = Solution(names_in(unit, right.sources), probes, exercise)
 
     def result(case: Case) -> Result:
-        outcomes = _graded(case, asked)
+        outcomes = _graded(course, case, asked)
         missed = tuple(criterion.name for criterion, outcome in outcomes if not outcome.passed)
-        named = diagnose(exercise, outcomes, known) if case.kind in WRITTEN else []
+        named = diagnose(course, exercise, outcomes, known) if case.kind in WRITTEN else []
         search = solution.search(names_in(unit, case.sources)) if case.mutant else None
         return Result(case, missed, tuple(one.name for one in named), search)
 
     return [result(case) for case in cases]
 
 
-def _graded(case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
+def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
     """The outcome of each criterion for a submission of these sources, whose other exercises are taken to be right."""
-    course = _course()
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
     client = SandboxClient(_server(), sources, course.limits)
     client.charge(case.exercise, course.units[case.unit].time_shares)

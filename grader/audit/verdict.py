@@ -12,11 +12,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grader.audit.cases import RIGHT, SUITES, WRITTEN, Kind
+from grader.audit.cases import RIGHT, WRITTEN, Kind
 from grader.audit.equivalence import Search
 from grader.audit.operators import OPERATORS
 from grader.audit.run import Result
-from grader.course.model import PACKAGE, Course
+from grader.course.model import Course
+from grader.files import PACKAGE
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -241,12 +242,13 @@ def digest_of(course: Course) -> str:
 
     The same under every version of Python, which ast.unparse would not give.
     """
-    suites = [path for unit in course.units for path in sorted((SUITES / unit).rglob("*.py"))]
+    suites = sorted(course.suites.glob("*.py"))
+    suites += [path for unit in course.units for path in sorted((course.suites / unit).rglob("*.py"))]
     total = hashlib.sha256()
     ours = [path for folder in ("sandbox", "testing", "engine") for path in sorted((PACKAGE / folder).glob("*.py"))]
-    for path in [*ours, *sorted(SUITES.glob("*.py")), *suites]:
+    for path, base in [*((path, PACKAGE) for path in ours), *((path, course.suites) for path in suites)]:
         code = _compared(path.read_text(encoding="utf-8"))
-        total.update(f"{path.relative_to(PACKAGE).as_posix()}\0{code}\0".encode())
+        total.update(f"{path.relative_to(base).as_posix()}\0{code}\0".encode())
     return total.hexdigest()[:16]
 
 

@@ -12,7 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.cli.console import safe
-from grader.course.model import ROOT, Course, load_course
+from grader.course.find import find_course
+from grader.course.model import Course
 from grader.documents import nearest
 from grader.engine.client import Grading
 from grader.errors import GraderError
@@ -30,21 +31,23 @@ class CheckError(GraderError):
     """There is nothing to check; the text says why, and what to do."""
 
 
-def check_answers(name: str | None, student: str | None) -> Report:
+def check_answers(named: Path | None, name: str | None, student: str | None) -> Report:
     """The report on the answers in this folder by the visible tests: on all units, or the one of that name.
 
-    name: an exercise or a unit. Raises CheckError, CourseError, SubmissionError or InternalError.
+    named: the course's folder. name: an exercise or a unit.
+
+    Raises CheckError, CourseError, SubmissionError or InternalError.
     """
-    course = load_course()
+    course = find_course(named)
     units = list(course.units) if name is None else [_unit_of(name, course)]
     # A workflow names the student: then this folder is the submission, even if nothing is left in it.
     folder = _answers_folder(course) if student is None else _here()
     student = student or _as_name(folder)
     require_folder(folder)
     require_name(student, folder)
-    asked = read_questions(ROOT / "exercises" / FILENAME) if course.quizzes else {}
+    asked = read_questions(course.exercises / FILENAME) if course.quizzes else {}
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
-    submission = read_submission(student, folder, units, ROOT / "exercises", course.units, quizzes)
+    submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
     now = datetime.datetime.now(datetime.UTC)
     # A student's own code on their own machine: it is locked in where that works, and run in any case.
     with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:

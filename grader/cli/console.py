@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -26,8 +26,23 @@ out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
+CourseFolder = Annotated[
+    Path | None,
+    typer.Option("--course", metavar="DIR", help="The course's folder.  [default: the nearest with an autograder.yml]"),
+]
+"""An option of every command that works on a course, which may also stand before the command."""
+
+
 class Program(TyperGroup):
     """The command `grader`: the one place that prints an error and exits with its code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move a `--course` that stands before the command behind it, where the commands expect it."""
+        if args and args[0] == "--course":
+            args = [*args[2:], *args[:2]]
+        elif args and args[0].startswith("--course="):
+            args = [*args[1:], args[0]]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from grader import __version__
-from grader.cli.console import Program, out, run
+from grader.cli.console import CourseFolder, Program, out, run
 from grader.cli.export import emit
 from grader.errors import IMPERFECT
 
@@ -46,13 +46,14 @@ def check(
     name: Annotated[str | None, typer.Argument(metavar="[EXERCISE]", help="An exercise, or a unit.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
+    course: CourseFolder = None,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
     from grader.cli.check import check_answers, show
     from grader.errors import InternalError
     from grader.reports.model import write_report
 
-    report = check_answers(name, student)
+    report = check_answers(course, name, student)
     if into is not None:
         try:
             into.mkdir(parents=True, exist_ok=True)
@@ -65,16 +66,17 @@ def check(
 
 @app.command()
 def quiz(
-    unit: Annotated[str, typer.Argument(help="The unit, such as self_attention.")],
+    unit: Annotated[str, typer.Argument(help="The unit: its file's name without .py.")],
+    course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""
     from grader.quizzes.terminal import take_quiz
 
-    take_quiz(unit, out)
+    take_quiz(unit, out, course)
 
 
 @app.command()
-def doctor() -> None:
+def doctor(course: CourseFolder = None) -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
     from rich.table import Table
 
@@ -94,7 +96,7 @@ def doctor() -> None:
     for layer in found:
         if layer.mend:
             out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
-    for note in course_notes():
+    for note in course_notes(course):
         out.print(f"\n{escape(note)}", soft_wrap=True)
     is_enough = all(layer.mend is None for layer in found if layer.is_needed)
     out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.model import ROOT, Course, left_out, load_course
+from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.files import write_atomically
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
@@ -26,14 +26,14 @@ class BuildError(GraderError):
     """A source that cannot be built; one sentence naming its file and line."""
 
 
-def build(root: Path = ROOT) -> list[Path]:
+def build(course: Course) -> list[Path]:
     """Write what students receive of every unit and quiz of the course to exercises/.
 
     What an earlier build wrote of units and quizzes that autograder.yml leaves out now is removed. Returns the files
-    that were written or removed. Raises BuildError, or CourseError for a quiz or autograder.yml, before anything is
-    written when a source is malformed or nbgrader is missing.
+    that were written or removed. Raises BuildError, or CourseError for a quiz, before anything is written when a source
+    is malformed or nbgrader is missing.
     """
-    files = _files(root)
+    files = _files(course)
     for path, text in files.items():
         if text is None:
             path.unlink()
@@ -43,11 +43,11 @@ def build(root: Path = ROOT) -> list[Path]:
     return list(files)
 
 
-def check(root: Path = ROOT) -> list[str]:
+def check(course: Course) -> list[str]:
     """Return the names of the files that differ from what `build` would write there."""
     return [
         path.name
-        for path, text in _files(root).items()
+        for path, text in _files(course).items()
         if text is None or not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
 
@@ -68,7 +68,7 @@ def read_source(path: Path, course: Course) -> NotebookNode:
     notebook = jupytext.reads(text, fmt="py:percent")
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
-    missing = left_out(course, path.parent.parent)
+    missing = left_out(course)
     if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
         notebook.cells = _listed(notebook.cells, names)
     return notebook
@@ -122,30 +122,28 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
     return bool(ast.parse(cell.source).body)
 
 
-def _files(root: Path) -> dict[Path, str | None]:
+def _files(course: Course) -> dict[Path, str | None]:
     """Return the text of each file that is built; None for one that is to be removed."""
-    course = load_course(root)
-    sheets = _sheets(root, course)  # first, for a mistake is found there at once
-    files = {**_stubs(root, course), **sheets}
-    sources = root / "solutions"
+    sheets = _sheets(course)  # first, for a mistake is found there at once
+    files = {**_stubs(course), **sheets}
+    sources = course.solutions
     names = [path.name for path in sources.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in sources.glob(f"*{QUIZ_SUFFIX}")]
-    could_be = [root / "exercises" / name for name in sorted([*names, FILENAME])]
+    could_be = [course.exercises / name for name in sorted([*names, FILENAME])]
     return {**files, **{path: None for path in could_be if path not in files and path.exists()}}
 
 
-def _sheets(root: Path, course: Course) -> dict[Path, str]:
+def _sheets(course: Course) -> dict[Path, str]:
     """A sheet for each quiz, and the file from which `grader quiz` writes others."""
-    quizzes = load_quizzes(root / "solutions", sorted(course.quizzes))
+    quizzes = load_quizzes(course.solutions, sorted(course.quizzes))
     questions = [quiz.questions for quiz in quizzes.values()]
-    sheets = {root / "exercises" / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
-    return {**sheets, root / "exercises" / FILENAME: to_json(questions)} if sheets else {}
+    sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
+    return {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
 
 
-def _stubs(root: Path, course: Course) -> dict[Path, str]:
+def _stubs(course: Course) -> dict[Path, str]:
     return {
-        root / "exercises" / f"{unit}.py": _stub(root / "solutions" / f"{unit}.py", course)
-        for unit in sorted(course.units)
+        course.exercises / f"{unit}.py": _stub(course.solutions / f"{unit}.py", course) for unit in sorted(course.units)
     }
 
 

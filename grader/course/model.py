@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, field_validator
+from pydantic import AwareDatetime, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 
 from grader.documents import CourseError, Document, Location, Model, nearest
@@ -16,11 +16,6 @@ from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
 
 FILENAME = "autograder.yml"
-
-PACKAGE = Path(__file__).resolve().parents[1]
-
-ROOT = PACKAGE.parent if (PACKAGE.parent / FILENAME).is_file() else PACKAGE / "received"
-"""The course: the folder of autograder.yml, solutions/ and exercises/. Students' graders carry a part of it inside."""
 
 Level = Literal["points", "sentence", "misconception"]
 """How much a student reads about a criterion that was missed; each level adds to the one before."""
@@ -77,14 +72,60 @@ class Unit(Model):
 
 
 class Course(Model):
-    """The course: everything that autograder.yml says, with the units in order."""
+    """The course: everything that autograder.yml says, with the units in order, and where each unit's files are.
+
+    Attributes:
+        suites_folder: The folder of the hidden tests, as a path from the course's root.
+    """
 
     name: Annotated[str, Field(min_length=1, alias="course")]
     version: Name
+    suites_folder: Annotated[str, Field(min_length=1, alias="suites")] = "suites"
     limits: Limits
     feedback: Feedback
     late: Late = Late(percent_per_day=0, most_percent=0)
     units: Annotated[dict[str, Unit], Field(min_length=1)]
+    _root: Path = PrivateAttr(default=Path())
+
+    def __hash__(self) -> int:
+        return hash(self._root)
+
+    @property
+    def root(self) -> Path:
+        """The folder that autograder.yml is in."""
+        return self._root
+
+    @property
+    def solutions(self) -> Path:
+        """The folder of the sources of units and quizzes. Students' graders have none."""
+        return self._root / "solutions"
+
+    @property
+    def exercises(self) -> Path:
+        """The folder of what students receive."""
+        return self._root / "exercises"
+
+    @property
+    def suites(self) -> Path:
+        """The folder of the hidden tests, with a folder for each unit. Students' graders have none."""
+        return self._root / self.suites_folder
+
+    @property
+    def caches(self) -> Path:
+        """The folder of what `grader build` and `grader audit` compute from the sources."""
+        return self._root / "build"
+
+    def hidden_tests(self, unit: str) -> Path:
+        """Return the file of a unit's hidden tests."""
+        return self.suites / unit / f"test_{unit}.py"
+
+    def misconceptions(self, unit: str) -> Path:
+        """Return the file of a unit's misconceptions."""
+        return self.suites / unit / "misconceptions.py"
+
+    def shown(self, path: Path) -> str:
+        """Return how messages name a file: by its path from the root where it is part of the course."""
+        return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else str(path)
 
     @property
     def quizzes(self) -> list[str]:
@@ -100,17 +141,16 @@ class Course(Model):
         return now > self.units[unit_name].due
 
 
-def load_course(root: Path = ROOT) -> Course:
+def load_course(root: Path) -> Course:
     """Read `root`/autograder.yml and hold it against `root`/solutions.
 
     Raises CourseError with every problem found, each with its line and column and what to do about it.
     """
+    root = root.resolve()
     try:
         document = Document(root / FILENAME, FILENAME, Course)
     except FileNotFoundError:
-        raise CourseError(
-            f"{FILENAME} is missing in {root}: run the grader from a checkout of the course's repository."
-        ) from None
+        raise CourseError(f"{FILENAME} is missing in {root}: give the folder of a course, --course DIR.") from None
     course = document.validate(Course)
     solutions = root / "solutions"
     # Students have the stubs alone, which define as much.
@@ -118,17 +158,18 @@ def load_course(root: Path = ROOT) -> Course:
     _check_names(document)
     document.require_sound()
     assert course
+    course._root = root
     return course
 
 
-def left_out(course: Course, root: Path = ROOT) -> dict[str, list[str]]:
-    """Return what `root`/solutions defines and autograder.yml does not list, by unit.
+def left_out(course: Course) -> dict[str, list[str]]:
+    """Return what the solutions define and autograder.yml does not list, by unit.
 
     A unit that is not listed is there with all that it defines. Empty where there are no solutions: students receive
     nothing of what is left out.
     """
     missing = {}
-    for path in sorted((root / "solutions").glob("*.py")):
+    for path in sorted(course.solutions.glob("*.py")):
         unit = course.units.get(path.stem)
         try:
             names = [name for name in _definitions(path) if unit is None or name not in unit.exercises]
@@ -139,17 +180,17 @@ def left_out(course: Course, root: Path = ROOT) -> dict[str, list[str]]:
     return missing
 
 
-def describe_left_out(course: Course, root: Path = ROOT) -> list[str]:
+def describe_left_out(course: Course) -> list[str]:
     """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what builds on it."""
     sentences = []
     users = {
         name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
         for unit, described in course.units.items()
-        if (root / "solutions").is_dir()
-        for name, definition in _definitions(root / "solutions" / f"{unit}.py").items()
+        if course.solutions.is_dir()
+        for name, definition in _definitions(course.solutions / f"{unit}.py").items()
         if name in described.exercises
     }
-    for unit, names in left_out(course, root).items():
+    for unit, names in left_out(course).items():
         what = [f"{unit}/{name}" for name in names] if unit in course.units else [f"the unit {unit}"]
         sentences.append(f"{FILENAME} leaves out {', '.join(what)}.")
         for name in names:

@@ -1,4 +1,4 @@
-"""Deselects the tests of what autograder.yml leaves out: a pytest plugin for hidden suites and visible tests."""
+"""Which hidden and visible tests belong to what autograder.yml leaves out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Collection
 
 import pytest
 
-from grader.course.model import ROOT, left_out, load_course
+from grader.course.model import Course, left_out
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Deselect the tests of exercises that only the solutions know; a misspelt name stays, and is refused."""
-    missing = left_out(load_course(), ROOT)
+def deselect(items: list[pytest.Item], course: Course) -> None:
+    """Remove the tests of exercises that only the solutions know; a misspelt name stays, and is refused."""
+    missing = left_out(course)
     if missing:
         items[:] = [item for item in items if not _is_left_out(item, missing)]
 

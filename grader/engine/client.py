@@ -16,7 +16,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from grader.course.model import Course, load_course
+from grader.course.model import Course
 from grader.errors import InternalError
 from grader.quizzes.questions import Questions
 from grader.quizzes.source import Quiz
@@ -42,12 +42,12 @@ class SandboxUnavailable(InternalError):
 class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
-    def __init__(self, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
-        options = [suites] if isolated else [suites, "--practice"]
+    def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+        options = [str(course.root), suites, *([] if isolated else ["--practice"])]
         pipe = subprocess.PIPE
         if suites == "hidden":
             try:
-                build_misconceptions(list(load_course().units))
+                build_misconceptions(course, course.units)
             except MisconceptionError as error:
                 raise InternalError(str(error)) from error
             except OSError as error:
@@ -248,7 +248,7 @@ class Grading:
             SandboxUnavailable: Student code cannot be isolated here, and nobody has allowed that.
         """
         if self._engine is None:
-            self._engine = Engine(suites=self._suites)
+            self._engine = Engine(self._course, suites=self._suites)
             self._handshake = self._engine.handshake()
         missing = self._handshake["missing"]
         if not lockdown.is_enough(missing) and not self._allow_unisolated:

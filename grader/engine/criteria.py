@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from grader.course.model import PACKAGE, load_course
+from grader.course.model import Course
+from grader.course.modules import import_file
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.engine.replay import Recorded
 from grader.errors import InternalError
@@ -283,12 +283,12 @@ def criteria_of(
 
 
 @functools.cache
-def hidden_substitutes() -> Substitutes:
+def hidden_substitutes(course: Course) -> Substitutes:
     """Return the substitutes that lie beside the hidden suites, in the course's order."""
-    return Substitutes.of(PACKAGE / "suites", tuple(load_course().units))
+    return Substitutes.of(course.suites, tuple(course.units))
 
 
-def criteria_of_unit(unit: str, version: str) -> list[Criterion]:
+def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the criteria of a unit's hidden suite."""
-    suite = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
-    return criteria_of(suite, unit, version, hidden_substitutes())
+    suite = import_file(course.hidden_tests(unit))
+    return criteria_of(suite, unit, course.version, hidden_substitutes(course))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from grader.course.model import Course
 from grader.engine.criteria import Criterion, Outcome
 from grader.engine.failure_matrix import recorded
 from grader.testing.misconceptions import Misconception
@@ -15,7 +16,7 @@ SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
 
 
 def diagnose(
-    exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
+    course: Course, exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
 ) -> list[Misconception]:
     """The one misconception whose every outcome on this exercise's own tests resembles the submission's.
 
@@ -25,23 +26,25 @@ def diagnose(
     if all(outcome.passed for outcome in outcomes) or any(outcome.kind in SILENT for outcome in outcomes):
         return []
     matching = [
-        candidate for candidate in known if candidate.exercise == exercise and _behaves_like(candidate, results)
+        candidate for candidate in known if candidate.exercise == exercise and _behaves_like(course, candidate, results)
     ]
     return matching if len(matching) == 1 else []
 
 
-def _behaves_like(candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
+def _behaves_like(course: Course, candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
     # Failures first: they tell most candidates apart at once.
     failures_first = sorted(results, key=lambda result: result[1].passed)
     return all(
-        outcome.resembles(_outcome_of(candidate, criterion, outcome.substitutes))
+        outcome.resembles(_outcome_of(course, candidate, criterion, outcome.substitutes))
         for criterion, outcome in failures_first
     )
 
 
 @functools.cache
-def _outcome_of(candidate: Misconception, criterion: Criterion, substitutes: tuple[str, ...]) -> Outcome:
-    rows = None if substitutes else recorded(criterion.unit, candidate.exercise)
+def _outcome_of(
+    course: Course, candidate: Misconception, criterion: Criterion, substitutes: tuple[str, ...]
+) -> Outcome:
+    rows = None if substitutes else recorded(course, criterion.unit, candidate.exercise)
     if rows and candidate.name in rows:
         return rows[candidate.name][criterion.name]
     return criterion.run(InProcessBackend(criterion.unit, {candidate.exercise: candidate.implementation}), substitutes)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 
-from grader.course.model import ROOT, CourseError, describe_left_out, load_course
+from grader.course.find import RECEIVED, find_course
+from grader.course.model import describe_left_out
+from grader.documents import CourseError
 from grader.sandbox import lockdown, users
 
 USED_BY_STUDENTS = ("torch", "numpy", "pytest", "pytest-json-report", "pydantic")
@@ -34,7 +37,7 @@ class Layer:
 def versions() -> dict[str, str]:
     """Python and the packages that grading uses; 'not installed' where one is missing."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in PACKAGES if (ROOT / "solutions").is_dir() else USED_BY_STUDENTS:
+    for package in PACKAGES if not RECEIVED.is_dir() else USED_BY_STUDENTS:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -42,12 +45,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def course_notes() -> list[str]:
+def course_notes(named: Path | None) -> list[str]:
     """What autograder.yml leaves out of the solutions, or what is wrong with it; nothing on a student's machine."""
-    if not (ROOT / "solutions").is_dir():
-        return []
     try:
-        return describe_left_out(load_course())
+        return describe_left_out(find_course(named))
     except CourseError as error:
         return str(error).split("\n")
 

@@ -22,9 +22,9 @@ from typing import Any
 import torch
 from filelock import FileLock
 
-from grader.course.model import PACKAGE, ROOT, Course, load_course
+from grader.course.model import Course
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
-from grader.files import write_atomically
+from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol
 from grader.testing.checks import Observation
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
@@ -33,18 +33,16 @@ from grader.testing.student import InProcessBackend
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""
 
-FOLDER = ROOT / "build" / "failures"
 
-
-def recorded(unit: str, exercise: str) -> Rows | None:
+def recorded(course: Course, unit: str, exercise: str) -> Rows | None:
     """What was recorded of an exercise's misconceptions; None where nothing was, or where it is out of date."""
-    return _read(unit, exercise, key_of(unit))
+    return _read(_file(course, unit, exercise), key_of(course, unit))
 
 
 def outdated(course: Course, units: Iterable[str]) -> list[tuple[str, str]]:
     """The exercises of these units, each with its unit, whose outcomes are not recorded, or are out of date."""
     exercises = [(unit, exercise) for unit in units for exercise in course.units[unit].exercises]
-    return [(unit, exercise) for unit, exercise in exercises if not _is_current(unit, exercise)]
+    return [(unit, exercise) for unit, exercise in exercises if not _is_current(course, unit, exercise)]
 
 
 def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = lambda _exercise: None) -> None:
@@ -61,15 +59,16 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         return  # a process of the pool below imports the program that called this, and that holds the lock
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with FileLock(FOLDER / ".lock"):
+    folder = _folder(course)
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):
         # Classes take the longest, so they come first.
         missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
         if not missing:
             return
         context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
         with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), context, _begin) as pool:
-            waiting = {pool.submit(_record, *one): one for one in missing}
+            waiting = {pool.submit(_record, course, *one): one for one in missing}
             try:
                 for done in as_completed(waiting):
                     done.result()
@@ -91,20 +90,20 @@ def run(criteria: Sequence[Criterion], known: Sequence[Misconception]) -> Rows:
 
 
 @functools.cache
-def key_of(unit: str) -> bytes:
+def key_of(course: Course, unit: str) -> bytes:
     """The digest of all that a unit's outcomes depend on. Its misconceptions have been built.
 
     Of the solutions only what the misconceptions are made of counts, which is in the file that was built of them.
     """
-    total = hashlib.sha256(f"{torch.__version__} {load_course().version}".encode())
-    suites = PACKAGE / "suites"
+    total = hashlib.sha256(f"{torch.__version__} {course.version}".encode())
     for path in [
-        *sorted(suites.glob("*.py")),
-        *sorted((suites / unit).glob("*.py")),
+        *sorted(course.suites.glob("*.py")),
+        *sorted((course.suites / unit).glob("*.py")),
         *(path for folder in ("sandbox", "testing", "engine") for path in sorted((PACKAGE / folder).glob("*.py"))),
     ]:
         total.update(path.read_bytes())
-    built = made_file(unit).read_bytes() if made_file(unit).exists() else b""
+    made = made_file(course, unit)
+    built = made.read_bytes() if made.exists() else b""
     total.update(built.partition(b"\n")[2])  # its first line is a digest of all solutions
     return total.digest()
 
@@ -112,20 +111,25 @@ def key_of(unit: str) -> bytes:
 # -- the files ---------------------------------------------------------------------------------------------------
 
 
-def _is_current(unit: str, exercise: str) -> bool:
-    with contextlib.suppress(OSError), _file(unit, exercise).open("rb") as file:
-        return file.read(len(key_of(unit))) == key_of(unit)
+def _is_current(course: Course, unit: str, exercise: str) -> bool:
+    key = key_of(course, unit)
+    with contextlib.suppress(OSError), _file(course, unit, exercise).open("rb") as file:
+        return file.read(len(key)) == key
     return False
 
 
-def _file(unit: str, exercise: str) -> Path:
-    return FOLDER / f"{unit}.{exercise}"
+def _folder(course: Course) -> Path:
+    return course.caches / "failures"
+
+
+def _file(course: Course, unit: str, exercise: str) -> Path:
+    return _folder(course) / f"{unit}.{exercise}"
 
 
 @functools.cache
-def _read(unit: str, exercise: str, key: bytes) -> Rows | None:
+def _read(file: Path, key: bytes) -> Rows | None:
     try:
-        data = _file(unit, exercise).read_bytes()
+        data = file.read_bytes()
     except OSError:
         return None
     if not data.startswith(key):
@@ -138,9 +142,9 @@ def _read(unit: str, exercise: str, key: bytes) -> Rows | None:
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 
-def _record(unit: str, exercise: str) -> None:
-    criteria = [one for one in criteria_of_unit(unit, load_course().version) if one.exercise == exercise]
-    known = [one for one in misconceptions_of(unit) if one.exercise == exercise]
+def _record(course: Course, unit: str, exercise: str) -> None:
+    criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
+    known = [one for one in misconceptions_of(course, unit) if one.exercise == exercise]
     rows = run(criteria, known)
     for one in known:
         if all(outcome.passed for outcome in rows[one.name].values()):
@@ -150,7 +154,7 @@ def _record(unit: str, exercise: str) -> None:
     tensors: list[torch.Tensor] = []
     plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
     message = {"rows": protocol.encode(plain, tensors)}
-    write_atomically(_file(unit, exercise), key_of(unit) + protocol.pack(message, tensors))
+    write_atomically(_file(course, unit, exercise), key_of(course, unit) + protocol.pack(message, tensors))
 
 
 def _plain(outcome: Outcome) -> tuple[Any, ...]:

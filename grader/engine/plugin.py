@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from grader.course.model import PACKAGE, ROOT, Course, load_course
+from grader.course.find import find_course
+from grader.course.model import Course
+from grader.course.selection import deselect
 from grader.engine.criteria import Criterion, Outcome, criterion_of_item, hidden_substitutes, judge, parameters_of
 from grader.errors import InternalError
 from grader.sandbox.client import ALWAYS_TRUE, SandboxClient, Source
@@ -45,6 +47,7 @@ def begin_submission(config: pytest.Config, client: SandboxClient | None) -> Non
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--course", type=Path, help="the folder of the course; by default the one around the tests")
     parser.addoption("--submission", type=Path, help="the folder whose answers to grade")
     parser.addoption("--allow-unisolated", action="store_true", help="run student code even where nothing locks it in")
 
@@ -52,13 +55,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
     config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
-    config.stash[COURSE] = load_course()
+    tests = next((Path(one) for one in config.args if Path(one).exists()), None)
+    config.stash[COURSE] = find_course(config.getoption("--course"), around=tests)
     begin_submission(config, None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Every test gets its criterion; in the course's order of units and exercises, then as written."""
     course = config.stash[COURSE]
+    deselect(items, course)
     for item in items:
         item.stash[CRITERION] = _criterion(item, course)
     order = {
@@ -73,7 +78,7 @@ def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
     unit = item.path.stem.removeprefix("test_")
     try:
-        substitutes = hidden_substitutes() if item.path.is_relative_to(PACKAGE / "suites") else NO_SUBSTITUTES
+        substitutes = hidden_substitutes(course) if item.path.is_relative_to(course.suites) else NO_SUBSTITUTES
         criterion = criterion_of_item(item, unit, course.version, substitutes)
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error
@@ -95,7 +100,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         require_folder(folder)
     except SubmissionError as error:
         raise pytest.UsageError(str(error)) from error
-    submission = read_submission("by-hand", folder, course.units, ROOT / "exercises")
+    submission = read_submission("by-hand", folder, course.units, course.exercises)
     server = ForkServer.spawned()
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):

@@ -29,10 +29,10 @@ from grader.sandbox.processes import ForkServer
 if TYPE_CHECKING:
     import pytest
 
+    from grader.course.model import Course
     from grader.engine.criteria import Criterion, Outcome
     from grader.testing.misconceptions import Misconception
 
-HIDDEN = Path(__file__).resolve().parents[1] / "suites"
 SETTINGS = Path(__file__).with_name("pytest.ini")
 # They come with pytest and have a hand in every test, for things that no suite does.
 IDLE_PLUGINS = (
@@ -64,8 +64,8 @@ class Grader:
 class Engine:
     """A pytest plugin that, once the suites are collected, grades submissions instead of running the tests once."""
 
-    def __init__(self, suites: Path, server: ForkServer | None, requests: int, replies: int) -> None:
-        self.suites = suites
+    def __init__(self, is_hidden: bool, server: ForkServer | None, requests: int, replies: int) -> None:
+        self.is_hidden = is_hidden
         self.server = server
         self.requests = requests
         self.replies = replies
@@ -117,15 +117,16 @@ class Engine:
 
     def load_misconceptions(self, session: pytest.Session) -> None:
         """Imports them here, once, so that no grader has to. The visible tests tell what is wrong by themselves."""
-        if self.suites != HIDDEN:
+        if not self.is_hidden:
             return
         from grader.engine import failure_matrix
         from grader.engine.plugin import COURSE
         from grader.testing.misconceptions import misconceptions_of
 
-        self.known = {unit: misconceptions_of(unit) for unit in session.config.stash[COURSE].units}
+        course = session.config.stash[COURSE]
+        self.known = {unit: misconceptions_of(course, unit) for unit in course.units}
         for unit in self.known:
-            failure_matrix.key_of(unit)  # it is kept, so no grader has to read all those files again
+            failure_matrix.key_of(course, unit)  # it is kept, so no grader has to read all those files again
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
         """Runs one test, without pytest's own setup and teardown: what a criterion takes is made right here."""
@@ -286,7 +287,7 @@ class Engine:
         report_plugin.pytest_sessionfinish(session)
         return {
             "outcomes": [self.described(*result) for result in outcomes.items()],
-            "misconceptions": self.diagnoses(outcomes),
+            "misconceptions": self.diagnoses(config.stash[plugin.COURSE], outcomes),
             "messages": config.stash[plugin.MESSAGES],
             "layers": client.layers,
             # The units that took more than this process may use.
@@ -309,7 +310,7 @@ class Engine:
             "remarks": outcome.remarks,
         }
 
-    def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[dict[str, str]]:
+    def diagnoses(self, course: Course, outcomes: dict[Criterion, Outcome]) -> list[dict[str, str]]:
         """The misconception behind each exercise whose outcomes fit exactly one."""
         if not self.known:
             return []
@@ -321,33 +322,34 @@ class Engine:
         return [
             {"unit": unit, "exercise": exercise, "name": found.name, "sentence": found.sentence}
             for (unit, exercise), outcomes in results.items()
-            for found in diagnose(exercise, outcomes, self.known[unit])
+            for found in diagnose(course, exercise, outcomes, self.known[unit])
         ]
 
 
-def visible_tests() -> Path:
-    """The course's own, whatever a student made of theirs."""
-    from grader.course.model import ROOT
-
-    return ROOT / "exercises"
-
-
 def main() -> int:
-    """Serves requests on standard input, until it ends. Gives pytest's exit code."""
+    """Serves requests on standard input, until it ends. Gives pytest's exit code.
+
+    Its arguments: the course's folder; which tests, `hidden` or `visible`; and `--practice` where there is no fork.
+    """
+    root, suites, *options = sys.argv[1:]
     requests, replies = os.dup(0), os.dup(1)
     # Whatever pytest prints goes with the errors: standard output carries results and nothing else.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = None if "--practice" in sys.argv else ForkServer.forked()
+    server = None if "--practice" in options else ForkServer.forked()
     # Only the plugins that are named above: others may be installed, and have a say in what passes.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
     import pytest
 
-    suites = visible_tests() if "visible" in sys.argv else HIDDEN
-    engine = Engine(suites, server, requests, replies)
+    from grader.course.model import load_course
+
+    course = load_course(Path(root))
+    # The visible tests are the course's own, whatever a student made of theirs.
+    tests = course.exercises if suites == "visible" else course.suites
+    engine = Engine(suites == "hidden", server, requests, replies)
     try:
-        return int(pytest.main([str(suites), *PYTEST_OPTIONS], plugins=[engine]))
+        return int(pytest.main([str(tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
     finally:
         if engine.server:
             engine.server.close()

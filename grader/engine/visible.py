@@ -13,7 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from grader.course.selection import pytest_collection_modifyitems
+from grader.course.find import find_course
+from grader.course.selection import deselect
 from grader.engine.criteria import judge
 from grader.sandbox.failures import Failure
 from grader.testing.checks import CheckFailed, begin_test
@@ -24,6 +25,12 @@ __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the tests of exercises that the course leaves out."""
+    if items:
+        deselect(items, find_course(around=items[0].path.parent))
 
 
 @pytest.fixture

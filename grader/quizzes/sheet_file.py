@@ -71,13 +71,16 @@ class SheetFile:
             raise SheetNotSaved(f"{self.path} could not be written ({why}). It is as it was before.") from None
 
 
-def find_sheet(unit: str) -> SheetFile:
-    """Return the sheet of a unit's quiz in the current folder or in exercises/. Raises QuizError."""
-    places = [Path(), Path("exercises")]
+def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
+    """Return the sheet of a unit's quiz in `folder`, by default the current one, or its exercises/.
+
+    Raises QuizError.
+    """
+    places = [folder or Path(), (folder or Path()) / "exercises"]
     sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
     if not sources:
         try:
-            here = Path.cwd()
+            here = folder or Path.cwd()
         except FileNotFoundError:
             raise QuizError("This folder no longer exists: go to your course's folder.") from None
         raise QuizError(
@@ -88,5 +91,5 @@ def find_sheet(unit: str) -> SheetFile:
     if unit not in quizzes:
         raise QuizError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
     filename = quizzes[unit].filename
-    folder = next((place for place in places if (place / filename).exists()), sources[0].parent)
-    return SheetFile(quizzes[unit], folder / filename)
+    place = next((place for place in places if (place / filename).exists()), sources[0].parent)
+    return SheetFile(quizzes[unit], place / filename)

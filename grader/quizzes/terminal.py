@@ -22,6 +22,7 @@ from grader.quizzes.sheet_file import SheetFile, find_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import Console, RenderableType
 
@@ -63,11 +64,11 @@ class _Stop(Exception):
     """The student wants to stop for now."""
 
 
-def take_quiz(unit: str, console: Console) -> None:
+def take_quiz(unit: str, console: Console, folder: Path | None = None) -> None:
     """Ask a unit's quiz, from the first question without an answer on.
 
-    Its questions are in the current folder or in exercises/. Where it has no sheet yet, or only the one that everyone
-    received, one with a variant is written there.
+    Its questions are in `folder`, by default the current one, or in its exercises/. Where it has no sheet yet, or only
+    the one that everyone received, one with a variant is written there.
 
     Raises:
         QuizError: There is no such quiz, or its sheet cannot be read.
@@ -76,7 +77,7 @@ def take_quiz(unit: str, console: Console) -> None:
     """
     if isinstance(sys.stdin, TextIOWrapper):  # an unknown character is no reason to stop
         sys.stdin.reconfigure(errors="replace")
-    file = find_sheet(unit)
+    file = find_sheet(unit, folder)
     file.begin()
     with console.use_theme(_THEME):
         _Session(file, console).run()

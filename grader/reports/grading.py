@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from grader import __version__
-from grader.course.model import FILENAME, PACKAGE, ROOT, Course, Level
-from grader.files import digest
+from grader.course.model import FILENAME, Course, Level
+from grader.files import PACKAGE, digest
 from grader.quizzes.cells import read_cells
 from grader.quizzes.marking import explanation, mark, right_answer
 from grader.quizzes.questions import Questions, to_json
@@ -304,7 +304,7 @@ def _digest(
         "quizzes": {name: _what_counts(quiz, course.is_over(name, now)) for name, quiz in of_units(quizzes).items()},
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
-    total.update(_grader_digest(suites))
+    total.update(_grader_digest(course, suites))
     return total.hexdigest()
 
 
@@ -315,7 +315,7 @@ def _what_counts(quiz: Quiz | Questions, is_over: bool) -> str:
 
 
 @cache
-def _grader_digest(suites: model.Suites) -> bytes:
-    ours = [ROOT / FILENAME, *sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
-    visible_tests = sorted((ROOT / "exercises").glob("*.py")) if suites == "visible" else []
-    return digest([*ours, *visible_tests], PACKAGE.parent)
+def _grader_digest(course: Course, suites: model.Suites) -> bytes:
+    grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
+    tests = course.exercises.glob("*.py") if suites == "visible" else course.suites.rglob("*.py")
+    return digest(grader, PACKAGE) + digest([course.root / FILENAME, *sorted(tests)], course.root)

@@ -107,7 +107,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
         raise CheckFailed(f"{what} are not all finite numbers.")
     if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
-        raise CheckFailed(f"{what} are not the expected ones, though the shape is right.")
+        raise CheckFailed(f"{what} are not the expected ones, although the shape is correct.")
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:

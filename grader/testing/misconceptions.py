@@ -23,21 +23,20 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
-from grader.course.model import PACKAGE, ROOT
+from grader.course.model import Course
+from grader.course.modules import import_file
 from grader.errors import GraderError
 from grader.files import write_atomically
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
-SOLUTIONS = ROOT / "solutions"
 RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
 
 
@@ -124,16 +123,16 @@ def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str)
     return Row(exercises, name, change, sentence, sys._getframe(1).f_lineno)
 
 
-def misconceptions_of(unit: str) -> list[Misconception]:
+def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     """Every misconception of a unit: the rows first, then the functions and classes, each in their order.
 
     Raises MisconceptionError where the rows have changed since `build`.
     """
-    module = _module_of(unit)
-    file = shown(_path(unit))
+    module = _module_of(course, unit)
+    file = course.shown(course.misconceptions(unit))
     found = []
     if rows := _rows(module):
-        made = _made(unit)
+        made = _made(course, unit)
         for one in rows:
             place = f"{file}:{one.line}"
             found += [
@@ -148,48 +147,46 @@ def misconceptions_of(unit: str) -> list[Misconception]:
     return found
 
 
-def build(units: Sequence[str]) -> list[Path]:
+def build(course: Course, units: Iterable[str]) -> list[Path]:
     """Apply the rows of these units to their solutions, and write the definitions that come of it.
 
     Returns the files that were out of date. Raises MisconceptionError for a row that does not apply, and OSError.
     """
     written = []
     for unit in units:
-        path = made_file(unit)
-        if not _path(unit).is_file():
-            raise MisconceptionError(f"{shown(_path(unit))} is missing: write the unit's misconceptions there.")
+        path, source = made_file(course, unit), course.misconceptions(unit)
+        if not source.is_file():
+            raise MisconceptionError(f"{course.shown(source)} is missing: write the unit's misconceptions there.")
         # Looked at as texts, for the modules import torch.
-        if "ROWS" in _path(unit).read_text(encoding="utf-8") and not _is_current(unit):
+        if "ROWS" in source.read_text(encoding="utf-8") and not _is_current(course, unit):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, f"# {_digest(unit)}\n{_made_text(unit, _rows(_module_of(unit)))}")
+            write_atomically(path, f"# {_digest(course, unit)}\n{_made_text(course, unit)}")
             written.append(path)
     return written
 
 
-def made_file(unit: str) -> Path:
+def made_file(course: Course, unit: str) -> Path:
     """Where `build` writes a unit's changed definitions."""
-    return ROOT / "build" / "misconceptions" / f"{unit}.py"
-
-
-def shown(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+    return course.caches / "misconceptions" / f"{unit}.py"
 
 
 # -- what rows come to -------------------------------------------------------------------------------------------
 
 
-def _made_text(unit: str, rows: Sequence[Row]) -> str:
+def _made_text(course: Course, unit: str) -> str:
     """A module with the changed definitions, under their rows' names, and with all that they need."""
-    imports, definitions = _parts_of(unit)
+    imports, definitions = _parts_of(course.solutions, unit)
     exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    calls = _calls(unit, exercises)
+    calls = _calls(course, unit, exercises)
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
-    for one in rows:
+    for one in _rows(_module_of(course, unit)):
         for exercise in one.exercises:
             # Under its own name, what a changed answer calls would be taken for the student's, and have a substitute.
             private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
-            changed.append(_renamed(_changed(unit, one, exercise), {**private, exercise: _attribute(one, exercise)}))
+            changed.append(
+                _renamed(_changed(course, unit, one, exercise), {**private, exercise: _attribute(one, exercise)})
+            )
     needed = _needed_by(changed, definitions)
     kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
     public = sorted(needed.intersection(name for names in calls.values() for name in names))
@@ -202,21 +199,22 @@ def _made_text(unit: str, rows: Sequence[Row]) -> str:
     )
 
 
-def _calls(unit: str, exercises: Sequence[str]) -> dict[str, Sequence[str]]:
+def _calls(course: Course, unit: str, exercises: Sequence[str]) -> dict[str, Sequence[str]]:
     """What the changed answers to an exercise call under its public name, by exercise. Raises MisconceptionError."""
-    calls: dict[str, Sequence[str]] = getattr(_module_of(unit), "CALLS", {})
+    calls: dict[str, Sequence[str]] = getattr(_module_of(course, unit), "CALLS", {})
     for name in (*calls, *(name for names in calls.values() for name in names)):
         if name not in exercises:
             raise MisconceptionError(
-                f"{shown(_path(unit))}: CALLS names {name}, which solutions/{unit}.py does not define: correct it."
+                f"{course.shown(course.misconceptions(unit))}: CALLS names {name}, which solutions/{unit}.py does not "
+                "define: correct it."
             )
     return calls
 
 
-def _changed(unit: str, one: Row, exercise: str) -> ast.stmt:
+def _changed(course: Course, unit: str, one: Row, exercise: str) -> ast.stmt:
     """The definition of an exercise as a row changes it. Raises MisconceptionError."""
     try:
-        text = one.change.applied(_undocumented(unit, exercise))
+        text = one.change.applied(_undocumented(course.solutions, unit, exercise))
         [definition] = ast.parse(text).body
     except ValueError as error:
         problem = f"does not apply: {error}"
@@ -225,19 +223,19 @@ def _changed(unit: str, one: Row, exercise: str) -> ast.stmt:
     else:
         return definition
     raise MisconceptionError(
-        f"{shown(_path(unit))}:{one.line}: the row {one.name} {problem}. "
+        f"{course.shown(course.misconceptions(unit))}:{one.line}: the row {one.name} {problem}. "
         f"Compare it with {exercise} in solutions/{unit}.py."
     )
 
 
-def _parts_of(unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
+def _parts_of(solutions: Path, unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
     """The imports of a unit's solution, and what it defines at its top level, after what it imports of other units."""
     imports: list[ast.stmt] = [ast.parse("from __future__ import annotations").body[0]]
     definitions: dict[str, ast.stmt] = {}
-    for node in ast.parse((SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse((solutions / f"{unit}.py").read_text(encoding="utf-8")).body:
         match node:
-            case ast.ImportFrom(module=str(other)) if (SOLUTIONS / f"{other}.py").is_file():
-                more, theirs = _parts_of(other)
+            case ast.ImportFrom(module=str(other)) if (solutions / f"{other}.py").is_file():
+                more, theirs = _parts_of(solutions, other)
                 imports += more[1:]
                 definitions |= theirs
             case ast.Import() | ast.ImportFrom():
@@ -249,9 +247,9 @@ def _parts_of(unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
     return imports, definitions
 
 
-def _undocumented(unit: str, exercise: str) -> str:
+def _undocumented(solutions: Path, unit: str, exercise: str) -> str:
     """The text of a definition without its docstrings, whose words no replacement is meant for. Raises ValueError."""
-    text = (SOLUTIONS / f"{unit}.py").read_text(encoding="utf-8")
+    text = (solutions / f"{unit}.py").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     found = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
     if not found:
@@ -298,15 +296,12 @@ def _attribute(one: Row, exercise: str) -> str:
     return one.name if len(one.exercises) == 1 else f"{one.name}_in_{exercise}"
 
 
-def _path(unit: str) -> Path:
-    return PACKAGE / "suites" / unit / "misconceptions.py"
-
-
-def _module_of(unit: str) -> ModuleType:
+def _module_of(course: Course, unit: str) -> ModuleType:
+    path = course.misconceptions(unit)
     try:
-        return importlib.import_module(f"grader.suites.{unit}.misconceptions")
+        return import_file(path)
     except SyntaxError as error:
-        raise MisconceptionError(f"{shown(_path(unit))}:{error.lineno} is not Python: {error.msg}.") from None
+        raise MisconceptionError(f"{course.shown(path)}:{error.lineno} is not Python: {error.msg}.") from None
 
 
 def _rows(module: ModuleType) -> list[Row]:
@@ -314,10 +309,10 @@ def _rows(module: ModuleType) -> list[Row]:
 
 
 @functools.cache
-def _made(unit: str) -> ModuleType:
-    path = made_file(unit)
-    if not _is_current(unit):
-        raise MisconceptionError(f"{shown(path)} is missing or out of date: run `grader build`.")
+def _made(course: Course, unit: str) -> ModuleType:
+    path = made_file(course, unit)
+    if not _is_current(course, unit):
+        raise MisconceptionError(f"{course.shown(path)} is missing or out of date: run `grader build`.")
     name = f"misconceptions_of_{unit}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec
@@ -327,17 +322,17 @@ def _made(unit: str) -> ModuleType:
     return module
 
 
-def _is_current(unit: str) -> bool:
+def _is_current(course: Course, unit: str) -> bool:
     try:
-        return made_file(unit).read_text(encoding="utf-8").startswith(f"# {_digest(unit)}\n")
+        return made_file(course, unit).read_text(encoding="utf-8").startswith(f"# {_digest(course, unit)}\n")
     except OSError:
         return False
 
 
-def _digest(unit: str) -> str:
+def _digest(course: Course, unit: str) -> str:
     """Of the rows, the solutions and this module."""
     total = hashlib.sha256()
-    for path in (Path(__file__), _path(unit), *sorted(SOLUTIONS.glob("*.py"))):
+    for path in (Path(__file__), course.misconceptions(unit), *sorted(course.solutions.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -17,7 +17,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grader.course.model import ROOT, load_course
+from courses import COURSE, REPOSITORY
+
 from grader.engine.client import Engine
 from grader.quizzes.source import load_quizzes
 from grader.reports.grading import Rubric, make_report
@@ -34,13 +35,13 @@ LARGEST_READ = 100 * 2**20
 
 def drive(base: Path, ways: Sequence[str]) -> None:
     """Writes BASE/reports/<how>/…, and in BASE/reports/drive.json what this program saw of the world."""
-    assert base / "course" == ROOT, "this is about another copy of the grader"
+    assert base / "course" == REPOSITORY, "this is about another copy of the grader"
     # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    course = load_course()
+    course = COURSE
     now = max(unit.due for unit in course.units.values()) + datetime.timedelta(days=1)
     with_quiz = [name for name, unit in course.units.items() if unit.quiz]
-    quizzes = load_quizzes(ROOT / "solutions", with_quiz)
+    quizzes = load_quizzes(REPOSITORY / "solutions", with_quiz)
     units = json.loads((base / "units.json").read_text(encoding="utf-8"))
     attacks = sorted(path.name for path in (base / "class").iterdir() if path.name not in HONEST)
     faults: list[str] = []
@@ -48,10 +49,10 @@ def drive(base: Path, ways: Sequence[str]) -> None:
     def submission(name: str, student: str) -> Submission:
         quiz_names = [unit for unit in units[name] if unit in with_quiz]
         return read_submission(
-            student, base / "class" / name, units[name], ROOT / "exercises", course.units, quiz_names
+            student, base / "class" / name, units[name], REPOSITORY / "exercises", course.units, quiz_names
         )
 
-    with Engine() as engine:
+    with Engine(COURSE) as engine:
         handshake = engine.handshake()
         rubric = Rubric(handshake["criteria"], quizzes)
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course.model import ROOT
+from courses import REPOSITORY
+
 from grader.quizzes.items import BugItem, ChoiceItem, Item
 from grader.quizzes.marking import right_answer
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
@@ -76,7 +77,7 @@ def right(item: Item) -> str:
     return right_answer(item, 0)
 
 
-QUIZ = load_quiz(ROOT / "solutions" / f"{UNIT}_quiz.yml")
+QUIZ = load_quiz(REPOSITORY / "solutions" / f"{UNIT}_quiz.yml")
 RIGHT = {name: right(item) for name, item in QUIZ.items.items()}
 TICKED = {name: answer for name, answer in RIGHT.items() if has_boxes(QUIZ.questions.items[name])}
 RIGHT_SHEET = write_sheet(QUIZ.questions, None, RIGHT)
@@ -512,7 +513,7 @@ def answers_beside_the_sheet(folder: Path, _: Path) -> None:
     claims = {"answers": RIGHT, "points": 100, "quiz": {"points": 100, "items": dict.fromkeys(RIGHT, 100)}}
     for name in ("answers.json", "quizzes.json", "exercises/quizzes.json", f"{UNIT}_quiz.json", "report.json"):
         (folder / name).write_text(json.dumps(claims), encoding="utf-8")
-    source = (ROOT / "solutions" / f"{UNIT}_quiz.yml").read_text(encoding="utf-8")
+    source = (REPOSITORY / "solutions" / f"{UNIT}_quiz.yml").read_text(encoding="utf-8")
     (folder / f"{UNIT}_quiz.yml").write_text(source, encoding="utf-8")
     for name in ("simple_attention_quiz.md", f"{UNIT}_quiz.txt", f"{UNIT}_QUIZ.md", "quiz.md"):
         (folder / name).write_text(RIGHT_SHEET, encoding="utf-8")

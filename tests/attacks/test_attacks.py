@@ -43,11 +43,12 @@ pytestmark = pytest.mark.proof(part="attacks")
 
 USERS = ("root", "ordinary user")
 RECORD = """\
+from pathlib import Path
 from grader.course import model
 from grader.engine import failure_matrix
 from grader.testing import misconceptions
-whole = model.load_course()
-misconceptions.build(list(whole.units))
+whole = model.load_course(Path.cwd())
+misconceptions.build(whole, whole.units)
 failure_matrix.fill(whole, whole.units)
 """
 # Whoever is first of the two grades each attack alone too: what is shared in a batch does not depend on the user.
@@ -74,7 +75,7 @@ TOLD = {
     "exits_at_import": "It raised SystemExit.",
     "exits_in_calls": "It ended the Python process (exit code 0).",
     "forges_replies": "an answer that nobody asked for",
-    "hard_codes_the_examples": "The scores are not the expected ones, though the shape is right.",
+    "hard_codes_the_examples": "The scores are not the expected ones, although the shape is correct.",
     "huge_messages": "bytes more than are kept.",
     "imports_itself_for_ever": "It did not finish in time",
     "large_results": "(16777116,)",

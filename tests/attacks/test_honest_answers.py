@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from courses import COURSE, REPOSITORY
 from example_class import CLASS
 from units import SUITES
 
-from grader.course.model import ROOT, load_course
 from grader.engine.client import Engine
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission, UnitSource
 
-UNITS = load_course().units
+UNITS = COURSE.units
 HOSTILE = "mallory"
 RIGHT_ANSWERS = {f"{unit}-{path.stem}": (unit, path) for unit in UNITS for path in SUITES[unit].accepted_answers}
 HONEST = [name for name in CLASS if name != HOSTILE]
@@ -37,7 +37,7 @@ def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
 def test_an_honest_student_of_the_example_class_attempts_nothing(
     engine: Engine, example_class: Path, name: str
 ) -> None:
-    assert attempts(engine, read_submission(name, example_class / name, UNITS, ROOT / "exercises")) == []
+    assert attempts(engine, read_submission(name, example_class / name, UNITS, REPOSITORY / "exercises")) == []
 
 
 def test_an_attempt_would_be_told_of(engine: Engine) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from courses import COURSE, REPOSITORY
 from folders import HONEST_PART, HONEST_SHEET, SHEET, UNIT
 from test_attacks import ATTACKS, everything_said, lasting, met, write_scripts
 
-from grader.course.model import ROOT, load_course
 from grader.engine.client import Graded, Grading
 from grader.quizzes.source import load_quizzes
 from grader.reports.model import Report
@@ -36,7 +36,7 @@ HONEST = "honest"
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     """The report of each attack by its class, and of the honest student who hands in before each of them."""
     base = tmp_path_factory.mktemp("attacked")
-    (base / "course").symlink_to(ROOT)
+    (base / "course").symlink_to(REPOSITORY)
     for name in (HONEST, *CLASSES.values()):
         folder = base / "class" / name
         folder.mkdir(parents=True)
@@ -44,12 +44,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     write_scripts({UNIT: HONEST_PART}, base / "class" / HONEST, base)
     for name in CLASSES.values():
         ATTACKS[name].fill(base / "class" / name, base)
-    course = load_course()
-    quizzes = load_quizzes(ROOT / "solutions", [UNIT])
+    course = COURSE
+    quizzes = load_quizzes(REPOSITORY / "solutions", [UNIT])
     now = course.units[UNIT].due - datetime.timedelta(days=1)
 
     def submission(folder: str, student: str) -> Submission:
-        return read_submission(student, base / "class" / folder, [UNIT], ROOT / "exercises", course.units, quizzes)
+        return read_submission(
+            student, base / "class" / folder, [UNIT], REPOSITORY / "exercises", course.units, quizzes
+        )
 
     batch = [submission(HONEST, "first")]
     for heading, name in CLASSES.items():
@@ -83,6 +85,6 @@ def test_nothing_worked_and_its_report_says_what_was_tried(reports: dict[str, Re
 
 
 def test_every_heading_of_the_attacks_page_has_one() -> None:
-    page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "attacks.md").read_text(encoding="utf-8")
     headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert [heading for heading in headings if heading != "Failures of the machine"] == list(CLASSES)

@@ -11,9 +11,10 @@ from typing import Any
 
 import courses
 import pytest
+from courses import COURSE, REPOSITORY
 from folders import right
 
-from grader.course.model import ROOT, Course, load_course
+from grader.course.model import Course, load_course
 from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderItem, ShapeItem
 from grader.quizzes.questions import rendered
 from grader.quizzes.sheet import write_sheet
@@ -24,8 +25,7 @@ from grader.submissions.reader import read_submission
 
 pytestmark = pytest.mark.proof(part="attacks")
 
-COURSE = load_course()
-QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 
 # -- before and after the due date ----------------------------------------------------------------------------
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from courses import REPOSITORY
 from folders import HERE
 
-from grader.course.model import ROOT
-
-TABLE = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+TABLE = (REPOSITORY / "docs" / "attacks.md").read_text(encoding="utf-8")
 ROWS = [line for line in TABLE.splitlines() if re.match(r"\| (?!tried|what happens)", line)]
 # By their text, for as an ordinary user some of these are not defined.
 FOLDERS = re.findall(r"def (\w+)\(folder: Path, (?:base|_): Path\)", (HERE / "folders.py").read_text(encoding="utf-8"))
@@ -27,7 +26,7 @@ def test_each_line_names_what_is_there(row: str) -> None:
     for name in shown_by(row):
         path, _, test = name.partition("::")
         if test:
-            assert f"\ndef {test}(" in (ROOT / path).read_text(encoding="utf-8")
+            assert f"\ndef {test}(" in (REPOSITORY / path).read_text(encoding="utf-8")
         else:
             assert name in ATTACKS
 

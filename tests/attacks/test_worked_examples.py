@@ -16,11 +16,9 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from courses import COURSE, REPOSITORY
 from units import SUITES
 
-from grader.course.model import ROOT, load_course
-
-COURSE = load_course()
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 Answers = list[tuple[tuple[Any, ...], Any]]
 
@@ -29,9 +27,9 @@ Answers = list[tuple[tuple[Any, ...], Any]]
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answers]:
     """What the visible tests ask of each exercise, with what the solution answers."""
     folder = tmp_path_factory.mktemp("visible") / "exercises"
-    shutil.copytree(ROOT / "exercises", folder)
+    shutil.copytree(REPOSITORY / "exercises", folder)
     for unit in COURSE.units:
-        shutil.copy(ROOT / "solutions" / f"{unit}.py", folder)
+        shutil.copy(REPOSITORY / "solutions" / f"{unit}.py", folder)
     exercises = yaml.safe_dump({unit: list(described.exercises) for unit, described in COURSE.units.items()})
     environment = {**os.environ, "EXERCISES": exercises, "PYTHONPATH": str(Path(__file__).parent)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "recording"]

@@ -7,12 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from courses import COURSE
 
 from grader.audit.cases import (
-    IN_OTHER_WORDS,
     RIGHT,
-    SUITES,
-    UNKNOWN_MISTAKES,
     AuditError,
     Case,
     cases_of,
@@ -21,9 +19,6 @@ from grader.audit.cases import (
     standing_alone,
 )
 from grader.audit.run import names_in
-from grader.course.model import load_course
-
-COURSE = load_course()
 
 
 @functools.cache
@@ -50,7 +45,7 @@ def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_k
 def test_what_is_written_by_hand_in_tests_is_graded(unit: str) -> None:
     """A name that fits nothing would be left out without a word."""
     graded = {case.name for case in cases(unit)}
-    for folder in (IN_OTHER_WORDS, UNKNOWN_MISTAKES):
+    for folder in (COURSE.root / "tests" / "paraphrases", COURSE.root / "tests" / "unlisted_mistakes"):
         path = folder / f"{unit}.py"
         helpers = used_in(path)
         assert definitions_in(path).keys() - graded <= helpers
@@ -113,5 +108,5 @@ def test_a_mutant_comes_with_the_units_that_its_solution_imports() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(AuditError, match=r"^grader/suites/nothing/misconceptions.py is missing: the audit needs it"):
-        definitions_in(SUITES / "nothing" / "misconceptions.py")
+    with pytest.raises(AuditError, match=r"grader/suites/nothing/misconceptions.py is missing: the audit needs it"):
+        definitions_in(COURSE.suites / "nothing" / "misconceptions.py")

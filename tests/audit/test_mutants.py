@@ -7,12 +7,12 @@ import functools
 from collections import Counter
 
 import pytest
+from courses import COURSE, REPOSITORY
 
 from grader.audit.mutants import Mutant, mutants_of
 from grader.audit.operators import OPERATORS
-from grader.course.model import ROOT, load_course
 
-UNITS = load_course().units
+UNITS = COURSE.units
 SMALL = '''\
 """A unit."""
 import torch
@@ -32,7 +32,7 @@ def other(x):
 
 
 def solution(unit: str) -> str:
-    return (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+    return (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from courses import REPOSITORY
 from units import COURSE, SUITES, defined_in
 
 from grader.audit.equivalence import Solution
-from grader.course.model import ROOT
 from grader.testing.probes import probes_of
 
 pytestmark = pytest.mark.proof(part="audit")
@@ -35,7 +35,7 @@ def what_answers_print() -> Iterator[None]:
 
 @functools.cache
 def solution_of(unit: str) -> dict[str, Any]:
-    return defined_in(ROOT / "solutions" / f"{unit}.py", unit)
+    return defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)
 
 
 @functools.cache

@@ -6,21 +6,19 @@ import re
 
 import courses
 import pytest
+from courses import COURSE, REPOSITORY
 from units import SUITES, Suite
 
-from grader.audit.cases import SUITES as SUITES_FOLDER
 from grader.audit.pages import interval
 from grader.audit.verdict import digest_of
-from grader.course.model import ROOT, load_course
 
-COURSE = load_course()
-PAGE = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "accuracy.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.proof(part="audit")
 def test_no_answer_of_any_unit_is_graded_or_named_wrongly() -> None:
     """Right answers keep all points, wrong ones lose some and get their own name or none, and no mutant survives."""
-    found = courses.run_grader(ROOT, "audit")
+    found = courses.run_grader(REPOSITORY, "audit")
     assert found.returncode == 0, found.stderr
 
 
@@ -52,5 +50,5 @@ def test_an_interval_is_wilsons(count: int, total: int, low: float, high: float)
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_no_probe_has_seen_a_hidden_test(suite: Suite) -> None:
     """They look for differences with inputs of their own, or they would be blind where the tests are."""
-    text = (SUITES_FOLDER / suite.unit / "probes.py").read_text(encoding="utf-8")
+    text = (COURSE.suites / suite.unit / "probes.py").read_text(encoding="utf-8")
     assert "grader.suites" not in text

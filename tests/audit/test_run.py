@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from courses import COURSE
 from units import SUITES
 
 from grader.audit.cases import Case, cases_of
 from grader.audit.run import Result, criteria_names, names_in, run
-from grader.course.model import load_course
 from grader.errors import InternalError
 
 UNIT, EXERCISE = "causal_attention", "causal_mask"
@@ -17,8 +17,8 @@ UNIT, EXERCISE = "causal_attention", "causal_mask"
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    cases = [case for case in cases_of(load_course(), UNIT) if case.exercise == EXERCISE]
-    [found] = run(cases, jobs=1)
+    cases = [case for case in cases_of(COURSE, UNIT) if case.exercise == EXERCISE]
+    [found] = run(COURSE, cases, jobs=1)
     assert [result.case for result in found] == cases
     return {f"{result.case.kind}: {result.case.name}": result for result in found}
 
@@ -29,7 +29,7 @@ def test_a_right_answer_misses_nothing_and_has_no_name(results: dict[str, Result
 
 
 def test_a_stub_misses_every_criterion(results: dict[str, Result]) -> None:
-    assert list(results["stub: stub"].missed) == criteria_names(UNIT)[EXERCISE]
+    assert list(results["stub: stub"].missed) == criteria_names(COURSE, UNIT)[EXERCISE]
 
 
 def test_a_mistake_misses_over_the_door_what_it_misses_beside_us(results: dict[str, Result]) -> None:
@@ -62,4 +62,4 @@ def test_a_process_that_ends_ends_the_audit_with_a_word(results: dict[str, Resul
     ending = f"{right.sources[UNIT]}\nimport os\nos._exit(1)\n"
     case = Case(UNIT, EXERCISE, "solution", "ending", {UNIT: ending})
     with pytest.raises(InternalError, match="a process of the audit ended before it was done"):
-        list(run([case], jobs=1))
+        list(run(COURSE, [case], jobs=1))

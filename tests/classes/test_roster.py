@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from courses import REPOSITORY
 
 from grader.classes.roster import Entry, RosterError, read_roster
-from grader.course.model import ROOT
 
 HEADER = "student,repository\n"
 
@@ -19,7 +19,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 
 def test_the_roster_of_the_examples_can_be_read() -> None:
-    assert read_roster(ROOT / "examples" / "roster.csv")[0] == Entry("ada", "our-course/attention-ada")
+    assert read_roster(REPOSITORY / "examples" / "roster.csv")[0] == Entry("ada", "our-course/attention-ada")
 
 
 def test_a_roster_may_come_from_a_spreadsheet(tmp_path: Path) -> None:

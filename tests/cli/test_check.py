@@ -11,8 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
-from grader.course.model import ROOT
+from courses import REPOSITORY
 
 # Everything of unit 1 is right but for this: the sum runs over all numbers, whatever dim says.
 RIGHT = "exponentials.sum(dim=dim, keepdim=True)"
@@ -45,8 +44,8 @@ def check(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A student's repository, called ada: unit 1 is written, with a mistake; the rest is untouched."""
     folder = tmp_path_factory.mktemp("check") / "ada"
-    shutil.copytree(ROOT / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
-    answers = (ROOT / "solutions" / "simple_attention.py").read_text(encoding="utf-8")
+    shutil.copytree(REPOSITORY / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    answers = (REPOSITORY / "solutions" / "simple_attention.py").read_text(encoding="utf-8")
     assert RIGHT in answers
     (folder / "exercises" / "simple_attention.py").write_text(answers.replace(RIGHT, WRONG, 1), encoding="utf-8")
     return folder
@@ -79,7 +78,7 @@ def test_the_report_is_of_the_published_form_and_says_that_the_tests_were_the_vi
 ) -> None:
     assert checked.returncode == 1
     report = json.loads((folder / "out" / "ada.json").read_text(encoding="utf-8"))
-    jsonschema.validate(report, json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8")))
+    jsonschema.validate(report, json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8")))
     assert report["suites"] == "visible"
     assert report["isolation"]["enough"]
     unit = report["units"]["simple_attention"]
@@ -125,7 +124,7 @@ def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_
 
 def test_a_folder_as_it_was_received_is_no_failure_until_the_first_answer(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
-    received = Path(shutil.copytree(ROOT / "exercises", tmp_path / "ada" / "exercises", ignore=ignored)).parent
+    received = Path(shutil.copytree(REPOSITORY / "exercises", tmp_path / "ada" / "exercises", ignore=ignored)).parent
     done = check(received)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(
@@ -171,4 +170,4 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
     remove_and_check = f"import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, {COMMAND!r})"
     done = subprocess.run([sys.executable, "-c", remove_and_check], cwd=gone, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "This folder is not there any more: go to your course's folder.\n"
+    assert done.stderr == "This folder no longer exists: go to the course's folder.\n"

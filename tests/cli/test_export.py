@@ -12,11 +12,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from courses import REPOSITORY
 from made_reports import commands_in
 from typer.testing import CliRunner
 
 from grader.cli.student import app
-from grader.course.model import ROOT
 
 SCHEMA = json.loads(
     (Path(__file__).parents[1] / "reports" / "exporters" / "classroom50-result-v1.schema.json").read_text(
@@ -34,12 +34,12 @@ ENVIRONMENT = {
 }
 
 
-def run(*arguments: str | Path, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path, folder: Path = REPOSITORY, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if name not in {*ENVIRONMENT, "GITHUB_OUTPUT"}}
     return subprocess.run(
         [sys.executable, "-m", "grader", *arguments],
         cwd=folder,
-        env=inherited | {"PYTHONPATH": str(ROOT)} | environment,
+        env=inherited | {"PYTHONPATH": str(REPOSITORY)} | environment,
         capture_output=True,
         encoding="utf-8",
         check=False,

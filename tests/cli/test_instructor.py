@@ -382,7 +382,7 @@ def test_a_mistake_in_the_course_exits_2_with_its_line_and_writes_nothing(own_sm
     out = own_small_course / "reports"
     done = run_grader(own_small_course, "grade", ada, "--out", out)
     assert done.returncode == 2
-    assert done.stderr.startswith("autograder.yml:19:")
+    assert done.stderr.startswith("autograder.yml:20:")
     assert has_no_traceback(done)
     assert not out.exists()
 

@@ -9,15 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from courses import SMALL_COURSE
+from courses import COURSE, REPOSITORY, SMALL_COURSE
 
 from grader.course.build import BuildError, build, check
-from grader.course.model import ROOT, CourseError
+from grader.course.model import Course, load_course
+from grader.documents import CourseError
 from grader.quizzes.questions import read_questions
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quiz
 
-UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
+UNITS = sorted(path.stem for path in (REPOSITORY / "solutions").glob("*.py"))
 SOURCE = '''\
 # %% [markdown]
 # Double a number.
@@ -55,11 +56,15 @@ def course_of(root: Path, source: str, more: str = "") -> Path:
     return root
 
 
+def loaded(root: Path, source: str) -> Course:
+    return load_course(course_of(root, source))
+
+
 def solution_lines(unit: str) -> set[str]:
     """The lines between the markers that stand nowhere else in the source."""
     inside, outside = set(), set()
     in_solution = False
-    for line in (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8").splitlines():
+    for line in (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8").splitlines():
         if "BEGIN SOLUTION" in line or "END SOLUTION" in line:
             in_solution = "BEGIN SOLUTION" in line
         elif in_solution:
@@ -70,50 +75,50 @@ def solution_lines(unit: str) -> set[str]:
 
 
 def test_a_stub_is_the_source_without_solutions_and_metadata(tmp_path: Path) -> None:
-    (written,) = build(course_of(tmp_path, SOURCE))
+    (written,) = build(loaded(tmp_path, SOURCE))
     assert written == tmp_path / "exercises" / "arithmetic.py"
     assert written.read_text(encoding="utf-8") == STUB
 
 
 def test_building_leaves_no_other_file_behind(tmp_path: Path) -> None:
-    written = build(course_of(tmp_path, SOURCE))
+    written = build(loaded(tmp_path, SOURCE))
     assert list((tmp_path / "exercises").iterdir()) == written
 
 
 def test_check_is_silent_after_a_build(tmp_path: Path) -> None:
-    build(course_of(tmp_path, SOURCE))
-    assert check(tmp_path) == []
+    build(loaded(tmp_path, SOURCE))
+    assert check(load_course(tmp_path)) == []
 
 
 def test_check_names_a_stub_that_was_edited(tmp_path: Path) -> None:
-    (written,) = build(course_of(tmp_path, SOURCE))
+    (written,) = build(loaded(tmp_path, SOURCE))
     written.write_text(STUB + "\n", encoding="utf-8")
-    assert check(tmp_path) == ["arithmetic.py"]
+    assert check(load_course(tmp_path)) == ["arithmetic.py"]
 
 
 def test_check_names_a_stub_that_is_missing(tmp_path: Path) -> None:
-    assert check(course_of(tmp_path, SOURCE)) == ["arithmetic.py"]
+    assert check(loaded(tmp_path, SOURCE)) == ["arithmetic.py"]
 
 
 def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path) -> None:
     root = course_of(tmp_path, SOURCE, "    quiz: 0\n")
     source = root / "solutions" / "arithmetic_quiz.yml"
     source.write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
-    written = build(root)
+    written = build(load_course(root))
     assert [path.name for path in written] == ["arithmetic.py", "arithmetic_quiz.md", "quizzes.json"]
     questions = load_quiz(source).questions
     assert written[1].read_text(encoding="utf-8") == write_sheet(questions, None, {})
     assert read_questions(written[2]) == {"arithmetic": questions}
     written[1].write_text("edited", encoding="utf-8")
     written[2].unlink()
-    assert check(root) == ["arithmetic_quiz.md", "quizzes.json"]
+    assert check(load_course(root)) == ["arithmetic_quiz.md", "quizzes.json"]
 
 
 def test_a_malformed_quiz_leaves_every_file_as_it_was(tmp_path: Path) -> None:
     root = course_of(tmp_path, SOURCE, "    quiz: 1\n")
     (root / "solutions" / "arithmetic_quiz.yml").write_text("title: Sums\n", encoding="utf-8")
     with pytest.raises(CourseError, match=r"^solutions/arithmetic_quiz.yml:1:1: the key 'items' is missing: add it\.$"):
-        build(root)
+        build(load_course(root))
     assert not (root / "exercises").exists()
 
 
@@ -135,12 +140,12 @@ if __name__ == "__main__":
 def test_an_exercise_that_is_left_out_goes_with_its_text_and_with_what_needs_it(tmp_path: Path) -> None:
     section = f"\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}"
     uses = SOURCE.replace("2 * number", "triple(number) - number")
-    (written,) = build(course_of(tmp_path, uses + section + DEMO.format("triple")))
+    (written,) = build(loaded(tmp_path, uses + section + DEMO.format("triple")))
     assert written.read_text(encoding="utf-8") == STUB
 
 
 def test_text_that_other_code_needs_stays(tmp_path: Path) -> None:
-    (written,) = build(course_of(tmp_path, f"{SOURCE}\n\n{TRIPLE}{DEMO.format('double')}"))
+    (written,) = build(loaded(tmp_path, f"{SOURCE}\n\n{TRIPLE}{DEMO.format('double')}"))
     text = written.read_text(encoding="utf-8")
     assert text.startswith(STUB)
     assert text.endswith("print(double(2))\n")
@@ -156,7 +161,7 @@ def test_what_a_unit_imports_of_what_is_left_out_goes(tmp_path: Path, listed: st
     root = course_of(tmp_path, SOURCE.replace("# %% nb", f"{imports}# %% nb"), listed)
     others = [TRIPLE.replace("triple", name) for name in ("cube", "square")]
     (root / "solutions" / "geometry.py").write_text("\n\n".join(others), encoding="utf-8")
-    text = build(root)[0].read_text(encoding="utf-8")
+    text = build(load_course(root))[0].read_text(encoding="utf-8")
     assert re.findall("from geometry import (.*)", text) == ([line] if line else [])
     assert "square" not in text
 
@@ -165,12 +170,12 @@ def test_what_was_built_of_what_is_left_out_now_is_removed(tmp_path: Path) -> No
     root = course_of(tmp_path, SOURCE)
     (root / "solutions" / "geometry.py").write_text(SOURCE, encoding="utf-8")
     (root / "solutions" / "arithmetic_quiz.yml").write_text("", encoding="utf-8")
-    build(root)
+    build(load_course(root))
     own, *stale = [root / "exercises" / name for name in ("README.md", "arithmetic_quiz.md", "geometry.py")]
     for path in (own, *stale):
         path.write_text("", encoding="utf-8")
-    assert check(root) == ["arithmetic_quiz.md", "geometry.py"]
-    assert build(root)[1:] == stale
+    assert check(load_course(root)) == ["arithmetic_quiz.md", "geometry.py"]
+    assert build(load_course(root))[1:] == stale
     assert sorted(path.name for path in own.parent.iterdir()) == ["README.md", "arithmetic.py"]
 
 
@@ -178,12 +183,12 @@ def test_what_was_built_of_what_is_left_out_now_is_removed(tmp_path: Path) -> No
 
 
 def test_what_is_committed_is_in_step_with_its_sources() -> None:
-    assert check() == []
+    assert check(COURSE) == []
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_line_of_a_solution_is_in_the_stub(unit: str) -> None:
-    stub = (ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
+    stub = (REPOSITORY / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     hidden = solution_lines(unit)
     assert hidden
     assert hidden.isdisjoint(line.strip() for line in stub.splitlines())
@@ -191,7 +196,7 @@ def test_no_line_of_a_solution_is_in_the_stub(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_stub_raises_not_implemented_error(unit: str) -> None:
-    module = ast.parse((ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
+    module = ast.parse((REPOSITORY / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
     outside_demos = [
         node for statement in module.body if not isinstance(statement, ast.If) for node in ast.walk(statement)
     ]
@@ -220,7 +225,7 @@ def test_every_stub_raises_not_implemented_error(unit: str) -> None:
 def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
     assert SOURCE.count(old) == 1
     with pytest.raises(BuildError) as raised:
-        build(course_of(tmp_path, SOURCE.replace(old, new)))
+        build(loaded(tmp_path, SOURCE.replace(old, new)))
     assert str(raised.value).startswith(f"solutions/arithmetic.py:{problem}")
 
 
@@ -229,26 +234,28 @@ def test_a_malformed_source_leaves_every_stub_as_it_was(tmp_path: Path) -> None:
     area = SOURCE.replace("double", "area")
     (tmp_path / "geometry.py").write_text(area, encoding="utf-8")
     (tmp_path / "geometry.py").rename(course_of(tmp_path, SOURCE, listed) / "solutions" / "geometry.py")
-    build(tmp_path)
+    build(load_course(tmp_path))
     (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE.replace("Double", "Halve"), encoding="utf-8")
     (tmp_path / "solutions" / "geometry.py").write_text(area.replace("# TODO: ", "# "), encoding="utf-8")
     with pytest.raises(BuildError):
-        build(tmp_path)
+        build(load_course(tmp_path))
     assert (tmp_path / "exercises" / "arithmetic.py").read_text(encoding="utf-8") == STUB
 
 
 def test_a_folder_without_a_course_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CourseError, match="run the grader from a checkout of the course"):
-        build(tmp_path)
+    with pytest.raises(CourseError, match=r"autograder\.yml is missing in"):
+        build(load_course(tmp_path))
 
 
 def test_without_nbgrader_the_error_says_how_to_install_it() -> None:
-    script = """
+    script = f"""
 import sys
 sys.modules["nbgrader"] = None  # as Python itself marks a module that cannot be imported
+from pathlib import Path
 from grader.course.build import BuildError, check
+from grader.course.model import load_course
 try:
-    check()
+    check(load_course(Path({str(REPOSITORY)!r})))
 except BuildError as error:
     print(error)
 """

@@ -97,7 +97,7 @@ def test_building_names_what_is_left_out_and_removes_what_was_built_of_it(built:
 
 
 def test_students_receive_nothing_of_it(root: Path) -> None:
-    files = received(load_course(root), root)
+    files = received(load_course(root))
     assert {name for name in files if name.endswith((".py", "_quiz.md"))} == {
         "conftest.py", "checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
         *(f"test_{unit}.py" for unit in LISTED),

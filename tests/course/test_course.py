@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from courses import REPOSITORY
 
 from grader.course.model import CourseError, describe_left_out, left_out, load_course
 
@@ -59,7 +60,7 @@ def changed(old: str, new: str) -> str:
 
 
 def test_the_committed_course_loads() -> None:
-    course = load_course()
+    course = load_course(REPOSITORY)
     assert list(course.units["self_attention"].exercises) == [
         "project_qkv",
         "scaled_dot_product_attention",
@@ -240,11 +241,11 @@ def test_the_weight_of_a_quiz_is_not_below_zero(root: Path) -> None:
 
 
 def test_what_the_solutions_define_beyond_the_course_is_left_out_and_named(root: Path) -> None:
-    assert (left_out(load_course(root), root), describe_left_out(load_course(root), root)) == ({}, [])
+    assert (left_out(load_course(root)), describe_left_out(load_course(root))) == ({}, [])
     (root / "solutions" / "first.py").write_text("def given(): ...\ndef project(): given()\nclass Attention: ...\n")
     (root / "solutions" / "draft.py").write_text("def (")
-    assert left_out(load_course(root), root) == {"draft": [], "first": ["given"]}
-    assert describe_left_out(load_course(root), root) == [
+    assert left_out(load_course(root)) == {"draft": [], "first": ["given"]}
+    assert describe_left_out(load_course(root)) == [
         "autograder.yml leaves out the unit draft.",
         "autograder.yml leaves out first/given.",
         "project builds on given: students write what they need of it themselves. To ask for it without points, give "
@@ -325,8 +326,8 @@ def test_an_alias_inside_its_own_anchor_is_refused(root: Path) -> None:
     assert "autograder.yml:1:9: this alias is inside its own anchor: write the value out." in found
 
 
-def test_a_missing_file_says_where_to_run_the_grader(tmp_path: Path) -> None:
-    with pytest.raises(CourseError, match=r"^autograder\.yml is missing in .*: run the grader from a checkout"):
+def test_a_missing_file_says_how_to_name_the_course(tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match=r"^autograder\.yml is missing in .*: give the folder of a course"):
         load_course(tmp_path)
 
 

@@ -9,17 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from grader.course.model import ROOT
+from courses import REPOSITORY
 
 proof = pytest.mark.proof(part="exercises")
-UNITS = sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
+UNITS = sorted(path.stem for path in (REPOSITORY / "solutions").glob("*.py"))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A student's copy of exercises/."""
-    return shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    return shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises")
 
 
 def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
@@ -33,7 +32,7 @@ def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
 def answer(folder: Path, *changes: tuple[str, str]) -> None:
     """Put the solutions of all units in place, with these pieces of unit 2's changed."""
     for unit in UNITS:
-        shutil.copy(ROOT / "solutions" / f"{unit}.py", folder)
+        shutil.copy(REPOSITORY / "solutions" / f"{unit}.py", folder)
     text = (folder / "self_attention.py").read_text(encoding="utf-8")
     for right, wrong in changes:
         assert right in text
@@ -136,8 +135,8 @@ def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> No
 
 @proof
 def test_the_visible_tests_run_from_the_root_of_the_repository_too(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    folder = shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    folder = shutil.copytree(REPOSITORY / "exercises", tmp_path / "exercises")
     answer(folder)
     command = [sys.executable, "-m", "pytest", "exercises"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

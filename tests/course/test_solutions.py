@@ -17,15 +17,14 @@ from typing import Any
 
 import pytest
 import torch
+from courses import COURSE, REPOSITORY
 
 from grader.course.build import read_source
-from grader.course.model import ROOT, load_course
 
 torch.set_num_threads(1)  # threads only wait for each other on tensors this small
 
-COURSE = load_course()
 UNITS = list(COURSE.units)
-SOLUTIONS = ROOT / "solutions"
+SOLUTIONS = REPOSITORY / "solutions"
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from units import COURSE, SUITES, defined_in
 
-from grader.course.model import ROOT
 from grader.engine import budget
 from grader.sandbox import protocol
 from grader.testing.student import InProcessBackend
@@ -71,7 +71,7 @@ def test_a_costly_reply_stays_within_the_budget_of_a_grading_process(unit: str) 
 def beyond_the_budget(unit: str) -> list[str]:
     """The criteria that a costly reply takes beyond it, each with the reply's name and place."""
     found = []
-    names = defined_in(ROOT / "solutions" / f"{unit}.py", unit)
+    names = defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)
     criteria = SUITES[unit].criteria
     runs = len(criteria) * len(COSTLY) * MOST_CALLS
     limits = budget.Budget(runs, SECONDS)

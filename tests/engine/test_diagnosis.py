@@ -7,9 +7,9 @@ import textwrap
 from typing import Any
 
 import pytest
+from courses import COURSE, REPOSITORY
 from units import SUITES, Suite, defined_in
 
-from grader.course.model import ROOT
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, Outcome
 from grader.engine.diagnosis import diagnose
@@ -32,7 +32,7 @@ def written(exercise: str, source: str) -> Any:
 
 
 def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
-    return [found.name for found in diagnose(exercise, graded(exercise, answer, unit), SUITES[unit].known)]
+    return [found.name for found in diagnose(COURSE, exercise, graded(exercise, answer, unit), SUITES[unit].known)]
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
@@ -40,15 +40,15 @@ def test_every_misconception_is_told_apart_from_all_others(suite: Suite) -> None
     """By the outcomes in the failure matrix, which are those of a submission that is written like it."""
     unnamed = []
     for mistake in suite.known:
-        rows = failure_matrix.recorded(suite.unit, mistake.exercise) or {}
+        rows = failure_matrix.recorded(COURSE, suite.unit, mistake.exercise) or {}
         results = [(criterion, rows[mistake.name][criterion.name]) for criterion in suite.of(mistake.exercise)]
-        if diagnose(mistake.exercise, results, suite.known) != [mistake]:
+        if diagnose(COURSE, mistake.exercise, results, suite.known) != [mistake]:
             unnamed.append(mistake.name)
     assert unnamed == []
 
 
 def test_a_right_answer_has_no_name() -> None:
-    right = defined_in(ROOT / "solutions" / f"{UNIT}.py", UNIT)
+    right = defined_in(REPOSITORY / "solutions" / f"{UNIT}.py", UNIT)
     assert diagnosis("scaled_dot_product_attention", right["scaled_dot_product_attention"]) == []
 
 
@@ -80,16 +80,16 @@ def test_an_answer_that_is_not_written_has_no_name() -> None:
 def test_a_name_that_does_not_exist_has_no_name() -> None:
     results = [(one, one.run(InProcessBackend(UNIT, {}))) for one in SUITES[UNIT].of("project_qkv")]
     assert {outcome.kind for _, outcome in results} == {"not defined"}
-    assert diagnose("project_qkv", results, KNOWN) == []
+    assert diagnose(COURSE, "project_qkv", results, KNOWN) == []
 
 
 def test_an_answer_like_several_misconceptions_has_no_name() -> None:
     mistake = SUITES[UNIT].mistake("values_first")
     twin = dataclasses.replace(mistake, name="twin")
-    assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [mistake, twin]) == []
+    assert diagnose(COURSE, "project_qkv", graded("project_qkv", mistake.implementation), [mistake, twin]) == []
 
 
 def test_only_misconceptions_of_the_same_exercise_are_compared() -> None:
     mistake = SUITES[UNIT].mistake("values_first")
     stranger = dataclasses.replace(mistake, exercise="transfer_weights")
-    assert diagnose("project_qkv", graded("project_qkv", mistake.implementation), [stranger]) == []
+    assert diagnose(COURSE, "project_qkv", graded("project_qkv", mistake.implementation), [stranger]) == []

@@ -10,8 +10,8 @@ from typing import Any
 import courses
 import processes
 import pytest
+from courses import COURSE
 
-from grader.course.model import load_course
 from grader.engine.client import Engine, Graded, Grading
 from grader.errors import InternalError
 from grader.sandbox import lockdown
@@ -44,7 +44,7 @@ def passed(result: dict[str, Any]) -> int:
 
 def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(handshake: dict[str, Any]) -> None:
     exercises = list(dict.fromkeys((one["unit"], one["exercise"]) for one in handshake["criteria"]))
-    course = load_course()
+    course = COURSE
     assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
     assert all(one["name"] and one["sentence"] for one in handshake["criteria"])
     assert handshake["versions"].keys() == {"python", "torch", "numpy", "pytest", "platform"}
@@ -98,7 +98,7 @@ def test_nothing_is_graded_ahead_of_being_asked_for(engine: Engine) -> None:
 
 def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
     before = processes.children(os.getpid())
-    with Engine() as engine:
+    with Engine(COURSE) as engine:
         engine.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         os.kill(pid, 9)
@@ -112,7 +112,7 @@ def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(
     submissions = [submission(student, text) for student, text in texts.items()]
     undisturbed = results(engine, submissions, at_once=1)
     before = processes.children(os.getpid())
-    with Engine() as another:
+    with Engine(COURSE) as another:
         another.handshake()
         [pid] = set(processes.children(os.getpid())) - set(before)
         found = {}
@@ -138,7 +138,7 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
 @pytest.mark.proof(part="grading")
 def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
-    with Engine(isolated=False) as practice:
+    with Engine(COURSE, isolated=False) as practice:
         missing = practice.handshake()["missing"]
         practised = results(practice, one, at_once=1)
     locked_in = results(engine, one, at_once=1)
@@ -155,7 +155,7 @@ def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
 
 def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
     before = processes.children(os.getpid())
-    with Grading(load_course(), {}) as grading:
+    with Grading(COURSE, {}) as grading:
         assert points(grading, []) == {}
         assert processes.children(os.getpid()) == before
 
@@ -163,7 +163,7 @@ def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
 @pytest.mark.proof(part="grading")
 def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> None:
     before = processes.children(os.getpid())
-    with Grading(load_course(), {}) as grading:
+    with Grading(COURSE, {}) as grading:
         first = points(grading, [submission("ada", RIGHT), submission("bob", WRONG)])
         assert first["ada"] > first["bob"] > 0
         [pid] = set(processes.children(os.getpid())) - set(before)
@@ -176,7 +176,7 @@ def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> No
 
 @pytest.mark.proof(part="grading")
 def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
-    with Grading(load_course(), {}) as grading:
+    with Grading(COURSE, {}) as grading:
         for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):
             break
         assert points(grading, [submission("cyd", STUB)]) == {"cyd": 0}
@@ -185,8 +185,7 @@ def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
 @pytest.mark.proof(part="grading")
 def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, handshake: dict[str, Any]) -> None:
     texts = {
-        unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-        for unit in load_course().units
+        unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units
     }
     # Each a megabyte, in letters of which JSON makes six bytes.
     units = {

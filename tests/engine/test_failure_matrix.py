@@ -6,6 +6,7 @@ from pathlib import Path
 
 import courses
 import pytest
+from courses import COURSE
 from units import SUITES
 
 from grader.engine import failure_matrix
@@ -16,7 +17,7 @@ UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
 
 def test_what_is_recorded_is_what_a_run_comes_to() -> None:
     suite = SUITES[UNIT]
-    rows = failure_matrix.recorded(UNIT, EXERCISE)
+    rows = failure_matrix.recorded(COURSE, UNIT, EXERCISE)
     assert rows
     assert rows.keys() == {mistake.name for mistake in suite.mistakes_in(EXERCISE)}
     for mistake in suite.mistakes_in(EXERCISE):

@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from courses import COURSE, REPOSITORY
 
-from grader.course.model import ROOT, load_course
 from grader.engine.client import Engine
 from grader.submissions.source import Submission, UnitSource
 
 pytestmark = pytest.mark.proof(part="substitutes")
 
-COURSE = load_course()
 EXERCISES = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 
 
 @cache
 def solutions() -> dict[str, str]:
-    return {unit: (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units}
+    return {unit: (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units}
 
 
 def builds_on(unit: str) -> dict[str, str]:

@@ -6,15 +6,15 @@ import calendar
 import re
 
 import pytest
+from courses import REPOSITORY
 from oracles.dates import BAHDANAU, ENCODER_DECODER, LSTM, RNN, TRANSFORMER, WORKS
 
-from grader.course.model import ROOT
 from grader.quizzes.items import OrderItem
 from grader.quizzes.source import load_quizzes
 
 TEXTS = {
     path.name: " ".join(re.sub(r"^# ?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE).split())
-    for path in sorted((ROOT / "solutions").iterdir())
+    for path in sorted((REPOSITORY / "solutions").iterdir())
     if path.suffix in {".py", ".yml"}
 }
 
@@ -47,7 +47,7 @@ def test_an_arxiv_number_begins_with_its_year_and_month() -> None:
 
 
 def test_the_ideas_of_the_eighth_quiz_are_in_the_order_of_their_dates() -> None:
-    item = load_quizzes(ROOT / "solutions", ["encoder_decoder_attention"])["encoder_decoder_attention"].items[
+    item = load_quizzes(REPOSITORY / "solutions", ["encoder_decoder_attention"])["encoder_decoder_attention"].items[
         "one_idea_after_another"
     ]
     assert isinstance(item, OrderItem)

@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from courses import COURSE, REPOSITORY
 from oracles.figures import FIGURES, ORDERS, PRINTED
 from oracles.slips import SLIPS
 
-from grader.course.model import ROOT, load_course
 from grader.quizzes.items import BugItem, NumberItem, OrderItem, ShapeItem, exact
 from grader.quizzes.source import Quiz, load_quizzes
 
-COURSE = load_course()
-QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +82,9 @@ def test_every_other_number_of_a_row_is_what_its_slip_comes_to(unit: str, name: 
 SOURCES = {
     name: item
     for unit in QUIZZES
-    for name, item in yaml.safe_load((ROOT / "solutions" / f"{unit}_quiz.yml").read_text("utf-8"))["items"].items()
+    for name, item in yaml.safe_load((REPOSITORY / "solutions" / f"{unit}_quiz.yml").read_text("utf-8"))[
+        "items"
+    ].items()
 }
 
 

@@ -14,16 +14,15 @@ from typing import Any, get_args
 import pytest
 import torch
 import yaml
+from courses import COURSE, REPOSITORY
 
-from grader.course.model import ROOT, load_course
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, ShapeItem
 from grader.quizzes.questions import Kind, to_json
 from grader.quizzes.sheet import Sheet, write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz, load_quiz, load_quizzes
 
-COURSE = load_course()
-QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in quiz.items]
 BUGS = [(unit, name) for unit, name in ITEMS if isinstance(QUIZZES[unit].items[name], BugItem)]
 ONE_CHOICE = [
@@ -32,7 +31,9 @@ ONE_CHOICE = [
     for item in quiz.items.values()
     if isinstance(item, ChoiceItem) and item.kind == "one_choice"
 ]
-TOPICS: dict[str, list[str]] = yaml.safe_load((ROOT / "solutions" / "quiz_topics.yml").read_text(encoding="utf-8"))
+TOPICS: dict[str, list[str]] = yaml.safe_load(
+    (REPOSITORY / "solutions" / "quiz_topics.yml").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,9 @@ def _one_thread() -> Iterator[None]:
 
 def test_every_unit_has_its_quiz() -> None:
     assert list(QUIZZES) == list(COURSE.units)
-    assert {path.name.removesuffix("_quiz.yml") for path in (ROOT / "solutions").glob("*_quiz.yml")} == set(QUIZZES)
+    assert {path.name.removesuffix("_quiz.yml") for path in (REPOSITORY / "solutions").glob("*_quiz.yml")} == set(
+        QUIZZES
+    )
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
@@ -188,7 +191,7 @@ def with_other_answers(source: dict[str, Any], name: str, generator: random.Rand
 def test_what_students_receive_is_the_same_whatever_the_answers_are(tmp_path: Path, unit: str) -> None:
     quiz = QUIZZES[unit]
     path = tmp_path / f"{unit}_quiz.yml"
-    source = yaml.safe_load((ROOT / "solutions" / path.name).read_text(encoding="utf-8"))
+    source = yaml.safe_load((REPOSITORY / "solutions" / path.name).read_text(encoding="utf-8"))
     for name in quiz.items:
         with_other_answers(source, name, random.Random(name))
     path.write_text(yaml.safe_dump(source, sort_keys=False, allow_unicode=True), encoding="utf-8")

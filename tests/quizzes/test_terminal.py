@@ -13,10 +13,10 @@ from pathlib import Path
 
 import courses
 import pytest
+from courses import COURSE, REPOSITORY
 from typer.testing import CliRunner, Result
 
 from grader.cli.student import app
-from grader.course.model import ROOT, load_course
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import Questions, to_json
 from grader.quizzes.sheet import Sheet, write_sheet
@@ -314,7 +314,7 @@ def test_what_an_editor_saves_meanwhile_is_kept(
 ) -> None:
     text = put()
     with subprocess.Popen(
-        COMMAND, cwd=repository, env=courses.environment(ROOT), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        COMMAND, cwd=repository, env=courses.environment(REPOSITORY), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout
         while process.stdout.read(1) != b">":
@@ -390,7 +390,7 @@ def test_where_the_room_ends_the_sheet_stays_as_it_was(put: Callable[..., str], 
     before = put(even_sums="a")
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *COMMAND],
-        cwd=repository, env=courses.environment(ROOT), input="b\n", capture_output=True, text=True, check=False,
+        cwd=repository, env=courses.environment(REPOSITORY), input="b\n", capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 3
     assert done.stderr == "exercises/sums_quiz.md could not be written (File too large). It is as it was before.\n"
@@ -428,7 +428,7 @@ def test_a_terminal_that_does_not_know_every_letter_will_do(
     put: Callable[..., str], repository: Path, sheet: Callable[[], Sheet]
 ) -> None:
     put()
-    environment = {**courses.environment(ROOT), "PYTHONIOENCODING": "ascii:strict"}
+    environment = {**courses.environment(REPOSITORY), "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run(
         COMMAND, cwd=repository, env=environment, input=b"\xe9\nb\n", capture_output=True, check=False
     )
@@ -441,7 +441,13 @@ def test_torch_is_not_imported(put: Callable[..., str], repository: Path) -> Non
     put()
     command = [sys.executable, "-X", "importtime", *COMMAND[1:]]
     done = subprocess.run(
-        command, cwd=repository, env=courses.environment(ROOT), input="b\n", capture_output=True, text=True, check=True
+        command,
+        cwd=repository,
+        env=courses.environment(REPOSITORY),
+        input="b\n",
+        capture_output=True,
+        text=True,
+        check=True,
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "grader.quizzes.terminal" in imported
@@ -449,9 +455,9 @@ def test_torch_is_not_imported(put: Callable[..., str], repository: Path) -> Non
 
 
 @pytest.mark.proof(part="quizzes")
-@pytest.mark.parametrize("unit", [name for name, unit in load_course().units.items() if unit.quiz])
+@pytest.mark.parametrize("unit", [name for name, unit in COURSE.units.items() if unit.quiz])
 def test_every_question_of_the_course_is_shown_in_full(take: Take, tmp_path: Path, unit: str) -> None:
-    questions = load_quiz(ROOT / "solutions" / f"{unit}_quiz.yml").questions
+    questions = load_quiz(REPOSITORY / "solutions" / f"{unit}_quiz.yml").questions
     (tmp_path / "quizzes.json").write_text(to_json([questions]), encoding="utf-8")
     (tmp_path / questions.filename).write_text(write_sheet(questions, 3, {}), encoding="utf-8")
     shown = take(*[""] * len(questions.items), folder=tmp_path, unit=unit).stdout
@@ -482,7 +488,7 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
     """The quiz in a terminal of its own, and a function that types something and gives what is shown after it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    environment = {**courses.environment(ROOT), "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
+    environment = {**courses.environment(REPOSITORY), "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
     # The new session takes the first terminal that it opens for its own, so that Ctrl-C reaches it.
     command = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(theirs), *COMMAND]
     process = subprocess.Popen(

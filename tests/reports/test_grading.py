@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import SMALL_COURSE
+from courses import COURSE, REPOSITORY, SMALL_COURSE
 
-from grader.course.model import ROOT, Course, load_course
+from grader.course.model import Course, load_course
 from grader.engine.client import Engine
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quiz
@@ -439,11 +439,10 @@ def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> 
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    def digest(root: Path) -> str:
-        monkeypatch.setattr(grading, "ROOT", root)
+    def digest(root: Path) -> bytes:
         monkeypatch.setattr(grading, "PACKAGE", root / "grader")
         grading._grader_digest.cache_clear()
-        return report().digest
+        return grading._grader_digest(load_course(root), "hidden")
 
     copy = tmp_path / "copy"
     shutil.copytree(small_course, copy)
@@ -516,9 +515,9 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
     engine: Engine, handshake: dict[str, Any], tmp_path: Path
 ) -> None:
     """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
-    course, first, second = load_course(), "causal_attention", "multi_head_attention"
+    course, first, second = COURSE, "causal_attention", "multi_head_attention"
     for unit in (first, second):
-        text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
         text = text.replace("CausalAttention(d_in, d_out, context_length,", "CausalAttention(d_in, d_out, 3,")
         (tmp_path / f"{unit}.py").write_text(text, encoding="utf-8")
 
@@ -528,7 +527,7 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
         return grading.make_report(submission, found, rubric, course, {}, handshake["versions"], BEFORE)
 
     def read(*units: str) -> Submission:
-        return read_submission("ada", tmp_path, units, ROOT / "exercises", course.units)
+        return read_submission("ada", tmp_path, units, REPOSITORY / "exercises", course.units)
 
     both = read(first, second)
     kept = grading.kept_part(graded(read(first)), [first], both, course, {}, BEFORE)

@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import pydantic
 import pytest
+from courses import REPOSITORY
 
-from grader.course.model import ROOT
 from grader.reports import model
 
-SCHEMA = ROOT / "docs" / "report.schema.json"
+SCHEMA = REPOSITORY / "docs" / "report.schema.json"
 WRITE_ANEW = (
     "python -c 'from pathlib import Path; from grader.reports.model import json_schema; "
     'Path("docs/model.schema.json").write_text(json_schema(), encoding="utf-8")\''

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from courses import REPOSITORY
 from torch import nn
-from units import COURSE, ROOT, SUBSTITUTES, SUITES, defined_in
+from units import COURSE, SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.client import Engine
 from grader.submissions.source import Submission, UnitSource
@@ -19,7 +20,7 @@ EXERCISES = list(UNITS)
 
 
 def solutions() -> dict[str, Any]:
-    defined = {unit: defined_in(ROOT / "solutions" / f"{unit}.py", unit) for unit in COURSE.units}
+    defined = {unit: defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit) for unit in COURSE.units}
     return {exercise: defined[unit][exercise] for exercise, unit in UNITS.items()}
 
 
@@ -114,7 +115,7 @@ def test_a_alias_waits_unless_the_sibling_is_right(
     engine: Engine, exercise: str, answer: str, sibling: str, state: str
 ) -> None:
     unit, earlier = UNITS[exercise], UNITS[sibling]
-    texts = {one: (ROOT / "solutions" / f"{one}.py").read_text(encoding="utf-8") for one in (earlier, unit)}
+    texts = {one: (REPOSITORY / "solutions" / f"{one}.py").read_text(encoding="utf-8") for one in (earlier, unit)}
     texts[unit] += answer
     if state == "missing":
         for kind in ("def", "class"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from courses import REPOSITORY
 from units import SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
-from grader.course.model import ROOT
 
 EXERCISES = {
     "mask_then_softmax": "causal_attention",
@@ -22,8 +22,8 @@ EXERCISES = {
 def missed(exercise: str, hidden: str) -> set[str]:
     """The criteria of an exercise that its unit's solution loses with another number in the place of -inf."""
     unit = EXERCISES[exercise]
-    text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
-    names = names_in(unit, with_imports(unit, text.replace("-torch.inf)", f"{hidden})"), ROOT / "solutions"))
+    text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+    names = names_in(unit, with_imports(unit, text.replace("-torch.inf)", f"{hidden})"), REPOSITORY / "solutions"))
     return {name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed}
 
 
@@ -44,8 +44,8 @@ def test_what_other_scores_may_reach_does_not_hide(exercise: str, hidden: str) -
 def test_a_number_filled_in_after_scaling_is_held_to_the_same(divided: str) -> None:
     exercise = "mask_then_softmax" if divided.startswith("d_k") else "head_weights"
     unit = EXERCISES[exercise]
-    text = (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+    text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
     text = text.replace(f"masked / {divided}", f"(scores / {divided}).masked_fill(masked.isinf(), -1e4)")
-    names = names_in(unit, with_imports(unit, text, ROOT / "solutions"))
+    names = names_in(unit, with_imports(unit, text, REPOSITORY / "solutions"))
     [lost] = [name for name, outcome in SUITES[unit].outcomes(names, exercise).items() if not outcome.passed]
     assert lost.endswith("beside_very_low_scores")

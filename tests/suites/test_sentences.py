@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from courses import COURSE, REPOSITORY
 from torch import Tensor, nn
-from units import ROOT, SUITES, defined_in
+from units import SUITES, defined_in
 
 from grader.engine.client import Engine
 from grader.engine.diagnosis import diagnose
@@ -16,7 +17,7 @@ from grader.submissions.source import Submission, UnitSource
 
 
 def right(unit: str, exercise: str) -> Any:
-    return defined_in(ROOT / "solutions" / f"{unit}.py", unit)[exercise]
+    return defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)[exercise]
 
 
 def reasons(unit: str, exercise: str, answer: Any) -> dict[str, str]:
@@ -51,7 +52,7 @@ def without_dropout(*names: str) -> type[nn.Module]:
 def test_where_no_dropout_is_made_none_is_said_to_be_made(unit: str, exercise: str, names: tuple[str, ...]) -> None:
     suite = SUITES[unit]
     outcomes = suite.outcomes({exercise: without_dropout(*names)}, exercise)
-    [found] = diagnose(exercise, [(one, outcomes[one.name]) for one in suite.of(exercise)], suite.known)
+    [found] = diagnose(COURSE, exercise, [(one, outcomes[one.name]) for one in suite.of(exercise)], suite.known)
     assert found.name == "dropout_never_applied"
     assert found.sentence.startswith("In training every output is as it is in eval mode: nothing is dropped.")
 
@@ -127,7 +128,7 @@ def graded(engine: Engine, unit: str, text: str) -> dict[str, Any]:
 
 
 def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
-    text = (ROOT / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
+    text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
     wrong = '\n\ndef sinusoidal_encoding(num_positions, d_model):\n    assert (d_model % 2 == 0, "odd")\n'
     wrong += "    return torch.zeros(num_positions, d_model)\n"
     result = graded(engine, "positional_encoding", text + wrong)
@@ -142,7 +143,7 @@ def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
 
 
 def test_a_repeated_definition_that_fails_is_said_to_leave_the_earlier_one(engine: Engine) -> None:
-    text = (ROOT / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
+    text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
     result = graded(engine, "positional_encoding", f"{text}\n\ndef add_positions(x)\n    return x\n")
     assert all(found["passed"] for found in result["outcomes"])
     [message] = [message for message in result["messages"] if message["kind"] == "not run"]

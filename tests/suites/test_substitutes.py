@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from courses import COURSE, REPOSITORY
 from units import SUBSTITUTES, SUITES, defined_in
 
-from grader.course.model import ROOT, load_course
 from grader.engine.criteria import Criterion, Outcome
 from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="substitutes")
 
-UNITS = {exercise: unit for unit, described in load_course().units.items() for exercise in described.exercises}
+UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)
 
 
@@ -48,7 +48,7 @@ def test_no_wrong_answer_gains_by_saying_that_it_called_substitutes(exercise: st
     wrong = [mistake.implementation for mistake in suite.mistakes_in(exercise)]
     if exercise in SUBSTITUTES:
         wrong.append(SUBSTITUTES[exercise])
-    right = defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit)
+    right = defined_in(REPOSITORY / "solutions" / f"{suite.unit}.py", suite.unit)
     for criterion in suite.of(exercise):
         earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in SUBSTITUTES]
         # Substitutes that an expected value is made with: a right answer that calls none of them is another one then.

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from torch import Tensor
 from units import SUITES, Suite, defined_in
 
-from grader.course.model import ROOT
 from grader.testing.student import InProcessBackend
 
 SUITE: Suite = SUITES["bigram_language_model"]
-RIGHT = defined_in(ROOT / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
+RIGHT = defined_in(REPOSITORY / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
 Head: Any = RIGHT["Head"]
 BigramLanguageModel: Any = RIGHT["BigramLanguageModel"]
 RUNNING_MEANS = ("running_mean_loop", "running_mean_matmul", "running_mean_softmax")

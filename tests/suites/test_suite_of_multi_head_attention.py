@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from torch import nn
-from units import ROOT, SUBSTITUTES, SUITES, defined_in
+from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.testing.substitutes import MODULE
 
@@ -56,7 +57,7 @@ def test_junk_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
 
 
 def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
-    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", "multi_head_attention")
+    right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", "multi_head_attention")
 
     class MultiHeadAttentionWrapper(right["MultiHeadAttentionWrapper"]):  # type: ignore[misc, valid-type]
         def forward(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -71,7 +72,7 @@ def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
 
 @pytest.mark.parametrize("attends_to", [torch.zeros_like, lambda scores: 0 * scores + torch.eye(scores.shape[-1])])
 def test_a_module_that_hears_no_other_token_earns_only_what_is_declared(attends_to: Any) -> None:
-    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", "multi_head_attention")
+    right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", "multi_head_attention")
     right["head_weights"] = lambda scores, _: attends_to(scores)
     assert SUITE.passed({"MultiHeadAttention": right["MultiHeadAttention"]}, "MultiHeadAttention") <= {
         "four_layers",
@@ -192,7 +193,7 @@ def test_merging_may_build_on_grouping() -> None:
 
 
 def test_heads_that_begin_alike_cost_nothing() -> None:
-    right = defined_in(ROOT / "solutions" / "multi_head_attention.py", SUITE.unit)["MultiHeadAttentionWrapper"]
+    right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", SUITE.unit)["MultiHeadAttentionWrapper"]
 
     def all_alike(*sizes: Any, **options: Any) -> nn.Module:
         wrapper = right(*sizes, **options)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from torch import Tensor
-from units import ROOT, SUITES, defined_in
+from units import SUITES, defined_in
 
 SUITE = SUITES["positional_encoding"]
-right_encoding = defined_in(ROOT / "solutions" / "positional_encoding.py", SUITE.unit)["sinusoidal_encoding"]
+right_encoding = defined_in(REPOSITORY / "solutions" / "positional_encoding.py", SUITE.unit)["sinusoidal_encoding"]
 
 
 def zeros(x: Tensor, *shape: int) -> Tensor:

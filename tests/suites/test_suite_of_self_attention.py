@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from units import SUITES, defined_in
-
-from grader.course.model import ROOT
 
 SUITE = SUITES["self_attention"]
 
@@ -58,7 +57,7 @@ def test_weights_that_compare_no_query_with_a_key_earn_only_what_is_declared(wei
         weights = weights_of(queries, keys)
         return weights @ values, weights
 
-    answers = defined_in(ROOT / "solutions" / "self_attention.py", SUITE.unit)
+    answers = defined_in(REPOSITORY / "solutions" / "self_attention.py", SUITE.unit)
     answers["scaled_dot_product_attention"] = attend  # in place, for that is where the modules look for it
     exercises = ("scaled_dot_product_attention", "SelfAttention_v1", "SelfAttention_v2")
     assert {name for exercise in exercises for name in SUITE.passed(answers, exercise)} == {

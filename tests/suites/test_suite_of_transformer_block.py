@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from courses import REPOSITORY
 from torch import Tensor, nn
 from units import SUITES, defined_in
-
-from grader.course.model import ROOT
 
 SUITE = SUITES["transformer_block"]
 
@@ -51,7 +50,7 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
         def forward(self, x: Tensor) -> Tensor:
             return output(x)
 
-    solution = defined_in(ROOT / "solutions" / "transformer_block.py", SUITE.unit)
+    solution = defined_in(REPOSITORY / "solutions" / "transformer_block.py", SUITE.unit)
     modules = ("LayerNorm", "FeedForward", "Residual", "TransformerBlock")
     names = {name: type(name, (Declared, solution[name]), {}) for name in modules}
     assert set().union(*(SUITE.passed(names, exercise) for exercise in names)) == {
@@ -175,7 +174,7 @@ def test_a_block_built_on_a_wrong_norm_and_a_wrong_residual_earns_all_its_points
 
 
 def test_a_norm_that_begins_with_other_numbers_costs_nothing() -> None:
-    right = defined_in(ROOT / "solutions" / "transformer_block.py", SUITE.unit)["LayerNorm"]
+    right = defined_in(REPOSITORY / "solutions" / "transformer_block.py", SUITE.unit)["LayerNorm"]
 
     def begun_otherwise(*sizes: Any) -> nn.Module:
         norm = right(*sizes)

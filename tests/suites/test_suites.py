@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from courses import REPOSITORY
 from units import COURSE, SUITES, Suite, defined_in
 
-from grader.course.model import ROOT
 from grader.reports.model import NOT_WRITTEN
 
 by_unit = pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
@@ -28,13 +28,13 @@ by_exercise = pytest.mark.parametrize(
 
 @by_unit
 def test_the_solution_earns_every_criterion(suite: Suite) -> None:
-    found = suite.outcomes(defined_in(ROOT / "solutions" / f"{suite.unit}.py", suite.unit))
+    found = suite.outcomes(defined_in(REPOSITORY / "solutions" / f"{suite.unit}.py", suite.unit))
     assert {name: outcome.reason for name, outcome in found.items() if not outcome.passed} == {}
 
 
 @by_unit
 def test_an_untouched_stub_earns_nothing_and_reads_that_it_is_not_written(suite: Suite) -> None:
-    found = suite.outcomes(defined_in(ROOT / "exercises" / f"{suite.unit}.py", suite.unit))
+    found = suite.outcomes(defined_in(REPOSITORY / "exercises" / f"{suite.unit}.py", suite.unit))
     assert {outcome.reason for outcome in found.values()} == {NOT_WRITTEN}
     assert not any(outcome.passed for outcome in found.values())
 
@@ -81,7 +81,7 @@ def bullets(docstring: str) -> Iterator[str]:
 
 @functools.cache
 def stub_rules(unit: str) -> dict[str, set[str]]:
-    tree = ast.parse((ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((REPOSITORY / "exercises" / f"{unit}.py").read_text(encoding="utf-8"))
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     return {node.name: set(bullets(ast.get_docstring(node) or "")) for node in definitions}
 
@@ -130,7 +130,7 @@ def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite)
         assert tests
         return {ast.unparse(statement) for node in tests for statement in node.body}
 
-    assert statements(suite.path) & statements(ROOT / "exercises" / suite.path.name) == set()
+    assert statements(suite.path) & statements(REPOSITORY / "exercises" / suite.path.name) == set()
 
 
 def test_the_criteria_and_their_points_are_those_that_gradebooks_know() -> None:

@@ -58,7 +58,7 @@ def test_values_may_differ_by_what_float32_rounds_away() -> None:
 def test_values_may_differ_by_more_where_the_course_says_so() -> None:
     zero = torch.zeros(3)
     expect_close(zero + 9e-5, zero, "The sines", 1e-4)
-    message = "The sines are not the expected ones, though the shape is right."
+    message = "The sines are not the expected ones, although the shape is correct."
     assert reason(expect_close, zero + 2e-4, zero, "The sines", 1e-4) == message
     assert reason(expect_close, zero + 9e-5, zero, "The sines") == message
 
@@ -71,7 +71,7 @@ def test_values_may_come_in_another_dtype() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (SECRET + 0.01, "The scores are not the expected ones, though the shape is right."),
+        (SECRET + 0.01, "The scores are not the expected ones, although the shape is correct."),
         (SECRET.log() * torch.inf, "The scores are not all finite numbers."),
         (torch.zeros(2, 3), "The result has the wrong shape: (2, 3)."),
         (None, "A tensor was expected; yours gave None."),
@@ -194,7 +194,7 @@ def test_gradients_that_agree_pass_and_others_beside_them_do_not_matter() -> Non
     [
         ({"0": None, "W": SECRET}, "No gradient reaches argument 1."),
         ({"0": SECRET}, "No gradient reaches W."),
-        ({"0": SECRET, "W": SECRET * 2}, "The gradients are not the expected ones, though the shape is right."),
+        ({"0": SECRET, "W": SECRET * 2}, "The gradients are not the expected ones, although the shape is correct."),
     ],
 )
 def test_what_is_wrong_about_gradients_is_said_in_a_sentence(found: dict[str, Any], expected: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from grader.course.model import ROOT, load_course
+from courses import COURSE, REPOSITORY
+
 from grader.integrations.github import release
 
-WORKFLOWS = ROOT / ".github" / "workflows"
+WORKFLOWS = REPOSITORY / ".github" / "workflows"
 GRADER = "some-course/grader"
 
 
 def render(name: str) -> str:
-    return release.render(f"{name}.yml.j2", load_course(), grader_repository=GRADER)
+    return release.render(f"{name}.yml.j2", COURSE, grader_repository=GRADER)

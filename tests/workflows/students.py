@@ -9,10 +9,11 @@ from pathlib import Path
 
 import courses
 from actions import Hosted
+from courses import REPOSITORY
 from rendered import GRADER
 from runner import Push
 
-from grader.course.model import ROOT
+from grader.course.model import load_course
 from grader.integrations.github.release import release_github
 from grader.integrations.release import GradingMode
 
@@ -30,8 +31,8 @@ def make_instructors(folder: Path) -> Path:
     """A clean checkout of the instructor's repository, which has its place on the server as its origin."""
     courses.copy_course(folder)
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "README.md", "LICENSE", ".gitignore"):
-        shutil.copy2(ROOT / name, folder)
-    shutil.copytree(ROOT / ".github", folder / ".github")
+        shutil.copy2(REPOSITORY / name, folder)
+    shutil.copytree(REPOSITORY / ".github", folder / ".github")
     git(folder, "init")
     git(folder, "remote", "add", "origin", f"git@github.com:{GRADER}.git")
     commit_all(folder)
@@ -45,7 +46,7 @@ def host(checkout: Path, bare: Path, key: str | None = None) -> Hosted:
 
 
 def release(instructors: Path, folder: Path, mode: GradingMode) -> Path:
-    release_github(folder, mode, root=instructors)
+    release_github(folder, load_course(instructors), mode)
     return folder
 
 

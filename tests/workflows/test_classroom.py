@@ -15,11 +15,11 @@ from typing import Any
 import jsonschema
 import pytest
 from actions import ACTIONS, ActionError, Done, Hosted, Inputs, Workplace, new_environment
+from courses import COURSE, REPOSITORY
 from rendered import GRADER, render
 from runner import Push, Runner, Step, read_workflow
 from students import KEY, answers, git, hand_in, host, make_instructors, release
 
-from grader.course.model import ROOT
 from grader.integrations.release import GradingMode
 from grader.integrations.release.leaks import scan
 from grader.reports.exporters import annotations as annotating
@@ -27,9 +27,9 @@ from grader.reports.exporters.classroom50 import release_body
 from grader.reports.exporters.summary import summary
 from grader.reports.model import Report
 
-REPORT_SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+REPORT_SCHEMA = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
 RESULT_SCHEMA = json.loads(
-    (ROOT / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8")
+    (REPOSITORY / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8")
 )
 
 # What a student may write where the workflow could trip over it.
@@ -242,7 +242,7 @@ def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[
         (readable / "log.txt").write_text(found.runner.log, encoding="utf-8")
         (readable / "summary.md").write_text(found.runner.summary, encoding="utf-8")
     # Of hidden suites a report tells the sentences that are made for it, and nothing else.
-    assert scan(tmp_path, told=kinds == HIDDEN) == []
+    assert scan(tmp_path, COURSE) == []
 
 
 @proof

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
+from courses import REPOSITORY
 from rendered import GRADER, WORKFLOWS, render
 from runner import read_workflow
-
-from grader.course.model import ROOT
 
 # Those in this repository, and what a student's repository holds, once for each way of grading.
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))} | {
@@ -73,7 +72,7 @@ def test_all_fit_githubs_schema(files: list[Path]) -> None:
 
 
 def test_an_audit_finds_nothing(files: list[Path], tmp_path: Path) -> None:
-    settings = yaml.safe_load((ROOT / ".github" / "zizmor.yml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load((REPOSITORY / ".github" / "zizmor.yml").read_text(encoding="utf-8"))
     # A student's workflow names its instructor's repository, which no file of this one can.
     settings["rules"]["unpinned-uses"]["config"]["policies"][f"{GRADER}/*"] = "ref-pin"
     config = tmp_path / "zizmor.yml"
@@ -213,10 +212,10 @@ def test_ci_tests_every_supported_python_and_the_oldest_and_newest_torch() -> No
     job = workflow("ci")["jobs"]["test"]
     [step] = [step for step in job["steps"] if "run" in step]
     assert step["run"].split()[:2] == [".ci/run", "test"]
-    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert os.access(REPOSITORY / ".ci" / "run", os.X_OK)
     rows = job["strategy"]["matrix"]["include"]
     assert [row["python"] for row in rows if row["torch"] == "locked"] == ["3.11", "3.12", "3.13"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11"
     [allowed] = [one for one in project["dependencies"] if one.startswith("torch>=")]
     [oldest] = [row["requirement"] for row in rows if row["torch"] == "oldest"]
@@ -227,15 +226,15 @@ def test_ci_builds_the_documentation_as_make_does() -> None:
     [script] = [step["run"] for step in workflow("ci")["jobs"]["docs"]["steps"] if "run" in step]
     assert "mkdocs build --strict" in script
     assert "--constraint requirements.lock" in script
-    assert "mkdocs build --strict" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "mkdocs build --strict" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 
 
 def test_every_part_of_the_proofs_has_a_job_and_a_line_for_contributors() -> None:
     marked = set()
-    for path in (ROOT / "tests").rglob("test_*.py"):
+    for path in (REPOSITORY / "tests").rglob("test_*.py"):
         marked |= set(re.findall(r'proof\(part="(\w+)"\)', path.read_text(encoding="utf-8")))
     [job] = jobs("prove")
     targets = job["strategy"]["matrix"]["target"]
     assert targets == [*(f"prove PART={part}" for part in sorted(marked)), "breakages"]
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == marked

@@ -10,31 +10,32 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import one_of, out, progress, stop
+from grader.cli.console import CourseFolder, one_of, out, progress, stop
 from grader.errors import IMPERFECT, InternalError
 
 if TYPE_CHECKING:
     from grader.audit.verdict import UnitTable
 
 
-def build() -> None:
+def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
-    from grader.course.model import describe_left_out, load_course
+    from grader.course.find import find_course
+    from grader.course.model import describe_left_out
     from grader.integrations.github.release import write_workflow
     from grader.testing.misconceptions import build as build_misconceptions
 
     try:
-        course = load_course()
-        written = [*build_exercises(), *write_workflow(course), *build_misconceptions(list(course.units))]
+        found = find_course(course)
+        written = [*build_exercises(found), *write_workflow(found), *build_misconceptions(found, found.units)]
         for path in written:
             out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
         from grader.engine import failure_matrix
 
-        missing = failure_matrix.outdated(course, course.units)
+        missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as advance:
-            failure_matrix.fill(course, course.units, lambda exercise: advance(exercise, "recorded", 1))
-        for sentence in describe_left_out(course):
+            failure_matrix.fill(found, found.units, lambda exercise: advance(exercise, "recorded", 1))
+        for sentence in describe_left_out(found):
             out.print(escape(sentence), soft_wrap=True)
     except OSError as error:
         raise InternalError(f"Not all could be written: {error}.") from None
@@ -45,17 +46,19 @@ def audit(
     into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
+    course: CourseFolder = None,
 ) -> None:
     """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors.
 
     Of all units, it writes docs/accuracy.md as well.
     """
-    from grader.course.model import ROOT, describe_left_out, load_course
+    from grader.course.find import find_course
+    from grader.course.model import describe_left_out
     from grader.files import write_atomically
 
-    course = load_course()
-    units = list(course.units) if unit is None else [one_of(unit, list(course.units))]
-    described = describe_left_out(course)
+    found = find_course(course)
+    units = list(found.units) if unit is None else [one_of(unit, list(found.units))]
+    described = describe_left_out(found)
 
     # Only now, for they import torch.
     from grader.audit.cases import cases_of, sample
@@ -66,19 +69,19 @@ def audit(
     from grader.errors import InternalError
     from grader.testing.misconceptions import build as build_misconceptions
 
-    folder = into or ROOT / "build" / "audit"
+    folder = into or found.caches / "audit"
     try:
-        build_misconceptions(units)
-        failure_matrix.fill(course, units)
-        cases = [case for name in units for case in cases_of(course, name)]
+        build_misconceptions(found, units)
+        failure_matrix.fill(found, units)
+        cases = [case for name in units for case in cases_of(found, name)]
         cases = sample(cases) if quick else cases
         results = []
         with progress(len(cases), "auditing") as advance:
-            for found in run(cases, jobs):
-                results += found
-                advance(f"{found[0].case.unit}/{found[0].case.exercise}", "audited", len(found))
+            for done in run(found, cases, jobs):
+                results += done
+                advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
         tables = [
-            table_of(name, [one for one in results if one.case.unit == name], criteria_names(name), course)
+            table_of(name, [one for one in results if one.case.unit == name], criteria_names(found, name), found)
             for name in units
         ]
         written = []
@@ -88,11 +91,11 @@ def audit(
             problems = [one for table in tables for one in problems_of(table)]
             # What is left out may be all that an operator applies to.
             problems += idle_operators(tables) if unit is None and not described else []
-            written = write_tables(tables, folder, course)
+            written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
-            written.append(ROOT / "docs" / "accuracy.md")
+            written.append(found.root / "docs" / "accuracy.md")
             written[-1].parent.mkdir(exist_ok=True)
-            write_atomically(written[-1], accuracy_page(tables, course))
+            write_atomically(written[-1], accuracy_page(tables, found))
     except OSError as error:
         raise InternalError(f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import one_of, out, progress, require_folder, stop
+from grader.cli.console import CourseFolder, one_of, out, progress, require_folder, stop
 from grader.errors import IMPERFECT, GraderError, InternalError
 
 
@@ -18,11 +18,12 @@ def collect(
     roster: Annotated[Path, typer.Argument(help="A CSV file: student,repository.")],
     into: Annotated[Path, typer.Option("--out", help="The folder to write <unit>/<student>/ to.")],
     unit: Annotated[str | None, typer.Option(help="Collect this unit alone, even if it is not over.")] = None,
+    folder_of_course: CourseFolder = None,
 ) -> None:
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
-    from grader.course.model import load_course
+    from grader.course.find import find_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
@@ -31,7 +32,7 @@ def collect(
     if shutil.which("git") is None:
         raise GraderError("git is missing: install it first.")
     try:
-        course = load_course()
+        course = find_course(folder_of_course)
         if unit is not None:
             one_of(unit, list(course.units))
         entries = read_roster(roster, folders(course))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import listed, one_of, out, progress, require_folder, stop
+from grader.cli.console import CourseFolder, listed, one_of, out, progress, require_folder, stop
 from grader.cli.instructor.class_table import print_reading, print_table
 from grader.errors import IMPERFECT, INTERNAL, GraderError, InternalError
 
@@ -44,9 +44,10 @@ def grade(
     again: Annotated[
         bool, typer.Option("--again", help="Grade also those whose report in the folder would stay the same.")
     ] = False,
+    folder_of_course: CourseFolder = None,
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
-    from grader.course.model import ROOT, load_course
+    from grader.course.find import find_course
     from grader.engine.client import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
@@ -55,11 +56,14 @@ def grade(
     from grader.submissions.find import find_submissions
     from grader.submissions.reader import read_submission
 
-    course = load_course()
+    course = find_course(folder_of_course)
     names = list(course.units) if unit is None else [one_of(unit, list(course.units))]
-    quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
+    quizzes = load_quizzes(course.solutions, course.quizzes)
     came = find_submissions(submissions, course.units, student, layout)
     require_folder(into)
+    for _, submission in came.found:
+        if isinstance(submission, Path) and course.root.is_relative_to(submission.resolve()):
+            raise GraderError(f"{course.root} lies in the submission {submission}: give your own course, --course DIR.")
 
     now = datetime.datetime.now(datetime.UTC)
     found = came.found
@@ -74,7 +78,7 @@ def grade(
     def read(name: str, folder: Path | Files, units: list[str]) -> Submission:
         asked = [unit for unit in course.units if unit in units]
         sheets = [unit for unit in asked if unit in quizzes]
-        return read_submission(name, folder, asked, ROOT / "exercises", course.units, sheets, unit)
+        return read_submission(name, folder, asked, course.exercises, course.units, sheets, unit)
 
     def waiting() -> Iterator[Submission]:
         """Those that have no report yet, or one that would change, with what stays of it where one unit is graded."""

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import out
+from grader.cli.console import CourseFolder, out
 from grader.integrations.release import GradingMode
 
 release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
@@ -20,26 +20,27 @@ release = typer.Typer(no_args_is_help=True, help="Write the course as others rec
 @release.command("nbgrader")
 def release_nbgrader(
     directory: Annotated[Path, typer.Argument(help="The nbgrader course's folder.")],
+    course: CourseFolder = None,
 ) -> None:
     """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
-    from grader.course.model import ROOT, load_course
+    from grader.course.find import find_course
     from grader.engine.client import Grading
-    from grader.integrations.nbgrader.release import CONFIGURATION, CONFIGURE, is_configured
+    from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
     from grader.integrations.nbgrader.release import release_nbgrader as write
     from grader.quizzes.source import load_quizzes
 
     with _releasing(directory):
-        course = load_course()
-        quizzes = load_quizzes(ROOT / "solutions", course.quizzes)
-        with Grading(course, quizzes, allow_unisolated=True) as grading:  # no student's code is run
+        found = find_course(course)
+        quizzes = load_quizzes(found.solutions, found.quizzes)
+        with Grading(found, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
-        for path in write(directory, course, rubric):
+        for path in write(directory, found, rubric):
             _say(f"wrote {path}")
     if not is_configured(directory):
         _say(f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:")
-        for line in CONFIGURE:
+        for line in configure_lines(found):
             _say(f"    {line}")
-    next_unit = next(iter(course.units))
+    next_unit = next(iter(found.units))
     _say(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}")
 
 
@@ -49,12 +50,14 @@ def release_github(
     grading: Annotated[
         GradingMode, typer.Option(help="What a push runs: the visible tests, or hidden ones by key or reusable.")
     ] = GradingMode.record,
+    course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
+    from grader.course.find import find_course
     from grader.integrations.github.release import release_github as write
 
     with _releasing(directory):
-        released = write(directory, grading)
+        released = write(directory, find_course(course), grading)
     if released.is_new:
         _say(f"wrote {directory}: {len(released.written)} files in one commit")
         _say(f"Next: cd {shlex.quote(str(directory))} && git push ADDRESS main")
@@ -76,12 +79,14 @@ def release_github(
 @release.command("classroom50")
 def release_classroom50(
     directory: Annotated[Path, typer.Argument(help="The folder of the bundle.")],
+    course: CourseFolder = None,
 ) -> None:
     """Write the bundle of an assignment in Classroom 50: an autograder by the visible tests, for all to read."""
+    from grader.course.find import find_course
     from grader.integrations.classroom50.release import release_classroom50 as write
 
     with _releasing(directory):
-        for path in write(directory):
+        for path in write(directory, find_course(course)):
             _say(f"wrote {path}")
     _say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
 
@@ -89,12 +94,14 @@ def release_classroom50(
 @release.command("gradescope")
 def release_gradescope(
     directory: Annotated[Path, typer.Argument(help="The folder of the autograder.")],
+    course: CourseFolder = None,
 ) -> None:
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
+    from grader.course.find import find_course
     from grader.integrations.gradescope.release import release_gradescope as write
 
     with _releasing(directory):
-        for path in write(directory):
+        for path in write(directory, find_course(course)):
             _say(f"wrote {path}")
     _say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.course.model import ROOT
+from grader.course.model import Course
 from grader.integrations.release.folder import copy, replaced
 from grader.integrations.release.leaks import require_none
+from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel
 
 AUTOGRADER = "autograder.py"
@@ -17,16 +18,16 @@ CONSTRAINTS = "constraints.txt"
 """The versions that pip may choose, and nothing that it must install."""
 
 
-def release_classroom50(directory: Path, root: Path = ROOT) -> list[Path]:
+def release_classroom50(directory: Path, course: Course) -> list[Path]:
     """Write the bundle to `directory`, for CLASSROOM/autograders/ASSIGNMENT/ in the teacher's repository.
 
     Returns the files written; raises ReleaseError or CourseError before the first of them, and OSError.
     """
-    with replaced(directory, _is_ours, root) as folder:
+    with replaced(directory, course, _is_ours) as folder:
         copy(Path(__file__).with_name("templates") / AUTOGRADER, folder / AUTOGRADER)
-        copy(root / "requirements.lock", folder / CONSTRAINTS)
-        build_wheel(folder, root)
-        require_none(folder, root)
+        (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course).values()), encoding="utf-8")
+        build_wheel(folder, course)
+        require_none(folder, course)
     return sorted(directory.iterdir())
 
 

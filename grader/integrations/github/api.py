@@ -144,7 +144,7 @@ class GitHub:
 
     def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.headers["Accept"] = "application/vnd.github+json"
-        request.headers["User-Agent"] = "attention-from-scratch-grader"
+        request.headers["User-Agent"] = "autograder"
         if self.token:
             request.headers["Authorization"] = f"Bearer {self.token}"
         return request

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from grader.classes.collected import COLLECTED, Collected, CollectError, Student, Work
 from grader.classes.roster import Entry
-from grader.course.model import FILENAME, ROOT, Course
+from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
@@ -61,7 +61,6 @@ def collect(
     units: Mapping[str, datetime.datetime],
     github: GitHub,
     into: Path,
-    root: Path = ROOT,
     advance: Callable[[str, str], None] | None = None,
 ) -> Collected:
     """Writes into/<unit>/<student>/ for each of `units` at its time, and into/collected.json, which is returned.
@@ -75,7 +74,7 @@ def collect(
         raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
     with held(into), _partial(into) as partial:
         snapshots = read_snapshots(into / SNAPSHOTS)
-        job = _Job(course, units, github, root, partial, snapshots)
+        job = _Job(course, units, github, partial, snapshots)
 
         def one(entry: Entry) -> Student:
             student = job.student(entry)
@@ -121,7 +120,6 @@ class _Job:
         course: Course,
         units: Mapping[str, datetime.datetime],
         github: GitHub,
-        root: Path,
         into: Path,
         snapshots: list[Snapshot],
     ) -> None:
@@ -131,7 +129,7 @@ class _Job:
         self.into = into
         self.snapshots = snapshots
         self.seen: list[Snapshot] = []
-        self.owned = _owned(course, root)
+        self.owned = _owned(course)
 
     def student(self, entry: Entry) -> Student:
         try:
@@ -258,9 +256,9 @@ class _Job:
         return {path: found[path] for path in plain[:_MOST_FILES]}
 
 
-def _owned(course: Course, root: Path) -> dict[str, str]:
+def _owned(course: Course) -> dict[str, str]:
     """The files that students receive and are not to change, as they are here: path and SHA-256."""
-    files = {f"exercises/{name}": content for name, content in received(course, root).items()}
-    files[FILENAME] = (root / FILENAME).read_bytes()
+    files = {f"exercises/{name}": content for name, content in received(course).items()}
+    files[FILENAME] = (course.root / FILENAME).read_bytes()
     theirs = of_students(course)
     return {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in theirs}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import os
 import re
@@ -17,19 +16,19 @@ from pathlib import Path, PurePosixPath
 from typing import overload
 
 from grader.course.build import BuildError, check
-from grader.course.model import FILENAME, ROOT, Course, load_course
+from grader.course.model import FILENAME, Course
 from grader.files import write_atomically
 from grader.integrations.github.repository import Author, Repository, around, identity, origin
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder import replaced
 from grader.integrations.release.leaks import require_none
-from grader.integrations.release.wheel import build_wheel, received, requirements
+from grader.integrations.release.requirements import pins
+from grader.integrations.release.wheel import build_wheel, received
 from grader.submissions.names import SHEET_SUFFIX
 
 RECORD = ".course.json"
 """Of each file as a release wrote it, its SHA-256: what differs from that, somebody else has worked on."""
 
-LOCK = "requirements.lock"
 PYTHON = "3.11"
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -59,36 +58,35 @@ class Released:
     push: str = ""
 
 
-def release_github(directory: Path, mode: GradingMode = GradingMode.record, root: Path = ROOT) -> Released:
+def release_github(directory: Path, course: Course, mode: GradingMode = GradingMode.record) -> Released:
     """Write the students' repository, or bring an earlier release in `directory` up to date, with one commit.
 
     Raises CourseError or ReleaseError, with nothing changed; may also raise OSError.
     """
-    course = load_course(root)
-    _require_built(root)
-    author = identity(root) or Author(course.name, "noreply@course.invalid")
+    _require_built(course)
+    author = identity(course.root) or Author(course.name, "noreply@course.invalid")
     if _is_release(directory):
         with tempfile.TemporaryDirectory(dir=directory.absolute().parent, prefix=f".{directory.name}.") as folder:
             staging = Path(folder)
-            _prepare(staging, course, mode, author, root)
+            _prepare(staging, course, mode, author)
             return _update(directory, staging, of_students(course), author)
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
-    with replaced(directory, lambda _: False, root) as staging:
-        written = _prepare(staging, course, mode, author, root)
+    with replaced(directory, course, lambda _: False) as staging:
+        written = _prepare(staging, course, mode, author)
     return Released(is_new=True, is_committed=True, written=written)
 
 
 # -- what is released ------------------------------------------------------------------------------------------------
 
 
-def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author, root: Path) -> list[str]:
+def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author) -> list[str]:
     """Makes the whole release in an empty folder, committed, and finds no leak in it. Gives the files' paths."""
-    wheel = build_wheel(folder / "course", root)
-    files = {f"exercises/{name}": content for name, content in received(course, root).items()}
-    files[FILENAME] = (root / FILENAME).read_bytes()
-    files["constraints.txt"] = _constraints(root).encode()
-    for path, text in _rendered(course, mode, wheel.name, root).items():
+    wheel = build_wheel(folder / "course", course)
+    files = {f"exercises/{name}": content for name, content in received(course).items()}
+    files[FILENAME] = (course.root / FILENAME).read_bytes()
+    files["constraints.txt"] = _constraints(course).encode()
+    for path, text in _rendered(course, mode, wheel.name).items():
         files[path] = text.encode()
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -97,13 +95,13 @@ def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author, ro
     files[RECORD] = _as_record({path: _sum(content) for path, content in files.items()})
     (folder / RECORD).write_bytes(files[RECORD])
     Repository.create(folder).commit(files, f"{course.name}, as students receive it", author)
-    require_none(folder, root)
+    require_none(folder, course)
     return sorted(files)
 
 
-def _rendered(course: Course, mode: GradingMode, wheel: str, root: Path) -> dict[str, str]:
+def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     """The files that are made from templates."""
-    grader_repository = None if mode is GradingMode.record else origin(root)
+    grader_repository = None if mode is GradingMode.record else origin(course.root)
     if grader_repository is None and mode is not GradingMode.record:
         raise ReleaseError(
             f"--grading {mode} needs to know this repository's name on GitHub, and it has no remote: "
@@ -114,13 +112,13 @@ def _rendered(course: Course, mode: GradingMode, wheel: str, root: Path) -> dict
     return {path: render(name, course, **about) for path, name in templates.items()}
 
 
-def write_workflow(course: Course, root: Path = ROOT) -> list[Path]:
-    """Write the workflow that students' repositories can call, where `root` has workflows.
+def write_workflow(course: Course) -> list[Path]:
+    """Write the workflow that students' repositories can call, where the course has workflows.
 
     Returns:
         The file, if it was out of date.
     """
-    path = root / ".github" / "workflows" / "grade-submission.yml"
+    path = course.root / ".github" / "workflows" / "grade-submission.yml"
     text = render("grade_submission.yml.j2", course)
     if not path.parent.is_dir() or (path.is_file() and path.read_text(encoding="utf-8") == text):
         return []
@@ -147,38 +145,20 @@ def render(template: str, course: Course, **about: str | None) -> str:
     return environment.get_template(template).render(course=course, python=PYTHON, **about)
 
 
-def _constraints(root: Path) -> str:
-    """The course's own versions of all that the wheel needs, and of what that needs in turn."""
-    from packaging.requirements import Requirement
-
-    lock = (root / LOCK).read_text(encoding="utf-8").splitlines()
-    pins = {_canonical(line.split("==")[0]): line for line in lock if "==" in line}
-    names = [Requirement(one).name for one in requirements(root)]
-    needed: set[str] = set()
-    while names:
-        name = _canonical(names.pop())
-        if name in needed or name not in pins:
-            continue
-        needed.add(name)
-        try:
-            wanted = [Requirement(one) for one in importlib.metadata.requires(name) or ()]
-        except importlib.metadata.PackageNotFoundError:
-            continue  # of another system than this one
-        names += [one.name for one in wanted if "extra" not in str(one.marker)]
-    lines = [pins[name] for name in pins if name in needed]
+def _constraints(course: Course) -> str:
     return "\n".join(
-        ["# The versions that the course was tested with. pip reads them with requirements.txt.", *lines, ""]
+        [
+            "# The versions that the course was tested with. pip reads them with requirements.txt.",
+            *pins(course).values(),
+            "",
+        ]
     )
 
 
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
-
-
-def _require_built(root: Path) -> None:
+def _require_built(course: Course) -> None:
     """An answer that was tried out in exercises/ must not go out to all."""
     try:
-        stale = check(root)
+        stale = check(course)
     except BuildError as error:
         raise ReleaseError(str(error)) from error
     if stale:

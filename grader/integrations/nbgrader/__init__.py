@@ -6,14 +6,30 @@ the books.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from grader.course.find import find_course
+from grader.course.model import Course
 
 IN_PLACE_OF = " in the place of: "
 """Behind `BEGIN SOLUTION` it names the line that a release has there."""
 
 
-def configure(c: Any) -> None:
-    """Set up nbgrader for this course. c: what get_config() gives in an nbgrader_config.py."""
+def course_of(config: Any) -> Course:
+    """Return the course that nbgrader's configuration names, or the one around the current folder."""
+    named = config.Grader.get("course", None)
+    return find_course(Path(named) if named else None)
+
+
+def configure(c: Any, course: str | None = None) -> None:
+    """Set up nbgrader for a course.
+
+    Args:
+        c: What get_config() gives in an nbgrader_config.py.
+        course: The course's folder; by default the course around the current folder.
+    """
+    c.Grader.course = course
     # By their names, for every command of nbgrader reads this, and few of them need any of it.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
     c.GenerateAssignment.preprocessors = [

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
-from grader.course.model import load_course
-from grader.integrations.nbgrader import IN_PLACE_OF
+from grader.integrations.nbgrader import IN_PLACE_OF, course_of
 
 if TYPE_CHECKING:
     from nbconvert.exporters.exporter import ResourcesDict
@@ -35,7 +34,7 @@ class SetDueDate(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         about = resources["nbgrader"]
-        unit = load_course().units.get(about["assignment"])
+        unit = course_of(self.config).units.get(about["assignment"])
         if unit and not self.config.GenerateAssignment.get("no_database", False):
             with Gradebook(about["db_url"]) as gradebook:
                 gradebook.update_or_create_assignment(about["assignment"], duedate=unit.due)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbgrader.plugins import LateSubmissionPlugin
 
-from grader.course.model import load_course
+from grader.integrations.nbgrader import course_of
 
 
 class LatePenalty(LateSubmissionPlugin):
@@ -12,4 +12,4 @@ class LatePenalty(LateSubmissionPlugin):
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:  # noqa: ARG002
         """What is taken off: never more than the score."""
-        return load_course().late.penalty(score, total_seconds_late)
+        return course_of(self.config).late.penalty(score, total_seconds_late)

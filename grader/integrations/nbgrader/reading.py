@@ -14,7 +14,8 @@ from nbformat import NotebookNode
 from nbgrader.converters.base import NbGraderException
 from traitlets import Bool
 
-from grader.course.model import CourseError, load_course
+from grader.documents import CourseError
+from grader.integrations.nbgrader import course_of
 from grader.integrations.nbgrader.session import NotGraded, Session
 from grader.submissions.notebook import CODE_LIMIT, NO_TEXT, grade_id_of, read_all_cells, source_of
 from grader.submissions.plain_files import UnreadableError
@@ -43,7 +44,7 @@ class SubmissionExporter(NotebookExporter):
         self.coursedir: CourseDirectory = autograde.coursedir
         self._releases: dict[Path, NotebookNode] = {}
         try:
-            self.course = load_course()
+            self.course = course_of(self.config)
             self._expect_notebooks()
             units = {Path(folder).name for folder in self._autograde.assignments} & self.course.units.keys()
             self._sessions = {unit: self.begin(unit) for unit in units}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
-from grader.course.model import ROOT, Course
-from grader.files import write_atomically
+from grader.course.model import Course
+from grader.files import PACKAGE, write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.release import ReleaseError
 from grader.quizzes.cells import WHAT_TO_WRITE
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
     from grader.reports.grading import Rubric
 
 CONFIGURATION = "nbgrader_config.py"
-CONFIGURE = "from grader.integrations.nbgrader import configure", "configure(c)"
-"""The two lines without which nbgrader grades this course by itself, which earns nothing."""
-
-_CONFIGURATION = f"""\
-{CONFIGURE[0]}
-
-c = get_config()
-c.CourseDirectory.course_id = "attention_from_scratch"
-{CONFIGURE[1]}
-"""
-
 _ABOUT_THE_NOTEBOOK = """\
 **About this notebook.** It is handed in as a whole and graded afterwards. Below each exercise stands a cell in which
 its points will appear; there is nothing to do there. Cells of your own may be added anywhere, but keep the ones that
@@ -65,7 +55,7 @@ assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` 
 ### END HIDDEN TESTS"""
 
 
-def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path = ROOT) -> list[Path]:
+def release_nbgrader(directory: Path, course: Course, rubric: Rubric) -> list[Path]:
     """Write the source of an nbgrader course: source/<unit>/<unit>.ipynb for every unit, and nbgrader_config.py.
 
     The instructor then runs `nbgrader generate_assignment <unit>` in `directory`. An nbgrader_config.py that is
@@ -76,17 +66,26 @@ def release_nbgrader(directory: Path, course: Course, rubric: Rubric, root: Path
         raise ReleaseError(f"{directory} is a file: name a directory for the nbgrader course.")
     files = {}
     for unit, points in rubric.possible(course).items():
-        cells = _unit_cells(root / "solutions" / f"{unit}.py", course, points)
+        cells = _unit_cells(course.solutions / f"{unit}.py", course, points)
         if isinstance(quiz := rubric.quizzes.get(unit), Quiz):
             cells += _quiz_cells(quiz, quiz_points(quiz, course))
         files[directory / "source" / unit / f"{unit}.ipynb"] = _notebook(cells)
     configuration = directory / CONFIGURATION
     if not configuration.exists():
-        files[configuration] = _CONFIGURATION
+        imported, configured = configure_lines(course)
+        identifier = re.sub(r"\W+", "_", course.name.lower()).strip("_")
+        lines = [imported, "", "c = get_config()", f'c.CourseDirectory.course_id = "{identifier}"', configured, ""]
+        files[configuration] = "\n".join(lines)
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     return list(files)
+
+
+def configure_lines(course: Course) -> tuple[str, str]:
+    """Return the two lines of nbgrader_config.py without which nbgrader grades by itself, which earns nothing."""
+    folder = "" if course.root == PACKAGE.parent else f", course={str(course.root)!r}"
+    return "from grader.integrations.nbgrader import configure", f"configure(c{folder})"
 
 
 def is_configured(directory: Path) -> bool:

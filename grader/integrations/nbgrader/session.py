@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbgrader.utils import is_grade, is_solution
 
-from grader.course.model import ROOT, Course
+from grader.course.model import Course
 from grader.engine.client import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
@@ -37,7 +37,7 @@ class Session:
         self.due = course.units[unit].due
         self._now = datetime.datetime.now(datetime.UTC)
         self._course = course
-        self._quizzes = load_quizzes(ROOT / "solutions", [unit] if unit in course.quizzes else [])
+        self._quizzes = load_quizzes(course.solutions, [unit] if unit in course.quizzes else [])
         self._quiz_is_early = bool(course.units[unit].quiz) and not course.is_over(unit, self._now)
         self._grading = Grading(course, self._quizzes, allow_unisolated)
         self._stream: Iterator[tuple[Submission, Graded | str]] = iter(())
@@ -100,7 +100,7 @@ class Session:
     def _submission(self, folder: Path) -> Submission:
         student = folder.parent
         return read_submission(
-            student.name, student, [self.unit], ROOT / "exercises", self._course.units, self._quizzes
+            student.name, student, [self.unit], self._course.exercises, self._course.units, self._quizzes
         )
 
 

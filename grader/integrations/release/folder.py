@@ -8,18 +8,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grader.course.model import ROOT
+from grader.course.model import Course
 from grader.integrations.release import ReleaseError
 
 
 @contextlib.contextmanager
-def replaced(directory: Path, is_ours: Callable[[str], bool], root: Path = ROOT) -> Iterator[Path]:
+def replaced(directory: Path, course: Course, is_ours: Callable[[str], bool]) -> Iterator[Path]:
     """A new folder beside `directory`, which takes its place where the block ends well; else all stays as it was.
 
     is_ours: whether a name is one that a release writes. Where `directory` holds another, or is no folder, or lies in
-    the course `root`, there is a ReleaseError before anything is written. May also raise OSError.
+    the course, there is a ReleaseError before anything is written. May also raise OSError.
     """
-    _require_free(directory, is_ours, root)
+    _require_free(directory, course, is_ours)
     target = directory.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
@@ -44,10 +44,10 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _require_free(directory: Path, is_ours: Callable[[str], bool], root: Path) -> None:
+def _require_free(directory: Path, course: Course, is_ours: Callable[[str], bool]) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise ReleaseError(f"{directory} is no folder: name one that is empty or not there yet.")
-    if directory.resolve().is_relative_to(root.resolve()):
+    if directory.resolve().is_relative_to(course.root):
         raise ReleaseError(f"{directory} lies in the course's own repository: name a folder outside it.")
     others = sorted(path.name for path in directory.iterdir() if not is_ours(path.name)) if directory.exists() else []
     if others:

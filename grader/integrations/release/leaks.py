@@ -1,50 +1,31 @@
-"""Looks through a folder for what students must not receive: hidden tests, solutions, mistakes and quiz answers.
+"""Looks through a release for what students must not receive: the instructor's folders, solutions and quiz answers.
 
-What is looked for are lines, each with its white space squeezed, wherever they turn up: in files, in wheels, in
-everything that a git repository remembers, in notebooks and other JSON; also within a longer line, or broken over two.
+It looks at the files of a folder, at those in archives such as wheels, and at everything that a git repository keeps.
 """
 
 from __future__ import annotations
 
-import ast
 import io
+import itertools
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
-from grader.course.model import ROOT, load_course
+from grader.course.model import Course
+from grader.files import PACKAGE
 from grader.integrations.github.repository import run_git
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.wheel import is_the_instructors
+from grader.integrations.release.wheel import INSTRUCTORS, is_the_instructors
 from grader.quizzes.source import load_quizzes
 
 SHORTEST = 25
-"""Of the lines that are looked for: shorter ones are in any program."""
+"""Shorter solutions and sentences are in any program."""
 
 MOST_TOLD = 3
 
-# Said alike by many programs: a line without a word; one that imports; a heading; one that calls an exercise, with
-# names alone; one that names what a call without arguments gives; what a stub raises; one that only begins something,
-# with names alone: a loop, a guard, a parameter with its default, or a value that stands on the lines below.
-_IDLE = re.compile(
-    r"""[\W\d_]*
-    | (import|from)[ ][\w.]+([ ]import[ ].*)?
-    | \#[ ]--[ ][\w ]+[ ]-+
-    | (return[ ])?student\.\w+\([\w, ]*\)
-    | [\w.]+[ ]=[ ][\w.]+\(\)
-    | raise[ ]NotImplementedError(\(\))?
-    | for[ ][\w, ()]+[ ]in[ ][\w.]+(\(\))?:?
-    | (with[ ][\w.]+\([\w."]*\)|except[ ][\w.]+)([ ]as[ ]\w+)?:
-    | \w+:[ ][\w.]+[ ]=[ ][\w.]+,?
-    | [\w, ]+(:[ ][\w.\[\], ]+)?[ ]=[ ][(\[{]""",
-    re.VERBOSE,
-)
-# What surrounds a text in code and in YAML, and is not part of it.
-_YAML_KEY = re.compile(r"^(- )?\w+: (?=\S)")
-_AROUND = "\"'`, "
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
@@ -60,106 +41,94 @@ class Leak(NamedTuple):
         return f"{self.place}: this is also in {self.origin}"
 
 
-def scan(folder: Path, root: Path = ROOT, told: bool = False) -> list[Leak]:
-    """Every secret of the course in `root` that is found in `folder`.
-
-    told: what a report tells of hidden tests and mistakes, their sentences, may be there. Raises CourseError.
-    """
-    starts: dict[str, list[tuple[str, str]]] = {}
-    for secret, origin in secrets(root, told).items():
-        starts.setdefault(secret[:SHORTEST], []).append((secret, origin))
+def scan(folder: Path, course: Course) -> list[Leak]:
+    """Return every secret of the course that is found in `folder`. Raises CourseError."""
+    files, texts = _secret_files(course), secret_texts(course)
     found: list[Leak] = []
     seen: set[str] = set()
     for place, content in _contents(folder):
+        if inside := _instructors_folder(place):
+            found.append(Leak(place, inside))
         text = content.decode("utf-8", "replace")
+        if origin := files.get(_squeezed(text)):
+            found.append(Leak(place, origin))
         for form in _forms(text) - seen:  # of most files git has another copy
             seen.add(form)
-            found += [Leak(f"{place}:{line}", origin) for line, origin in _found(form, starts)]
+            squeezed = _squeezed(form)
+            found += [
+                Leak(f"{place}:{_line_of(form, squeezed[: squeezed.index(secret)])}", origin)
+                for secret, origin in texts.items()
+                if secret in squeezed
+            ]
     return list(dict.fromkeys(found))
 
 
-def require_none(folder: Path, root: Path = ROOT) -> None:
-    """Raises ReleaseError, which names the first few, where `folder` holds a secret of the course in `root`."""
-    if leaks := scan(folder, root):
+def require_none(folder: Path, course: Course) -> None:
+    """Raise ReleaseError, which names the first few places, where `folder` holds a secret of the course."""
+    if leaks := scan(folder, course):
         first = "; ".join(map(str, leaks[:MOST_TOLD]))
         raise ReleaseError(
-            f"{len(leaks)} line{'s' if len(leaks) > 1 else ''} that students must not have would be given away, so "
-            f"nothing was written. {first}. Take out of what students receive what is not theirs to read, or reword it."
+            f"The release would hold {len(leaks)} secret{'s' if len(leaks) > 1 else ''} of the course, so nothing was "
+            f"written. {first}. Remove it from what students receive, or reword it there."
         )
-
-
-def secrets(root: Path = ROOT, told: bool = False) -> dict[str, str]:
-    """Each line that is secret, squeezed, with the place where it stands."""
-    public = _squeezed("\n".join(_public_texts(root, told)))
-    found: dict[str, str] = {}
-    for origin, line in _secret_lines(root):
-        squeezed = _squeezed(line)
-        if not _IDLE.fullmatch(squeezed):
-            for needle in {squeezed, *_PARAMETER.split(squeezed)}:
-                bare = needle.strip(_AROUND)
-                needle = bare if len(bare) >= SHORTEST else needle.strip()
-                if len(needle) >= SHORTEST and needle not in public:
-                    found.setdefault(needle, origin)
-    return found
 
 
 # -- what is secret ------------------------------------------------------------------------------------------------
 
 
-def _secret_lines(root: Path) -> Iterator[tuple[str, str]]:
-    """Every line, with its place, of the files that are secret, and of the secret parts of others."""
-    suites = root / "grader" / "suites"
-    hidden = [path for path in sorted(suites.rglob("*.py")) if path.name != "__init__.py"]
-    quizzes = sorted((root / "solutions").glob("*_quiz.yml"))
-    for path in hidden:
-        for number, line in enumerate(_lines(path), start=1):
-            yield f"{path.relative_to(root).as_posix()}:{number}", line
-    for path in quizzes:
-        for number, line in enumerate(_lines(path), start=1):
-            for form in _forms(_YAML_KEY.sub("", _squeezed(line))):
-                yield f"{path.relative_to(root).as_posix()}:{number}", form.strip(_AROUND)
-    for path in sorted((root / "solutions").glob("*.py")):
-        for number, line, is_solution in _solution_lines(path):
+def _instructors_folder(place: str) -> str | None:
+    """Return the instructor's folder of the grader that a file lies in, by its place."""
+    parts = place.replace(": ", "/").split("/")
+    path = "/".join(parts[parts.index(PACKAGE.name) + 1 :]) if PACKAGE.name in parts else ""
+    return next((f"{PACKAGE.name}/{one}/" for one in INSTRUCTORS if path.startswith(f"{one}/")), None)
+
+
+def _secret_files(course: Course) -> dict[str, str]:
+    """Return the text of each file that students must not have, squeezed, with its place."""
+    paths = [path for path in (*course.suites.rglob("*.py"), *course.solutions.iterdir()) if path.is_file()]
+    texts = {_squeezed(path.read_text(encoding="utf-8")): path for path in sorted(paths)}
+    return {text: course.shown(path) for text, path in texts.items() if len(text) >= SHORTEST}
+
+
+def secret_texts(course: Course) -> dict[str, str]:
+    """Return each solution and its lines, and each text that tells a quiz's answer, squeezed, with its place."""
+    parts = ((place, _squeezed(part)) for place, told in _told(course) for part in _PARAMETER.split(told))
+    public = _squeezed("\n".join(_public_texts(course)))
+    return {text: place for place, text in parts if len(text) >= SHORTEST and text not in public}
+
+
+def _told(course: Course) -> Iterator[tuple[str, str]]:
+    for path in sorted(course.solutions.glob("*.py")):
+        lines = list(_solution_lines(path))
+        for is_solution, group in itertools.groupby(enumerate(lines, start=1), key=lambda one: one[1][1]):
             if is_solution:
-                yield f"{path.relative_to(root).as_posix()}:{number}", line
+                (first, _), *_ = numbered = list(group)
+                yield f"{course.shown(path)}:{first}", "\n".join(line for _, (line, _) in numbered)
+                yield from ((f"{course.shown(path)}:{number}", line) for number, (line, _) in numbered)
+    for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
+        for item in quiz.items.values():
+            for _, sentence in item.texts_after_due():
+                yield f"solutions/{unit}_quiz.yml", sentence
 
 
-def _public_texts(root: Path, told: bool) -> Iterator[str]:
-    """What the course itself shows: all around the solutions, and the questions of the quizzes."""
-    for path in sorted((root / "solutions").glob("*.py")):
-        yield from (line for _, line, is_solution in _solution_lines(path) if not is_solution)
-    # The package's own modules, which students receive whole.
-    for path in sorted((root / "grader").rglob("*.py")):
-        if not is_the_instructors(path.relative_to(root / "grader").as_posix()):
+def _public_texts(course: Course) -> Iterator[str]:
+    """Yield what surrounds the solutions, the student's part of the grader, and the quizzes' questions."""
+    for path in sorted(course.solutions.glob("*.py")):
+        yield from (line for line, is_solution in _solution_lines(path) if not is_solution)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if not is_the_instructors(path.relative_to(PACKAGE).as_posix()):
             yield path.read_text(encoding="utf-8")
-    course = load_course(root)
-    for quiz in load_quizzes(root / "solutions", course.quizzes).values():
-        yield quiz.title
-        for name, question in quiz.questions.items.items():
-            asked = "\n".join([name, question.question, *question.choices, *question.steps, question.code])
-            yield from {asked, asked.replace('"', '\\"')}  # as YAML and JSON may quote it
-    if told:
-        for path in sorted((root / "grader" / "suites").rglob("*.py")):
-            yield from _sentences(path)
+    for quiz in load_quizzes(course.solutions, course.quizzes).values():
+        for question in quiz.questions.items.values():
+            yield from (question.question, *question.choices, *question.steps, question.code)
 
 
-def _solution_lines(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """The lines of a unit's source, each with its number and whether it is a part of a solution."""
+def _solution_lines(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a unit's source, each with whether it is a part of a solution."""
     is_solution = False
-    for number, line in enumerate(_lines(path), start=1):
+    for line in path.read_text(encoding="utf-8").splitlines():
         is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line
-        yield number, line, is_solution and BEGIN_SOLUTION not in line
-
-
-def _sentences(path: Path) -> Iterator[str]:
-    """Every text in a suite: docstrings, what its checks say, and the sentences of its misconceptions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
+        yield line, is_solution and BEGIN_SOLUTION not in line
 
 
 # -- where it may be -------------------------------------------------------------------------------------------------
@@ -205,15 +174,6 @@ def _git_objects(repository: Path, place: str) -> Iterator[tuple[str, bytes]]:
 
 
 # -- whether it is there ---------------------------------------------------------------------------------------------
-
-
-def _found(text: str, starts: dict[str, list[tuple[str, str]]]) -> Iterable[tuple[int, str]]:
-    """The secrets in a text: the line on which each begins, and where it comes from."""
-    squeezed = _squeezed(text)
-    for place in range(len(squeezed) - SHORTEST + 1):
-        for secret, origin in starts.get(squeezed[place : place + SHORTEST], ()):
-            if squeezed.startswith(secret, place):
-                yield _line_of(text, squeezed[:place]), origin
 
 
 def _line_of(text: str, before: str) -> int:

@@ -11,18 +11,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from grader.course.model import FILENAME, ROOT, Course, left_out, load_course
+from grader.course.model import FILENAME, Course, left_out
 from grader.course.selection import tests_left_out
-from grader.files import digest
+from grader.files import PACKAGE, digest
 from grader.integrations.release import ReleaseError
+from grader.integrations.release.requirements import dependencies, distribution
 from grader.quizzes.questions import FILENAME as QUESTIONS
 from grader.submissions.names import SHEET_SUFFIX
-
-DISTRIBUTION = "attention-from-scratch-student"
 
 INSTRUCTORS = ("suites", "audit", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
@@ -34,14 +32,13 @@ _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
 _SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
 
 
-def build_wheel(into: Path, root: Path = ROOT) -> Path:
+def build_wheel(into: Path, course: Course) -> Path:
     """Writes the wheel to the folder `into`: the same bytes for the same sources. Raises ReleaseError, CourseError.
 
     Its version is the course's and, behind a plus, what it is made of: pip keeps a version that it already has.
     """
     if importlib.util.find_spec("flit_core") is None:
         raise ReleaseError("A release needs flit_core: run `pip install -e .[release]`.")
-    course = load_course(root)
     if not re.fullmatch(r"\d+(\.\d+)*", course.version):
         raise ReleaseError(
             f"{FILENAME}: the version {course.version!r} cannot be that of a wheel: write numbers with dots between "
@@ -49,12 +46,12 @@ def build_wheel(into: Path, root: Path = ROOT) -> Path:
         )
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder)
-        _stage(staging / "grader", course, root)
+        _stage(staging / PACKAGE.name, course)
         made_of = digest(sorted(path for path in staging.rglob("*") if path.is_file()), staging).hex()
-        project = _project(root, f"{course.version}+r{made_of[:8]}")
+        project = _project(f"{course.version}+r{made_of[:8]}")
         (staging / "pyproject.toml").write_text(_toml(project), encoding="utf-8")
-        if (root / "LICENSE").is_file():
-            shutil.copyfile(root / "LICENSE", staging / "LICENSE")
+        if (course.root / "LICENSE").is_file():
+            shutil.copyfile(course.root / "LICENSE", staging / "LICENSE")
         # flit_core builds what lies in its working directory.
         command, environment = [sys.executable, "-c", _BUILD], {**os.environ, **_SAME_TIME}
         done = subprocess.run(command, cwd=staging, env=environment, capture_output=True, text=True, check=False)
@@ -66,15 +63,10 @@ def build_wheel(into: Path, root: Path = ROOT) -> Path:
         return into / built.name
 
 
-def requirements(root: Path = ROOT) -> list[str]:
-    """Return what the wheel asks pip for: the grader's own dependencies, without those of its extras."""
-    return _pyproject(root)["project"]["dependencies"]
-
-
-def received(course: Course, root: Path = ROOT) -> dict[str, bytes]:
+def received(course: Course) -> dict[str, bytes]:
     """Return the files of exercises/ that students receive, by name, sorted: nothing of what the course leaves out."""
-    exercises, missing = root / "exercises", left_out(course, root)
-    folder = sorted(path for path in exercises.iterdir() if path.is_file() and not path.name.startswith("."))
+    missing = left_out(course)
+    folder = sorted(path for path in course.exercises.iterdir() if path.is_file() and not path.name.startswith("."))
     code = {"conftest.py", "checking.py", *(f"{name}.py" for name in course.units)}
     code |= {f"test_{name}.py" for name in course.units}
     quizzes = {QUESTIONS, *(f"{name}{SHEET_SUFFIX}" for name in course.quizzes)} if course.quizzes else set()
@@ -101,19 +93,19 @@ def _listed_tests(content: bytes, names: list[str]) -> bytes:
     return "".join(lines).encode()
 
 
-def _stage(package: Path, course: Course, root: Path) -> None:
+def _stage(package: Path, course: Course) -> None:
     """Copy the package without the instructor's folders, and the course as students know it."""
-    for source in sorted((root / "grader").rglob("*")):
-        relative = source.relative_to(root / "grader")
+    for source in sorted(PACKAGE.rglob("*")):
+        relative = source.relative_to(PACKAGE)
         if source.is_file() and source.suffix in _CODE and not is_the_instructors(relative.as_posix()):
             target = package / relative
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
     exercises = package / "received" / "exercises"
     exercises.mkdir(parents=True)
-    for name, content in received(course, root).items():
+    for name, content in received(course).items():
         (exercises / name).write_bytes(content)
-    shutil.copyfile(root / FILENAME, package / "received" / FILENAME)
+    shutil.copyfile(course.root / FILENAME, package / "received" / FILENAME)
 
 
 def is_the_instructors(path: str) -> bool:
@@ -121,15 +113,15 @@ def is_the_instructors(path: str) -> bool:
     return path.startswith(tuple(f"{folder}/" for folder in INSTRUCTORS))
 
 
-def _project(root: Path, version: str) -> dict[str, Any]:
-    ours = _pyproject(root)["project"]
+def _project(version: str) -> dict[str, Any]:
+    ours = distribution().metadata
     return {
-        "name": DISTRIBUTION,
+        "name": f"{ours['Name']}-student",
         "version": version,
         "description": "The student's part of the grader: the visible tests, the quizzes, and the command `grader`",
-        "requires-python": ours["requires-python"],
-        "dependencies": requirements(root),
-        "license": ours["license"],
+        "requires-python": ours["Requires-Python"],
+        "dependencies": dependencies(),
+        "license": ours["License-Expression"],
     }
 
 
@@ -150,10 +142,3 @@ def _toml(project: dict[str, Any]) -> str:
             "",
         ]
     )
-
-
-def _pyproject(root: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ReleaseError(f"pyproject.toml is missing in {root}: release from a checkout of the course.") from None

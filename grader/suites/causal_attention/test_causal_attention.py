@@ -407,7 +407,7 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     gradients = oracle_gradients(lambda given: given * factors, [weights], {})
     expect_true(found.get("0") is not None, "No gradient reaches the weights.")
     same = torch.allclose(expect_tensor(found["0"], weights.shape).double(), gradients["0"], rtol=1e-4, atol=1e-5)
-    expect_true(same, "The gradients are not the expected ones, though the shape is right.")
+    expect_true(same, "The gradients are not the expected ones, although the shape is correct.")
 
 
 # -- CausalAttention ---------------------------------------------------------------------------------------------

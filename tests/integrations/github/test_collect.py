@@ -112,12 +112,10 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def collected(
-    hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, root: Path, into: Path
-) -> dict[str, Student]:
+def collected(hub: LocalGitHub, pushed: dict[str, dict[str, str]], course: Course, into: Path) -> dict[str, Student]:
     roster = [Entry(name, f"our-course/{name}") for name in [*pushed, "empty", "nothing", "missing"]]
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    found = collect(roster, course, units, client(hub), into, root)
+    found = collect(roster, course, units, client(hub), into)
     assert [student.student for student in found.students] == [entry.student for entry in roster]
     return {student.student: student for student in found.students}
 
@@ -270,13 +268,13 @@ def test_the_token_is_in_nothing_that_was_written(collected: dict[str, Student],
 
 
 def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+    hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/private")
     repository.push({}, EARLY)
     github = GitHub(hub.api, hub.api, TOKEN)  # it speaks HTTP, but has nothing for git
     before = len(hub.asked)
-    found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path, root)
+    found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path)
     assert found.students[0].problem == (
         "our-course/private cannot be read with git: let the token in GITHUB_TOKEN (in the workflow: the secret "
         "CLASS_TOKEN) read the contents of the repository."
@@ -287,7 +285,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
 
 
 def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+    hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/unrecorded")
     repository.keeps_activity = False
@@ -295,7 +293,7 @@ def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
     seen = [(HANDED_OUT, "3" * 40), (EARLY, early), (LATE, late)]
     lines = [json.dumps({"seen": at, "repository": "Our-Course/unrecorded", "head": head}) for at, head in seen]
     (tmp_path / "snapshots.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    [student] = collect_one(hub, "unrecorded", course, root, tmp_path).students
+    [student] = collect_one(hub, "unrecorded", course, tmp_path).students
     assert [(work.commit, work.dated_by) for work in student.units.values()] == [
         (early, "snapshot"),
         (late, "snapshot"),
@@ -306,36 +304,36 @@ def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
     ) in noticed(student)
 
 
-def test_every_run_adds_a_snapshot(hub: LocalGitHub, course: Course, root: Path, tmp_path: Path) -> None:
+def test_every_run_adds_a_snapshot(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     repository = hub.create("our-course/seen")
     heads = []
     for number in range(2):
         heads.append(repository.push({"sums.py": f"a = {number}\n"}, EARLY))
-        collect_one(hub, "seen", course, root, tmp_path)
+        collect_one(hub, "seen", course, tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "snapshots.jsonl").read_text().splitlines()]
     assert [(line["repository"], line["head"]) for line in lines] == [("our-course/seen", head) for head in heads]
 
 
 def test_without_record_and_snapshot_the_head_counts_and_it_is_said(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+    hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/undated")
     repository.keeps_activity = False
     head = repository.push({"sums.py": "a = 1\n"}, LATER)
-    [student] = collect_one(hub, "undated", course, root, tmp_path).students
+    [student] = collect_one(hub, "undated", course, tmp_path).students
     work = student.units["sums"]
     assert (work.commit, work.dated_by, work.pushed, work.pushes_since) == (head, "nothing", None, None)
     assert f"{head[:7]} may have been pushed too late." in noticed(student)
 
 
 def test_before_the_first_push_on_record_stood_what_that_push_replaced(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+    hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/midway")
     first = repository.push({"sums.py": "a = 1\n"}, EARLY)
     repository.push({"sums.py": "a = 2\n"}, LATER)
     del repository.activity[-1]
-    [student] = collect_one(hub, "midway", course, root, tmp_path).students
+    [student] = collect_one(hub, "midway", course, tmp_path).students
     assert (student.units["sums"].commit, student.units["sums"].dated_by) == (first, "nothing")
 
 
@@ -346,7 +344,7 @@ def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
     repository.push(handed_out(root), HANDED_OUT)
     commit = repository.push({"sums.py": "a = 1\n"}, EARLY)
     repository.switch("trunk", LATER)
-    [student] = collect_one(hub, "renamed", course, root, tmp_path).students
+    [student] = collect_one(hub, "renamed", course, tmp_path).students
     work = student.units["sums"]
     assert (work.commit, work.dated_by, work.pushes_since) == (commit, "push", 0)
     assert student.noticed == [
@@ -356,20 +354,20 @@ def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
 
 
 def test_what_a_renamed_branch_held_in_time_is_no_zero_where_it_is_not_known(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
+    hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/unknown")
     early = repository.push({"sums.py": "a = 1\n"}, EARLY)
     repository.push({"sums.py": "a = 2\n"}, LATE)
     repository.switch("trunk", LATER)
-    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    [student] = collect_one(hub, "unknown", course, tmp_path).students
     assert student.units["sums"].commit is None
     assert "there were pushes to main: make the branch that was the default one then" in student.problems[0]
     assert not (tmp_path / "sums" / "ada").exists()
 
     seen = {"seen": IN_TIME, "repository": "our-course/unknown", "head": early}
     (tmp_path / "snapshots.jsonl").write_text(f"{json.dumps(seen)}\n")
-    [student] = collect_one(hub, "unknown", course, root, tmp_path).students
+    [student] = collect_one(hub, "unknown", course, tmp_path).students
     assert (student.units["sums"].commit, student.units["sums"].dated_by) == (early, "snapshot")
 
 
@@ -380,49 +378,43 @@ def test_a_unit_that_is_not_over_is_collected_as_of_now_if_it_is_named(course: C
     assert times(course, "sums", now) == {"sums": datetime.datetime.fromisoformat(IN_TIME)}
 
 
-def test_a_run_replaces_what_the_last_one_left(hub: LocalGitHub, course: Course, root: Path, tmp_path: Path) -> None:
+def test_a_run_replaces_what_the_last_one_left(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     for name in ("first", "second"):
         hub.create(f"our-course/{name}").push({"sums.py": f"# {name}\n"}, EARLY)
-        collect_one(hub, name, course, root, tmp_path)
+        collect_one(hub, name, course, tmp_path)
         (tmp_path / "sums" / name).mkdir(exist_ok=True)
-    collect_one(hub, "second", course, root, tmp_path)
+    collect_one(hub, "second", course, tmp_path)
     assert [path.read_text() for path in (tmp_path / "sums").rglob("*.py")] == ["# second\n"]
     assert [path.name for path in (tmp_path / "sums").iterdir()] == ["ada"]
     assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
 
 
-def test_a_folder_of_somebody_elses_is_not_replaced(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
-) -> None:
+def test_a_folder_of_somebody_elses_is_not_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     (tmp_path / "sums").mkdir()
     with pytest.raises(CollectError, match="is not from `grader collect`: name another folder, or remove it"):
-        collect_one(hub, "honest", course, root, tmp_path)
+        collect_one(hub, "honest", course, tmp_path)
 
 
-def test_what_a_run_that_was_killed_left_behind_is_replaced(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
-) -> None:
+def test_what_a_run_that_was_killed_left_behind_is_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     hub.create("our-course/again").push({"sums.py": "a = 1\n"}, EARLY)
-    collect_one(hub, "again", course, root, tmp_path)
+    collect_one(hub, "again", course, tmp_path)
     (tmp_path / "collected.json").unlink()
     (tmp_path / ".collecting-x" / "sums").mkdir(parents=True)
-    collect_one(hub, "again", course, root, tmp_path)
+    collect_one(hub, "again", course, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
 
 
-def test_snapshots_that_cannot_be_read_are_not_written_over(
-    hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
-) -> None:
+def test_snapshots_that_cannot_be_read_are_not_written_over(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     whole = '{"seen": "2026-09-01T12:00:00Z", "repository": "our-course/honest", "head": "1b"}'
     (tmp_path / "snapshots.jsonl").write_text(f"{whole}\nhalf a li")
     with pytest.raises(CollectError, match=r"snapshots\.jsonl, line 2: .* take the line out"):
-        collect_one(hub, "honest", course, root, tmp_path)
+        collect_one(hub, "honest", course, tmp_path)
     assert (tmp_path / "snapshots.jsonl").read_text() == f"{whole}\nhalf a li"
 
 
-def collect_one(hub: LocalGitHub, name: str, course: Course, root: Path, into: Path) -> Collected:
+def collect_one(hub: LocalGitHub, name: str, course: Course, into: Path) -> Collected:
     units = times(course, None, datetime.datetime.now(datetime.UTC))
-    return collect([Entry("ada", f"our-course/{name}")], course, units, client(hub), into, root)
+    return collect([Entry("ada", f"our-course/{name}")], course, units, client(hub), into)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 from courses import REPOSITORY
 
 from grader.course.build import build
+from grader.course.model import load_course
 from grader.files import write_atomically
 from grader.integrations.github.release import release_github
 from grader.integrations.github.repository import Repository, origin
@@ -89,7 +90,7 @@ def first_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "solutions" / "sums.py").write_text(SOURCE, encoding="utf-8")
     (root / "exercises" / "checking.py").write_text("TOLERANCE = 1e-4\n", encoding="utf-8")
     (root / "exercises" / "test_sums.py").write_text("from checking import TOLERANCE\n", encoding="utf-8")
-    build(root)
+    build(load_course(root))
     return root
 
 
@@ -100,7 +101,7 @@ def next_course(first_course: Path) -> Path:
     edit(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
     edit(root / "exercises" / "checking.py", "1e-4", "1e-5")
     edit(root / "autograder.yml", 'version: "1"', 'version: "2"')
-    build(root)
+    build(load_course(root))
     return root
 
 
@@ -115,7 +116,7 @@ def new_file_course(first_course: Path) -> Path:
 @pytest.fixture(scope="module")
 def first_release(first_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("releases") / "sums"
-    release_github(folder, root=first_course)
+    release_github(folder, load_course(first_course))
     return folder
 
 
@@ -208,13 +209,13 @@ def test_without_a_name_in_git_the_course_is_the_author(
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.delenv("EMAIL", raising=False)
-    release_github(tmp_path / "sums", root=first_course)
+    release_github(tmp_path / "sums", load_course(first_course))
     assert git(tmp_path / "sums", "log", "--format=%an <%ae>") == "A small course <noreply@course.invalid>"
 
 
 def test_an_empty_folder_will_do(first_course: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert release_github(tmp_path / "empty", root=first_course).is_new
+    assert release_github(tmp_path / "empty", load_course(first_course)).is_new
 
 
 @pytest.mark.parametrize("where", ["other", "file", "link", "inside"])
@@ -228,7 +229,7 @@ def test_any_other_place_is_refused_and_stays_as_it_is(
     place = first_course / "inside" if where == "inside" else tmp_path / where
     before = sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)
     with pytest.raises(ReleaseError, match=f"{place.name} (holds|is no folder|lies in).*: name "):
-        release_github(place, root=first_course)
+        release_github(place, load_course(first_course))
     assert (sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)) == before
 
 
@@ -236,7 +237,7 @@ def test_an_answer_that_was_tried_out_in_the_exercises_is_not_released(next_cour
     root = shutil.copytree(next_course, tmp_path / "course")
     edit(root / STUB, "raise NotImplementedError()", "return a + b")
     with pytest.raises(ReleaseError, match=r"exercises/sums\.py is not what `grader build` makes"):
-        release_github(tmp_path / "sums", root=root)
+        release_github(tmp_path / "sums", load_course(root))
     assert not (tmp_path / "sums").exists()
 
 
@@ -251,9 +252,9 @@ def test_the_workflow_of_the_other_modes_names_the_instructors_repository(
     root = shutil.copytree(first_course, tmp_path / "course")
     git(root, "init")
     with pytest.raises(ReleaseError, match=f"--grading {mode} needs .* git remote add origin"):
-        release_github(tmp_path / "sums", mode, root)
+        release_github(tmp_path / "sums", load_course(root), mode)
     git(root, "remote", "add", "origin", "git@github.com:some-course/grader.git")
-    release_github(tmp_path / "sums", mode, root)
+    release_github(tmp_path / "sums", load_course(root), mode)
     workflow = (tmp_path / "sums" / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
     assert "some-course/grader" in workflow
     assert "secrets.GRADER_DEPLOY_KEY" in workflow
@@ -274,14 +275,14 @@ def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_rele
 
 def test_releasing_the_same_again_changes_nothing(first_course: Path, repository: Path) -> None:
     before = state(repository)
-    released = release_github(repository, root=first_course)
+    released = release_github(repository, load_course(first_course))
     assert (released.is_committed, released.written, released.removed, released.kept) == (False, [], [], [])
     assert state(repository) == before
 
 
 def test_what_nobody_worked_on_is_brought_up_to_date_in_one_commit(next_course: Path, repository: Path) -> None:
     [old_wheel] = wheels(repository)
-    released = release_github(repository, root=next_course)
+    released = release_github(repository, load_course(next_course))
     assert released.is_committed
     assert not released.kept
     assert not released.overwritten
@@ -314,7 +315,7 @@ def test_what_a_student_did_stays_as_it_is_and_is_not_committed(next_course: Pat
     work(repository)
     _, status, before = state(repository)
     answers = git(repository, "rev-parse", f"HEAD:{STUB}")
-    released = release_github(repository, root=next_course)
+    released = release_github(repository, load_course(next_course))
     _, status_after, after = state(repository)
     assert released.kept == ["README.md", STUB, SHEET]
     assert status_after == status
@@ -334,9 +335,9 @@ def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
     stub = (repository / STUB).read_bytes()
     edit(repository / STUB, "raise NotImplementedError()", "return a + b")
     for root in (next_course, first_course, next_course):
-        assert release_github(repository, root=root).kept == [STUB]
+        assert release_github(repository, load_course(root)).kept == [STUB]
     (repository / STUB).write_bytes(stub)
-    assert release_github(repository, root=next_course).kept == []
+    assert release_github(repository, load_course(next_course)).kept == []
     assert '"""Add two tensors."""' in (repository / STUB).read_text(encoding="utf-8")
 
 
@@ -361,7 +362,7 @@ def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Pat
     edit(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "add", STUB)
     (repository / STUB).write_bytes(stub)
-    assert release_github(repository, root=next_course).kept == [STUB]
+    assert release_github(repository, load_course(next_course)).kept == [STUB]
     assert "return a + b" in git(repository, "show", f":{STUB}")
     assert (repository / STUB).read_bytes() == stub
 
@@ -369,7 +370,7 @@ def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Pat
 @pytest.mark.proof(part="releases")
 def test_a_stub_that_was_deleted_does_not_come_back(next_course: Path, repository: Path) -> None:
     (repository / STUB).unlink()
-    assert release_github(repository, root=next_course).kept == [STUB]
+    assert release_github(repository, load_course(next_course)).kept == [STUB]
     assert not (repository / STUB).exists()
 
 
@@ -377,7 +378,7 @@ def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_sai
     first_course: Path, repository: Path
 ) -> None:
     commit(repository, CHECKING, "TOLERANCE = 1000\n")
-    assert release_github(repository, root=first_course).overwritten == [CHECKING]
+    assert release_github(repository, load_course(first_course)).overwritten == [CHECKING]
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
     assert git(repository, "status", "--porcelain") == ""
     assert git(repository, "rev-list", "--count", "HEAD") == "3"
@@ -385,7 +386,7 @@ def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_sai
 
 def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, repository: Path) -> None:
     (repository / CHECKING).unlink()
-    assert release_github(repository, root=first_course).overwritten == [CHECKING]
+    assert release_github(repository, load_course(first_course)).overwritten == [CHECKING]
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
 
 
@@ -402,11 +403,11 @@ def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
         (repository / CHECKING).write_bytes(original)
     before = state(repository)
     with pytest.raises(ReleaseError, match=r"in no commit: exercises/checking\.py: commit them, or discard") as refusal:
-        release_github(repository, root=next_course)
+        release_github(repository, load_course(next_course))
     assert state(repository) == before
     [discard] = re.findall(r"`git (.*)`", str(refusal.value))
     git(repository, *discard.split())
-    assert release_github(repository, root=next_course).is_committed
+    assert release_github(repository, load_course(next_course)).is_committed
 
 
 @pytest.mark.proof(part="releases")
@@ -419,10 +420,10 @@ def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_n
         commit(repository, CONFTEST, "mine = 1\n")
     before = state(repository)
     with pytest.raises(ReleaseError, match=r"exercises/conftest\.py: rename them or move them aside"):
-        release_github(repository, root=new_file_course)
+        release_github(repository, load_course(new_file_course))
     assert state(repository) == before
     (repository / CONFTEST).rename(repository / "mine.py")
-    release_github(repository, root=new_file_course)
+    release_github(repository, load_course(new_file_course))
     assert (repository / CONFTEST).read_text(encoding="utf-8") == "theirs = 1\n"
     assert git(repository, "status", "--porcelain") == "?? mine.py"
 
@@ -432,7 +433,7 @@ def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
     new_file_course: Path, repository: Path
 ) -> None:
     shutil.copy(new_file_course / CONFTEST, repository / CONFTEST)
-    assert release_github(repository, root=new_file_course).is_committed
+    assert release_github(repository, load_course(new_file_course)).is_committed
     assert git(repository, "status", "--porcelain") == ""
 
 
@@ -445,9 +446,9 @@ def test_a_file_of_the_students_own_keeps_its_place_where_a_new_stub_would_go(
     (root / "solutions" / "more.py").write_text(sums.replace("Scale", "Shift"), encoding="utf-8")
     with open(root / "autograder.yml", "a", encoding="utf-8") as file:
         file.write("  more:\n    title: More\n    due: 2100-01-01T00:00:00+00:00\n    exercises: {Shift: 1}\n")
-    build(root)
+    build(load_course(root))
     (repository / "exercises" / "more.py").write_text("mine = 1\n", encoding="utf-8")
-    assert release_github(repository, root=root).kept == ["exercises/more.py"]
+    assert release_github(repository, load_course(root)).kept == ["exercises/more.py"]
     assert (repository / "exercises" / "more.py").read_text(encoding="utf-8") == "mine = 1\n"
 
 
@@ -464,7 +465,7 @@ def test_a_release_with_a_leak_changes_nothing(next_course: Path, repository: Pa
     assert "exercises/checking.py:2: this is also in solutions/sums.py:14" in done.stderr
     assert "hidden_in_the_solution" not in done.stderr
     with pytest.raises(ReleaseError, match="nothing was written"):
-        release_github(repository, root=root)
+        release_github(repository, load_course(root))
     assert state(repository) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ada", "course"]
 
@@ -475,7 +476,7 @@ def test_a_link_in_the_students_repository_leads_nowhere(next_course: Path, repo
     (repository / "exercises").symlink_to(outside)
     before = {path.name: path.read_bytes() for path in outside.iterdir()}, git(repository, "rev-parse", "HEAD")
     with pytest.raises(ReleaseError, match="exercises is no folder"):
-        release_github(repository, root=next_course)
+        release_github(repository, load_course(next_course))
     assert (
         {path.name: path.read_bytes() for path in outside.iterdir()},
         git(repository, "rev-parse", "HEAD"),
@@ -490,7 +491,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
     (repository / CHECKING).unlink()
     (repository / CHECKING).symlink_to(tmp_path / "outside.py")
     git(repository, "commit", "--all", "--message", "A link")
-    assert release_github(repository, root=next_course).overwritten == [CHECKING]
+    assert release_github(repository, load_course(next_course)).overwritten == [CHECKING]
     assert not (repository / CHECKING).is_symlink()
     assert (tmp_path / "outside.py").read_text(encoding="utf-8") == "outside = 1\n"
 
@@ -510,7 +511,7 @@ def test_a_record_that_names_other_files_removes_none_of_them(
     content = target.read_bytes()
     record[place] = hashlib.sha256(content).hexdigest()
     commit(repository, ".course.json", json.dumps(record))
-    assert release_github(repository, root=first_course).removed == []
+    assert release_github(repository, load_course(first_course)).removed == []
     assert target.read_bytes() == content
 
 
@@ -526,7 +527,7 @@ def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, r
         git(repository, "merge", "other")
     before = state(repository)
     with pytest.raises(ReleaseError, match="in the midst of a merge"):
-        release_github(repository, root=next_course)
+        release_github(repository, load_course(next_course))
     assert state(repository) == before
 
 
@@ -538,7 +539,7 @@ def test_a_broken_repository_is_not_taken_for_the_one_around_it(
     git(tmp_path, "commit", "--allow-empty", "--message", "Around")
     (repository / ".git" / "HEAD").unlink()
     with pytest.raises(ReleaseError, match="not a git repository"):
-        release_github(repository, root=next_course)
+        release_github(repository, load_course(next_course))
     assert git(tmp_path, "rev-list", "--count", "HEAD") == "1"
     assert git(tmp_path, "ls-files") == ""
 
@@ -565,14 +566,14 @@ def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: 
         hook = repository / ".git" / "hooks" / name
         hook.write_text(f"#!/bin/sh\necho x >> {tmp_path}/ran\nexit 1\n", encoding="utf-8")
         hook.chmod(0o755)
-    assert release_github(repository, root=next_course).is_committed
+    assert release_github(repository, load_course(next_course)).is_committed
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Path) -> None:
     commit(repository, ".course.json", "[]")
     with pytest.raises(ReleaseError, match=r"\.course\.json cannot be read.*git checkout COMMIT -- \.course\.json"):
-        release_github(repository, root=first_course)
+        release_github(repository, load_course(first_course))
 
 
 # -- all of it or nothing --------------------------------------------------------------------------------------------
@@ -586,12 +587,12 @@ def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
     before = state(repository)
     (repository / ".git" / lock).touch()
     with pytest.raises(ReleaseError, match=lock) as refusal:
-        release_github(repository, root=next_course)
+        release_github(repository, load_course(next_course))
     assert len(str(refusal.value).splitlines()) == 1
     assert (repository / ".git" / lock).exists()
     (repository / ".git" / lock).unlink()
     assert state(repository) == before
-    assert release_github(repository, root=next_course).is_committed
+    assert release_github(repository, load_course(next_course)).is_committed
 
 
 @pytest.mark.proof(part="releases")
@@ -600,7 +601,7 @@ def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
     is_staged: bool, next_course: Path, repository: Path, first_release: Path, tmp_path: Path
 ) -> None:
     git(tmp_path, "clone", str(first_release), "whole")
-    release_github(tmp_path / "whole", root=next_course)
+    release_github(tmp_path / "whole", load_course(next_course))
     _, _, files = state(tmp_path / "whole")
     for path in state(repository)[2].keys() - files:
         (repository / path).unlink()
@@ -608,7 +609,7 @@ def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
         (repository / path).write_bytes(content)
     if is_staged:
         git(repository, "add", "--all")
-    assert release_github(repository, root=next_course).is_committed
+    assert release_github(repository, load_course(next_course)).is_committed
     assert git(repository, "status", "--porcelain") == ""
     assert git(repository, "rev-parse", "HEAD^{tree}") == git(tmp_path / "whole", "rev-parse", "HEAD^{tree}")
 
@@ -617,13 +618,13 @@ def test_a_repository_without_a_commit_is_told(first_course: Path, repository: P
     shutil.rmtree(repository / ".git")
     git(repository, "init")
     with pytest.raises(ReleaseError, match="ada has no commit yet: commit what is in it"):
-        release_github(repository, root=first_course)
+        release_github(repository, load_course(first_course))
 
 
 def test_a_folder_of_another_repository_is_refused(first_course: Path, tmp_path: Path) -> None:
     git(tmp_path, "init")
     with pytest.raises(ReleaseError, match=f"sums lies in the git repository {tmp_path}: name a folder outside it"):
-        release_github(tmp_path / "deep" / "sums", root=first_course)
+        release_github(tmp_path / "deep" / "sums", load_course(first_course))
     assert [path.name for path in tmp_path.iterdir()] == [".git"]
 
 

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import courses
 import pytest
 import terms
+from courses import COURSE
 from nbgrader.api import Gradebook
-
-from grader.course.model import load_course
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
@@ -218,7 +217,7 @@ def test_lateness_costs_what_autograder_yml_says(twelve: Class) -> None:
         submission = gradebook.find_submission(terms.UNIT, LATE)
         seconds, penalty = submission.total_seconds_late, submission.late_submission_penalty
     assert seconds > 0
-    late = load_course().late
+    late = COURSE.late
     percent = min(math.ceil(seconds / 86400) * late.percent_per_day, late.most_percent)
     total = sum(twelve.second.scores[LATE].values())
     assert penalty == pytest.approx(total * percent / 100)

@@ -17,21 +17,20 @@ from typing import Any
 import courses
 import nbformat
 import pytest
+from courses import COURSE, REPOSITORY
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
-from grader.course.model import ROOT, load_course
 from grader.engine.client import Engine
-from grader.integrations.nbgrader.release import CONFIGURE, ReleaseError, is_configured, release_nbgrader
+from grader.integrations.nbgrader.release import ReleaseError, configure_lines, is_configured, release_nbgrader
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import fill
 from grader.quizzes.source import load_quizzes
 from grader.reports.grading import Rubric
 
-COURSE = load_course()
-QUIZZES = load_quizzes(ROOT / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 WITHOUT = 'c = get_config()\nc.CourseDirectory.course_id = "plain"\n'
 LONG = 25
 """A line of so many characters is told from what everybody writes."""
@@ -134,10 +133,10 @@ def released_text(folder: Path) -> str:
 
 def secrets_of(unit: str) -> set[str]:
     """The solutions' lines, and all that is told of the quiz after the due date; but for what students have anyway."""
-    files = [path for path in (ROOT / "exercises").iterdir() if path.is_file()]
+    files = [path for path in (REPOSITORY / "exercises").iterdir() if path.is_file()]
     received = normalised("\n".join(path.read_text(encoding="utf-8") for path in files))
     secret = []
-    for source in (ROOT / "solutions").glob("*.py"):
+    for source in (REPOSITORY / "solutions").glob("*.py"):
         for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END", source.read_text(encoding="utf-8"), re.DOTALL):
             secret += region.split("\n")
     for item in QUIZZES[unit].items.values():
@@ -238,7 +237,7 @@ def test_checksums_in_the_release_are_those_of_what_it_shows(course: Path, unit:
 
 @by_unit
 def test_the_stubs_in_the_notebook_are_those_in_the_exercises(course: Path, unit: str) -> None:
-    script = (ROOT / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
+    script = (REPOSITORY / "exercises" / f"{unit}.py").read_text(encoding="utf-8")
     names = COURSE.units[unit].exercises
     stubs = [cell.source for cell in notebook_in(released(course, unit)).cells if cell.get("id") in names]
     assert len(stubs) == len(names)
@@ -338,7 +337,7 @@ def test_a_second_release_takes_the_place_of_the_first(tmp_path: Path, rubric: R
 def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_path: Path) -> None:
     configuration = tmp_path / "nbgrader_config.py"
     configuration.write_text(WITHOUT, encoding="utf-8")
-    run = courses.run_grader(ROOT, "release", "nbgrader", tmp_path)
+    run = courses.run_grader(REPOSITORY, "release", "nbgrader", tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-4:] == [
         f"{configuration} is yours and stays as it is. Put these two lines at its end:",
@@ -352,9 +351,9 @@ def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_p
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("\n".join(CONFIGURE), True),
+        ("\n".join(configure_lines(COURSE)), True),
         ("import grader.integrations.nbgrader as ours\nours.configure(get_config())", True),
-        ("# " + "\n# ".join(CONFIGURE), False),
+        ("# " + "\n# ".join(configure_lines(COURSE)), False),
         ("configure(", False),
     ],
     ids=["the two lines", "in other words", "a comment", "no Python"],

@@ -15,13 +15,13 @@ from typing import Any
 import courses
 import nbformat
 import pytest
+from courses import COURSE, REPOSITORY
 from example_class import CLASS
 from handed_in import as_python, filled_in, is_test, read_notebook, script_of, sheet_of, write_notebook, written_in
 from nbgrader.api import Gradebook
 from terms import COURSE_ID, run_in_one_process
 
-from grader.audit.cases import IN_OTHER_WORDS, SUITES, UNKNOWN_MISTAKES, definitions_in, needed_by
-from grader.course.model import ROOT, load_course
+from grader.audit.cases import definitions_in, needed_by
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
@@ -29,10 +29,9 @@ from grader.testing.misconceptions import misconceptions_of
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
-COURSE = load_course()
 UNITS = list(COURSE.units)
-QUIZZES = load_quizzes(ROOT / "solutions", UNITS)
-ATTACKS = ROOT / "tests" / "attacks"
+QUIZZES = load_quizzes(REPOSITORY / "solutions", UNITS)
+ATTACKS = REPOSITORY / "tests" / "attacks"
 HOSTILE = {
     "agreeing_tensor": "self_attention",
     "exits_in_calls": "self_attention",
@@ -64,19 +63,19 @@ def mistaken(path: Path, unit: str, mistakes: Mapping[str, str]) -> str:
 
 
 def right(unit: str) -> str:
-    styles = sorted((SUITES / unit / "accepted_answers").glob("[!_]*.py"))
+    styles = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
     return styles[UNITS.index(unit) % len(styles)].read_text(encoding="utf-8")
 
 
 def paraphrases(unit: str) -> str:
-    known = misconceptions_of(unit)
-    path = IN_OTHER_WORDS / f"{unit}.py"
+    known = misconceptions_of(COURSE, unit)
+    path = REPOSITORY / "tests" / "paraphrases" / f"{unit}.py"
     written = definitions_in(path)
     return mistaken(path, unit, {mistake.exercise: mistake.name for mistake in known if mistake.name in written})
 
 
 def unlisted_mistakes(unit: str) -> str:
-    path = UNKNOWN_MISTAKES / f"{unit}.py"
+    path = REPOSITORY / "tests" / "unlisted_mistakes" / f"{unit}.py"
     written = (name for name in definitions_in(path) if "__" in name)
     return mistaken(path, unit, {name.partition("__")[0]: name for name in written})
 

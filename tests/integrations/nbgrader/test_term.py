@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import courses
 import pytest
 import terms
-
-from grader.course.model import ROOT, load_course
+from courses import COURSE, REPOSITORY
 
 pytestmark = pytest.mark.proof(part="nbgrader")
 
-PAGE = (ROOT / "docs" / "nbgrader.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 # A fenced block: its language, and who runs it or, of a file, where it goes.
 BLOCK = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # These two make what the tests run in, and a terminal alone can be told of the second one.
@@ -187,4 +186,4 @@ def test_the_page_shows_the_configuration_that_the_release_writes(term: Term) ->
 
 
 def test_the_page_names_every_unit() -> None:
-    assert not {unit for unit in load_course().units if unit not in PAGE}
+    assert not {unit for unit in COURSE.units if unit not in PAGE}

@@ -12,35 +12,28 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from courses import REPOSITORY
+from courses import COURSE, REPOSITORY
 
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.leaks import Leak, require_none, scan, secrets
+from grader.integrations.release.leaks import Leak, require_none, scan, secret_texts
 from grader.quizzes.items import ChoiceItem
 from grader.quizzes.source import load_quiz
-from grader.testing.misconceptions import build, misconceptions_of
 
-SUITES = REPOSITORY / "grader" / "suites"
-SOLUTIONS = REPOSITORY / "solutions"
-QUIZ = load_quiz(SOLUTIONS / "self_attention_quiz.yml")
-
-
-def longest_line(path: Path, containing: str) -> str:
-    return max((line.strip() for line in path.read_text(encoding="utf-8").splitlines() if containing in line), key=len)
-
-
-TEST = longest_line(SUITES / "self_attention" / "test_self_attention.py", "expect_close(")
-MISTAKE = longest_line(SUITES / "bigram_language_model" / "misconceptions.py", "return ")
-RIGHT = longest_line(SUITES / "simple_attention" / "accepted_answers" / "by_hand.py", "return ")
-ORACLE = longest_line(SUITES / "causal.py", "return ")
-SUBSTITUTE = longest_line(SUITES / "multi_head_attention" / "substitutes.py", "return ")
-SOLUTION = longest_line(SOLUTIONS / "causal_attention.py", "return torch.")
-VARIANT = longest_line(SOLUTIONS / "self_attention_quiz.yml", "answer:")
+QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
-build(["simple_attention"])
-TOLD = misconceptions_of("simple_attention")[0].sentence
-EXPLANATION = QUIZ.items["nothing_found"].explanation.splitlines()[0]
+EXPLANATION = " ".join(QUIZ.items["nothing_found"].explanation.split())
+SUITE = COURSE.hidden_tests("self_attention").read_text(encoding="utf-8")
+BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
+
+
+def solution_of(unit: str, exercise: str) -> str:
+    """The lines between the markers of an exercise's solution."""
+    source = (COURSE.solutions / f"{unit}.py").read_text(encoding="utf-8")
+    return source.partition(f"def {exercise}(")[2].partition(BEGIN)[2].partition(END)[0]
+
+
+SOLUTION = solution_of("self_attention", "scaled_dot_product_attention")
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
@@ -66,29 +59,25 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one secret in each file, each in a wrapping of its own."""
     folder = tmp_path_factory.mktemp("planted")
     texts: dict[str, str] = {
-        "plain/test.py": f"\n\n{TEST}\n",
-        "plain/mistake.py": f"def f(x):\n    {MISTAKE}\n",
-        "plain/right.py": RIGHT,
-        "plain/oracle.py": ORACLE,
-        "plain/substitute.py": SUBSTITUTE,
-        "plain/solution.py": SOLUTION,
+        "plain/solution.py": f"\n\n{SOLUTION}\n",
         "plain/sentence.md": f"* {SENTENCE}",
         "plain/explanation.txt": EXPLANATION,
-        "plain/variant.json": VARIANT,
-        "indented.py": f"class A:\n\tdef b(self):\n\t\t{TEST.replace(' ', '   ')}\n",
-        "longer.txt": f"before {TEST} and behind",
-        "broken.txt": TEST.replace(" ", "\n    ", 1),
-        "windows.txt": f"first\r\n{TEST}\r\nlast\r\n",
-        "string.json": json.dumps({"deep": [{"text": f"Quoted: é\n{TEST}\n"}]}),
-        "twice.json": json.dumps({"text": json.dumps({"text": f"one\n{TEST}\n"})}),
+        "renamed/notes.txt": SUITE,
+        "grader/suites/harmless.py": "print('hello')\n",
+        "indented.py": SOLUTION.replace("    ", "\t\t"),
+        "longer.txt": f"before {EXPLANATION} and behind",
+        "broken.txt": EXPLANATION.replace(" ", "\n    ", 1),
+        "windows.txt": f"first\r\n{SENTENCE}\r\nlast\r\n",
+        "string.json": json.dumps({"deep": [{"text": f"Quoted: é\n{SOLUTION}\n"}]}),
+        "twice.json": json.dumps({"text": json.dumps({"text": f"one\n{SOLUTION}\n"})}),
         "report.json": json.dumps({"said": SENTENCE}, indent=1),
         "folded.yml": yaml.safe_dump({"text": f"It's so: {SENTENCE}"}, width=40),
-        "literal.py": f"text = {TEST!r}\n",
+        "literal.py": f"text = {SOLUTION!r}\n",
         "notebook.ipynb": nbformat.writes(
             nbformat.v4.new_notebook(
                 cells=[
                     nbformat.v4.new_code_cell(
-                        "1 + 1", outputs=[nbformat.v4.new_output("stream", text=f"so\n{MISTAKE}\nit is\n")]
+                        "1 + 1", outputs=[nbformat.v4.new_output("stream", text=f"so\n{SOLUTION}\nit is\n")]
                     )
                 ]
             )
@@ -106,16 +95,17 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="")
-    wheel = archive({"grader/a.py": "\n" * 11 + TEST, "grader/harmless.py": "print('hello')\n"})
+    wheel = archive({"grader/a.py": "\n" * 11 + EXPLANATION, "grader/harmless.py": "print('hello')\n"})
     (folder / "x.whl").write_bytes(wheel)
-    nested = archive({"grader/b.py": f"{TEST}  # nested"})
+    nested = archive({"grader/b.py": f"{EXPLANATION}  # nested", "grader/audit/c.py": "print('hello')\n"})
     (folder / "all.zip").write_bytes(archive({"course/x.whl": nested}))
 
     for name in ("loose", "packed"):
         repository = folder / name
         repository.mkdir()
         git(repository, "init")
-        (repository / "a.py").write_text(f"{TEST}  # in {name}\n", encoding="utf-8")
+        (repository / "a.py").write_text(f"{EXPLANATION}  # in {name}\n", encoding="utf-8")
+        (repository / "b.py").write_text(SUITE + f"# in {name}", encoding="utf-8")
         commit(repository, "One")
         (repository / "a.py").unlink()
         commit(repository, "Two")
@@ -130,44 +120,41 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(planted: Path) -> list[Leak]:
-    return scan(planted)
+    return scan(planted, COURSE)
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that students of this course receive. Nothing may be written there."""
     folder = tmp_path_factory.mktemp("github") / "attention"
-    release_github(folder)
+    release_github(folder, COURSE)
     return folder
 
 
 @pytest.mark.parametrize(
     ("place", "origin"),
     [
-        ("plain/test.py:3", "grader/suites/self_attention/test_self_attention.py"),
-        ("plain/mistake.py:2", "grader/suites/bigram_language_model/misconceptions.py"),
-        ("plain/right.py:1", "grader/suites/"),
-        ("plain/oracle.py:1", "grader/suites/causal.py"),
-        ("plain/substitute.py:1", "grader/suites/multi_head_attention/substitutes.py"),
-        ("plain/solution.py:1", "solutions/causal_attention.py"),
+        ("plain/solution.py:3", "solutions/self_attention.py:"),
         ("plain/sentence.md:1", "solutions/self_attention_quiz.yml"),
         ("plain/explanation.txt:1", "solutions/self_attention_quiz.yml"),
-        ("plain/variant.json:1", "solutions/self_attention_quiz.yml"),
-        ("indented.py:3", "grader/suites/self_attention/test_self_attention.py"),
-        ("longer.txt:1", "grader/suites/self_attention/test_self_attention.py"),
-        ("broken.txt:1", "grader/suites/self_attention/test_self_attention.py"),
-        ("windows.txt:2", "grader/suites/self_attention/test_self_attention.py"),
-        ("string.json:", "grader/suites/self_attention/test_self_attention.py"),
-        ("twice.json:", "grader/suites/self_attention/test_self_attention.py"),
+        ("renamed/notes.txt", "grader/suites/self_attention/test_self_attention.py"),
+        ("grader/suites/harmless.py", "grader/suites/"),
+        ("indented.py:1", "solutions/self_attention.py:"),
+        ("longer.txt:1", "solutions/self_attention_quiz.yml"),
+        ("broken.txt:1", "solutions/self_attention_quiz.yml"),
+        ("windows.txt:2", "solutions/self_attention_quiz.yml"),
+        ("string.json:", "solutions/self_attention.py:"),
+        ("twice.json:", "solutions/self_attention.py:"),
         ("report.json:2", "solutions/self_attention_quiz.yml"),
         ("folded.yml:", "solutions/self_attention_quiz.yml"),
-        ("literal.py:1", "grader/suites/self_attention/test_self_attention.py"),
-        ("notebook.ipynb:", "grader/suites/bigram_language_model/misconceptions.py"),
+        ("literal.py:1", "solutions/self_attention.py:"),
+        ("notebook.ipynb:", "solutions/self_attention.py:"),
         ("cell.ipynb:", "solutions/self_attention_quiz.yml"),
-        ("x.whl: grader/a.py:12", "grader/suites/self_attention/test_self_attention.py"),
-        ("all.zip: course/x.whl: grader/b.py:1", "grader/suites/self_attention/test_self_attention.py"),
-        ("loose/.git: blob ", "grader/suites/self_attention/test_self_attention.py"),
-        ("packed/.git: blob ", "grader/suites/self_attention/test_self_attention.py"),
+        ("x.whl: grader/a.py:12", "solutions/self_attention_quiz.yml"),
+        ("all.zip: course/x.whl: grader/b.py:1", "solutions/self_attention_quiz.yml"),
+        ("all.zip: course/x.whl: grader/audit/c.py", "grader/audit/"),
+        ("loose/.git: blob ", "solutions/self_attention_quiz.yml"),
+        ("packed/.git: blob ", "solutions/self_attention_quiz.yml"),
         ("message/.git: commit ", "solutions/self_attention_quiz.yml"),
     ],
 )
@@ -177,7 +164,7 @@ def test_a_secret_is_found_in_every_wrapping(place: str, origin: str, found: lis
 
 def test_no_secret_is_printed(found: list[Leak]) -> None:
     told = "\n".join(map(str, found))
-    assert not [secret for secret in (TEST, MISTAKE, SOLUTION, SENTENCE, EXPLANATION) if secret in told]
+    assert not [secret for secret in (SOLUTION, SENTENCE, EXPLANATION) if secret in told]
 
 
 def test_what_students_receive_in_any_case_is_no_secret(found: list[Leak]) -> None:
@@ -185,26 +172,22 @@ def test_what_students_receive_in_any_case_is_no_secret(found: list[Leak]) -> No
 
 
 def test_a_folder_with_a_secret_in_it_is_refused_with_the_place(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(f"\n{TEST}\n", encoding="utf-8")
-    with pytest.raises(ReleaseError, match=r"1 line .* nothing was written\. a\.py:2: this is also in grader/suites/"):
-        require_none(tmp_path)
+    (tmp_path / "a.txt").write_text(f"\n{EXPLANATION}\n", encoding="utf-8")
+    problem = (
+        r"1 secret of the course, so nothing was written\. a\.txt:2: this is also in solutions/self_attention_quiz"
+    )
+    with pytest.raises(ReleaseError, match=problem):
+        require_none(tmp_path, COURSE)
 
 
 def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
-    assert scan(released) == []
+    assert scan(released, COURSE) == []
 
 
-@pytest.mark.proof(part="releases")
-def test_what_a_report_tells_may_be_in_a_report_but_no_code(tmp_path: Path) -> None:
-    (tmp_path / "told.json").write_text(json.dumps({"sentence": TOLD}), encoding="utf-8")
-    (tmp_path / "code.json").write_text(json.dumps({"reason": TEST}), encoding="utf-8")
-    assert {leak.place for leak in scan(tmp_path)} == {"told.json:1", "code.json:1"}
-    assert {leak.place for leak in scan(tmp_path, told=True)} == {"code.json:1"}
-
-
-def test_the_secrets_are_the_lines_of_all_that_is_hidden() -> None:
-    origins = {origin.split(":")[0] for origin in secrets().values()}
-    assert {path.relative_to(REPOSITORY).as_posix() for path in SOLUTIONS.glob("*_quiz.yml")} < origins
-    assert {path.relative_to(REPOSITORY).as_posix() for path in SUITES.glob("*/test_*.py")} < origins
-    # A solution of a few short lines has none that is long enough.
-    assert {origin for origin in origins if origin.startswith("solutions/") and origin.endswith(".py")}
+def test_the_secrets_are_all_solutions_and_answers() -> None:
+    origins = set(secret_texts(COURSE).values())
+    assert {f"solutions/{unit}_quiz.yml" for unit in COURSE.quizzes} <= origins
+    # A solution of one short line is in any program.
+    of_units = {origin.partition(":")[0] for origin in origins}
+    assert {f"solutions/{unit}.py" for unit in COURSE.units} <= of_units
+    assert SOLUTION.split() in [secret.split() for secret in secret_texts(COURSE)]

@@ -12,26 +12,28 @@ from pathlib import Path
 
 import courses
 import pytest
-from courses import REPOSITORY
+from courses import COURSE, REPOSITORY
 from received import make_environment, run
 
+from grader.course.model import load_course
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.wheel import INSTRUCTORS, build_wheel, requirements
+from grader.integrations.release.requirements import dependencies
+from grader.integrations.release.wheel import INSTRUCTORS, build_wheel
 
 pytestmark = pytest.mark.proof(part="releases")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+    return build_wheel(tmp_path_factory.mktemp("wheel"), COURSE)
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that students of this course receive. Nothing may be written there."""
     folder = tmp_path_factory.mktemp("github") / "attention"
-    release_github(folder)
+    release_github(folder, COURSE)
     return folder
 
 
@@ -65,7 +67,7 @@ def modules(wheel: Path) -> set[str]:
 
 
 def test_the_same_sources_make_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
-    again = build_wheel(tmp_path / "elsewhere")
+    again = build_wheel(tmp_path / "elsewhere", COURSE)
     assert again.name == wheel.name
     assert again.read_bytes() == wheel.read_bytes()
 
@@ -74,8 +76,8 @@ def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(whe
     root = copy_with_project(tmp_path / "course")
     with open(root / "exercises" / "checking.py", "a", encoding="utf-8") as file:
         file.write("# One more line.\n")
-    assert build_wheel(tmp_path / "one").name.startswith("attention_from_scratch_student-2026.2+")
-    assert build_wheel(tmp_path / "two", root).name != wheel.name
+    assert build_wheel(tmp_path / "one", COURSE).name.startswith("attention_from_scratch_student-2026.2+")
+    assert build_wheel(tmp_path / "two", load_course(root)).name != wheel.name
 
 
 def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
@@ -83,7 +85,7 @@ def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
     settings = root / "autograder.yml"
     settings.write_text(settings.read_text(encoding="utf-8").replace('"2026.2"', '"spring"'), encoding="utf-8")
     with pytest.raises(ReleaseError, match="'spring' cannot be that of a wheel: write numbers"):
-        build_wheel(tmp_path / "wheel", root)
+        build_wheel(tmp_path / "wheel", load_course(root))
 
 
 def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(wheel: Path) -> None:
@@ -108,7 +110,7 @@ def test_it_asks_pip_for_what_it_imports_and_for_no_more(wheel: Path) -> None:
                             imported.add(module.split(".")[0])
     distributions = importlib.metadata.packages_distributions()
     needed = {name.lower() for module in imported - sys.stdlib_module_names for name in distributions.get(module, ())}
-    asked = {one.split(">")[0].lower() for one in requirements()}
+    asked = {one.split(">")[0].lower() for one in dependencies()}
     # The wheel itself; what comes with pydantic; what a picture wants, if it is there; and what `grader build` needs,
     # which students do not have.
     assert (
@@ -117,7 +119,7 @@ def test_it_asks_pip_for_what_it_imports_and_for_no_more(wheel: Path) -> None:
     # The engine names it to pytest, as a plugin.
     assert asked - needed == {"pytest-json-report"}
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(requirements()) <= set(project["dependencies"])
+    assert set(dependencies()) <= set(project["dependencies"])
 
 
 def test_with_it_alone_a_student_checks_answers(programs: Path, checkout: Path) -> None:

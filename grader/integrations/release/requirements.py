@@ -1,0 +1,54 @@
+"""What pip installs for the grader: its dependencies, and the versions of them that a course was tested with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+from packaging.requirements import Requirement
+
+from grader.course.model import Course
+from grader.integrations.release import ReleaseError
+
+LOCK = "requirements.lock"
+"""In the course's folder, the versions to install. Without it they are those that are installed here."""
+
+
+def distribution() -> importlib.metadata.Distribution:
+    """Return the distribution that the grader was installed as. Raises ReleaseError."""
+    name = next(iter(importlib.metadata.packages_distributions().get(__package__.partition(".")[0], ())), None)
+    if name is None:
+        raise ReleaseError("A release needs the grader to be installed: run `pip install` with its wheel or folder.")
+    return importlib.metadata.distribution(name)
+
+
+def dependencies() -> list[str]:
+    """Return what the grader asks pip for, without what its extras do."""
+    return [one for one in distribution().requires or () if "extra" not in str(Requirement(one).marker)]
+
+
+def pins(course: Course) -> dict[str, str]:
+    """Return the line `name==version` of each of the grader's dependencies, and of what those need, by name."""
+    lock = course.root / LOCK
+    lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
+    locked = {_canonical(line.split("==")[0]): line for line in lines if "==" in line}
+    waiting = [Requirement(one).name for one in dependencies()]
+    found: dict[str, str] = {}
+    while waiting:
+        name = _canonical(waiting.pop())
+        if name in found or (locked and name not in locked):
+            continue
+        try:
+            installed = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:  # of another system than this one
+            if name in locked:
+                found[name] = locked[name]
+            continue
+        found[name] = locked.get(name, f"{name}=={installed.version.partition('+')[0]}")
+        wanted = [Requirement(one) for one in installed.requires or ()]
+        waiting += [one.name for one in wanted if "extra" not in str(one.marker)]
+    return {name: found[name] for name in sorted(found)}
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
