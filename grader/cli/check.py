@@ -80,7 +80,7 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise CheckError("This folder is not there any more: go to your course's folder.") from None
+        raise CheckError("This folder no longer exists: go to your course's folder.") from None
 
 
 def _as_name(folder: Path) -> str:
