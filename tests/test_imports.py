@@ -1,12 +1,14 @@
-"""The package's imports: down the house from folder to folder, and never in a circle."""
+"""The package's imports: down the house from folder to folder, and never in a circle. Only suites name a course."""
 
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grader
+from grader.course.model import load_course
 
 PACKAGE = Path(grader.__file__).parent
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
@@ -14,6 +16,8 @@ ORDER = (
     "errors", "files", "text", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
     "engine", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
 )  # fmt: skip
+# Exercises that are called like methods of Python's own.
+PYTHONS = {"encode", "decode"}
 
 
 def modules() -> dict[str, Path]:
@@ -65,3 +69,17 @@ def test_suites_import_nothing_of_the_grader_but_what_is_for_their_authors() -> 
         if not other.startswith(("grader.suites", "grader.testing"))
     }
     assert others == set()
+
+
+def test_only_suites_know_what_the_course_is_about() -> None:
+    course = load_course()
+    titles = {unit.title for unit in course.units.values()}
+    names = {course.name, *titles, *course.units, *(name for unit in course.units.values() for name in unit.exercises)}
+    pattern = re.compile(rf"\b({'|'.join(re.escape(name) for name in names - PYTHONS)})\b")
+    found = {
+        f"{path.relative_to(PACKAGE).as_posix()}: {match[0]}"
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0] != "suites"
+        for match in pattern.finditer(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()

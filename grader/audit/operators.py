@@ -176,7 +176,7 @@ def kind_of(value: ast.expr, known: dict[str, str]) -> str:
             return next((kind for kind in ("Tensor", "constant") if kind in kinds), min(kinds))
         case ast.Call(ast.Attribute(ast.Name("nn"), name)):
             return f"nn.{name}"
-        case ast.Call(ast.Name(name)) if name in {"set", "LayerNorm"}:
+        case ast.Call(ast.Name(name)) if name == "set" or name[0].isupper():
             return name
         case ast.Call(ast.Attribute(ast.Name("torch"), name)) if name in FACTORIES:
             return "constant"

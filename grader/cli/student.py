@@ -66,7 +66,7 @@ def check(
 
 @app.command()
 def quiz(
-    unit: Annotated[str, typer.Argument(help="The unit: its file's name without .py.")],
+    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
     course: CourseFolder = None,
 ) -> None:
     """Answer a unit's quiz in the terminal, in a course's repository. Each answer is saved at once."""

@@ -7,7 +7,7 @@ rules on, and nothing else. Probes are written from the rules, and know nothing 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeVar
@@ -192,11 +192,6 @@ def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
     return all(id(parameter) in known for parameter in wanted)
 
 
-def parameters_of_length(module: nn.Module, length: int) -> Iterator[Property]:
-    """Whether there is a parameter with a dimension as long as the context: a mask would be one."""
-    yield "a mask among the parameters", any(length in parameter.shape for parameter in module.parameters())
-
-
 def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
     """Draws new values for the parameters of these layers, and gives them by name."""
     found = {}
@@ -216,33 +211,6 @@ def set_to(parameter: Any, values: Tensor) -> Tensor:
         raise ValueError(f"a parameter of shape {tuple(parameter.shape)} instead of {tuple(values.shape)}")
     with torch.no_grad():
         return parameter.copy_(values)
-
-
-def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Tensor:
-    """Sets the layers so that every scaled score is -10,000, and each value is the token itself.
-
-    names: of the query, key and value layer, each (T, T). Returns the one-hot text (1, T, T) for which this holds, in
-    float64.
-    """
-    eye = torch.eye(num_tokens, dtype=torch.float64)
-    rows = torch.zeros_like(eye)
-    rows[0] = 100 * num_tokens**0.25  # its square is 10,000 times the root of the width
-    module.to(torch.float64).eval()
-    for name, weight in zip(names, (rows, -rows, eye), strict=True):
-        set_to(getattr(module, name).weight, weight)
-    return eye[None]
-
-
-def is_seen(weights: Tensor) -> bool:
-    """Whether any of these weights is more than rounding leaves of zero."""
-    return bool((weights > 0.01).any())
-
-
-def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Property]:
-    """Whether a module of causal attention gives weight to later tokens where all visible scores are low."""
-    text = one_hot_at_low_scores(module, names, num_tokens)
-    weights = module(text)  # (1, T, T)
-    yield "whether later tokens have weight beside low scores", is_seen(weights.triu(diagonal=1))
 
 
 # -- what is random ----------------------------------------------------------------------------------------------
@@ -304,35 +272,6 @@ def _seed_globals(seed: int, other: int | None = None) -> None:
     """other: the seed of Python's own generator, which no result is to depend on."""
     torch.manual_seed(seed)
     random.seed(seed if other is None else other)
-
-
-def unit_values(num_tokens: int, heads: int = 1) -> Tensor:
-    """The weight of a value layer that gives each of some one-hot tokens its unit vector, and twice that behind it.
-
-    (heads · 2 · T, T): then the outputs of attention are its weights, once plain and once doubled.
-    """
-    unit = torch.eye(num_tokens)
-    return torch.cat([unit, 2 * unit] * heads)
-
-
-def one_hot_texts(num_texts: int, num_tokens: int) -> Tensor:
-    """(B, T, T): the inputs that go with unit_values."""
-    return torch.eye(num_tokens).expand(num_texts, -1, -1).contiguous()
-
-
-def dropped_weights(module: nn.Module, inputs: Tensor, dropout: float, heads: int = 1) -> Iterator[Property]:
-    """What training makes of the weights of a causal attention with unit_values: which it drops, how it scales them."""
-    texts, num_tokens, _ = inputs.shape
-    shape = (texts, num_tokens, heads, 2, num_tokens)
-    whole = module.eval()(inputs).detach().reshape(shape)  # (B, T, H · 2 · T) -> (B, T, H, 2, T)
-    found = module.train()(inputs).detach().reshape(shape)
-    yield "whether all features of a value are dropped together", alike(found[..., 1, :], 2 * found[..., 0, :])
-    scaled, found = whole[..., 0, :] / (1 - dropout), found[..., 0, :]  # (B, T, H, T)
-    kept = found.abs() > scaled / 2
-    yield "whether a weight is zero or scaled", alike(found, scaled * kept)
-    seen = torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()  # (query, key)
-    yield from shares(kept.transpose(2, 3)[:, seen].flatten(1))  # (B, T, T, H) -> (B, pairs, H) -> (B, pairs · H)
-    yield "the values after training", module.eval()(inputs)
 
 
 # -- when two observations are the same ---------------------------------------------------------------------------

@@ -9,25 +9,27 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
+from grader.suites.attention_probes import (
+    causal_at_low_scores,
+    dropped_weights,
+    one_hot_texts,
+    parameters_of_length,
+    unit_values,
+)
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Property,
     alike,
     call,
-    causal_at_low_scores,
     draws_from_generator,
-    dropped_weights,
     has_parameters,
     layers,
-    one_hot_texts,
-    parameters_of_length,
     probe,
     refusal,
     set_layers,
     set_to,
     shares,
-    unit_values,
 )
 
 NAMES = ("key", "query", "value")

@@ -7,25 +7,27 @@ from typing import Any
 
 import torch
 
+from grader.suites.attention_probes import (
+    causal_at_low_scores,
+    dropped_weights,
+    is_seen,
+    one_hot_texts,
+    parameters_of_length,
+    unit_values,
+)
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Property,
     alike,
     call,
-    causal_at_low_scores,
     draws_from_generator,
-    dropped_weights,
-    is_seen,
     layers,
-    one_hot_texts,
-    parameters_of_length,
     probe,
     refusal,
     set_layers,
     set_to,
     shares,
-    unit_values,
 )
 
 NAMES = ("W_query", "W_key", "W_value")

@@ -7,16 +7,8 @@ from typing import Any
 
 import torch
 
-from grader.testing.probes import (
-    Draw,
-    Property,
-    call,
-    is_seen,
-    layers,
-    one_hot_at_low_scores,
-    probe,
-    set_layers,
-)
+from grader.suites.attention_probes import is_seen, one_hot_at_low_scores
+from grader.testing.probes import Draw, Property, call, layers, probe, set_layers
 
 NAMES = ("W_query", "W_key", "W_value")
 

@@ -8,23 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.suites.attention_probes import causal_at_low_scores, dropped_weights, is_seen, one_hot_texts, unit_values
 from grader.testing.probes import (
     PROBABILITIES,
     Draw,
     Property,
     alike,
     call,
-    causal_at_low_scores,
-    dropped_weights,
     has_parameters,
-    is_seen,
     layers,
-    one_hot_texts,
     probe,
     refusal,
     set_layers,
     set_to,
-    unit_values,
 )
 
 NAMES = ("W_query", "W_key", "W_value")
