@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.audit.mutants import Mutant, mutants_of
+from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from grader.audit.operators import OPERATORS
+from grader.audit.mutation.mutants import OPERATORS
 from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, digest_of, naming_of
 from grader.course.model import Course
 from grader.files import write_atomically
@@ -43,11 +43,11 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
     template = ENVIRONMENT.get_template("accuracy.md.j2")
     return template.render(
-        units=_lines(
+        units=_table(
             ["unit", *COLUMNS],
             [[course.units[table.unit].title, *totals([table])] for table in tables] + [["**all**", *totals(tables)]],
         ),
-        shares=_lines(
+        shares=_table(
             ["measured", "share", "95 % interval"],
             [
                 _share("right answers that lose a point", sum(len(one.losing_accepted_answers) for one in exercises),
@@ -61,7 +61,7 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
                 _share("other mistakes that get a name", naming.others_named, naming.others),
             ],
         ),
-        operators=_lines(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
+        operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
         digest=digest_of(course),
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def unit_page(table: UnitTable, course: Course) -> str:
     ]
     return _page(
         f"# {course.units[table.unit].title}",
-        *_table(
+        _table(
             ["exercise", *COLUMNS],
             [[f"`{name}`", *_exercise_totals([one])] for name, one in exercises.items()],
         ),
@@ -96,7 +96,7 @@ def unit_page(table: UnitTable, course: Course) -> str:
         f"Points that no wrong answer can lose: {sum(one.weight * len(one.dead) for one in exercises.values())}. "
         f"Tests that the very same wrong answers fail: {'; '.join(together) or 'none'}.",
         "## Slips",
-        *_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows([table])),
+        _table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows([table])),
         "## Mutants that were not killed",
         *(_described(exercise, mutant) for exercise, one in exercises.items() for mutant in one.mutants if mutant.diff),
     )
@@ -143,21 +143,11 @@ def _sentence(operator: str) -> str:
     return " ".join((inspect.getdoc(OPERATORS[operator]) or "").split())
 
 
-def _named(table: UnitTable) -> list[str]:
-    naming = naming_of([table])
-    counts = [naming.mistakes, naming.named_rightly, naming.named_wrongly, naming.others, naming.others_named]
-    return [f"{count:,}" for count in counts]
-
-
-def _lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "".join(_table(columns, rows))
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Texts to the left, numbers to the right."""
     rules = ["--:" if all(row[n][:1].isdigit() for row in rows) else "---" for n in range(len(columns))]
     lines = [columns, rules, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _page(*paragraphs: str) -> str:

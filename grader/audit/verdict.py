@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind
 from grader.audit.equivalence import Search
-from grader.audit.operators import OPERATORS
+from grader.audit.mutation.mutants import OPERATORS
 from grader.audit.run import Result
 from grader.course.model import Course
 from grader.files import PACKAGE
@@ -176,7 +176,7 @@ def _evidence(search: Search) -> str:
 
 def problems_of(table: UnitTable) -> list[str]:
     """Everything that is wrong with a unit's suite and its diagnosis, a sentence each."""
-    found = _wrong_outcomes(table)
+    found = problems_of_a_sample(table)
     for name, exercise in table.exercises.items():
         where, fates = f"{table.unit}/{name}", exercise.fates()
         found += [f"{where}: no wrong answer loses {one}" for one in exercise.dead]
@@ -187,13 +187,11 @@ def problems_of(table: UnitTable) -> list[str]:
     return found
 
 
-def problems_of_a_sample(sample: UnitTable) -> list[str]:
-    """What is wrong with the outcomes and names of a sample; what only all answers show, no sample tells."""
-    return _wrong_outcomes(sample)
+def problems_of_a_sample(table: UnitTable) -> list[str]:
+    """Return right answers that lose points, wrong ones that keep them all, and names that are not true.
 
-
-def _wrong_outcomes(table: UnitTable) -> list[str]:
-    """Right answers that lose points, wrong ones that keep them all, and names that are not true."""
+    These are the problems that a sample shows as well.
+    """
     found = []
     for name, exercise in table.exercises.items():
         where = f"{table.unit}/{name}"

@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 from courses import COURSE, REPOSITORY
 
-from grader.audit.mutants import Mutant, mutants_of
-from grader.audit.operators import OPERATORS
+from grader.audit.mutation.mutants import OPERATORS, Mutant, mutants_of
 
 UNITS = COURSE.units
 SMALL = '''\

@@ -6,8 +6,7 @@ import textwrap
 
 import pytest
 
-from grader.audit.mutants import mutants_of
-from grader.audit.operators import OPERATORS
+from grader.audit.mutation.mutants import OPERATORS, mutants_of
 
 # operator: the parameters of a function and its body, and the new lines of each mutant; where it only lost some, those
 IN_A_FUNCTION: dict[str, tuple[str, str, set[str]]] = {

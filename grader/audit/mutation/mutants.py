@@ -8,7 +8,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.audit.operators import OPERATORS, Changed, Operator, Place
+from grader.audit.mutation import arithmetic, conditions, gradients, modules, names, omissions, shapes
+from grader.audit.mutation.operators import Changed, Operator, Place
+
+OPERATORS: dict[str, Operator] = {
+    name: operator
+    for module in (shapes, arithmetic, names, omissions, conditions, gradients, modules)
+    for name, operator in module.OPERATORS.items()
+}
+"""Every operator by its name, in the order of the report: code that two of them make counts for the first."""
 
 
 @dataclass(frozen=True)
