@@ -7,8 +7,9 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from courses import COURSE
+
 import grader
-from grader.course.model import load_course
 
 PACKAGE = Path(grader.__file__).parent
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
@@ -72,7 +73,7 @@ def test_suites_import_nothing_of_the_grader_but_what_is_for_their_authors() -> 
 
 
 def test_only_suites_know_what_the_course_is_about() -> None:
-    course = load_course()
+    course = COURSE
     titles = {unit.title for unit in course.units.values()}
     names = {course.name, *titles, *course.units, *(name for unit in course.units.values() for name in unit.exercises)}
     pattern = re.compile(rf"\b({'|'.join(re.escape(name) for name in names - PYTHONS)})\b")

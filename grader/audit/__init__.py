@@ -1,1 +1,1 @@
-"""Proves the suites: every wrong answer loses points, every right one keeps them, every mistake gets its name."""
+"""Prove the suites: every wrong answer loses points, every right one keeps them, every mistake gets its name."""

@@ -6,15 +6,17 @@ import ast
 import copy
 import functools
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
@@ -44,7 +46,7 @@ class Case:
 
 
 def cases_of(course: Course, unit: str) -> list[Case]:
-    """Every case of a unit, an exercise after the other. Raises AuditError."""
+    """Return every case of a unit, an exercise after the other. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
     for name in ("misconceptions", "probes"):
         _tree(course.suites / unit / f"{name}.py")  # says so before anything is graded
@@ -59,7 +61,7 @@ def cases_of(course: Course, unit: str) -> list[Case]:
 
 
 def sample(cases: Sequence[Case]) -> list[Case]:
-    """All right answers and stubs, and one in EVERY of the others, which takes about a minute."""
+    """Return all right answers and stubs, and one in EVERY of the others: about a minute's work."""
     whole = [case for case in cases if case.kind in WHOLE_FILES]
     return [*whole, *[case for case in cases if case.kind not in WHOLE_FILES][::EVERY]]
 
@@ -86,7 +88,7 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Those that are written by hand in tests/, to measure the diagnosis: of a known kind, and of none."""
+    """Yield those that are written by hand in tests/, to measure the diagnosis: of a known kind, and of none."""
     known = _known(course, unit)
     path = course.root / "tests" / "paraphrases" / f"{unit}.py"
     for name in definitions_in(path):
@@ -101,7 +103,7 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
 
 @functools.cache
 def _known(course: Course, unit: str) -> dict[str, str]:
-    """The exercise of each misconception, by its name."""
+    """Return the exercise of each misconception, by its name."""
     return {known.name: known.exercise for known in misconceptions_of(course, unit)}
 
 
@@ -117,7 +119,7 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 
 
 def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
-    """A unit's text, after the texts of the units that it imports, directly or not, from the folder `siblings`.
+    """Return a unit's text, after those of the units that it imports, directly or not, from the folder `siblings`.
 
     They are there also where autograder.yml leaves a unit out on which a solution builds.
     """
@@ -129,7 +131,7 @@ def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
 
 
 def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str, str]:
-    """A definition as a student would hand it in: as the exercise, with no more of our file than it needs.
+    """Return a definition as a student would hand it in: as the exercise, with no more of our file than it needs.
 
     What it needs comes in a file beside the unit's: there it may use a right answer under the exercise's own name.
     """
@@ -138,7 +140,7 @@ def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str,
 
 
 def needed_by(path: Path, name: str) -> list[str]:
-    """The imports and definitions of a file that one of its definitions needs, and itself, as texts in their order."""
+    """Return the imports and definitions of a file that one of its definitions needs, and itself, in their order."""
     definitions = _unmarked_definitions(path)
     wanted, used = [name], set[str]()
     while wanted:
@@ -160,7 +162,7 @@ def needed_by(path: Path, name: str) -> list[str]:
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:
-    """What a file defines at its top level, by name. Raises AuditError."""
+    """Return what a file defines at its top level, by name. Raises AuditError."""
     found: dict[str, ast.stmt] = {}
     for node in _tree(path).body:
         match node:
@@ -173,7 +175,7 @@ def definitions_in(path: Path) -> dict[str, ast.stmt]:
 
 @functools.cache
 def _unmarked_definitions(path: Path) -> dict[str, ast.stmt]:
-    """What a file defines, without our mark on it, and without what sets it in this file."""
+    """Return what a file defines, without our mark on it, and without what sets it in this file."""
     found = definitions_in(path)
     marks = {MARK}
     marks |= {name for name, node in found.items() if isinstance(node, ast.FunctionDef) and MARK in _names(*node.body)}

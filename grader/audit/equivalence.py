@@ -1,4 +1,4 @@
-"""Whether a changed answer can be told from the right one by anything that the course rules on.
+"""Finds whether a changed answer can be told from the right one by anything that the course rules on.
 
 The probes of a unit's suite are run on the solution and on the changed answer, with the same draws and the same random
 states, until one sees a difference.
@@ -11,14 +11,17 @@ import itertools
 import random
 import signal
 import warnings
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from grader.testing.probes import Draw, Probe, Property, alike, probes_of
+from grader.testing.alike import alike
+from grader.testing.probes import ANY_ERROR, Draw, Probe, Property, probes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 PROBE_SECONDS = 10  # of processor time that a changed answer may take for one draw
 FIRST = 20  # draws of every probe that come before the many
@@ -45,6 +48,7 @@ class Solution:
     """A solution's exercise as the probes see it. What it shows is kept, for all changed answers to be held against."""
 
     def __init__(self, names: Mapping[str, Any], probes: ModuleType, exercise: str) -> None:
+        """Take what the solution's file defines, and the unit's probes. Raises ValueError where there is none."""
         self.exercise = exercise
         self.probes = probes_of(probes, exercise)
         if not self.probes:
@@ -53,7 +57,7 @@ class Solution:
         self._shown: dict[tuple[str, int], list[Property]] = {}
 
     def search(self, names: Mapping[str, Any]) -> Search:
-        """Looks for a draw that tells another answer from the solution: a few draws of every probe first, then all."""
+        """Look for a draw that tells another answer from the solution: a few of every probe first, then all."""
         compared = 0
         first = ((probe, draw) for probe, draws in self.probes for draw in range(min(draws, FIRST)))
         rest = ((probe, draw) for probe, draws in self.probes for draw in range(FIRST, draws))
@@ -75,7 +79,7 @@ class Solution:
                 for (what, right), (_, found) in zip(expected, _observations(probe, names, draw), strict=True):
                     if not alike(found, right):
                         return what
-        except (Exception, _OutOfTime) as error:
+        except (*ANY_ERROR, _OutOfTime) as error:
             return f"it raised {type(error).__name__} at {what} or after it"
         return None
 
@@ -93,7 +97,7 @@ class _OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Raises _OutOfTime in the block once it has taken so much processor time."""
+    """Raise _OutOfTime in the block once it has taken so much processor time."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _OutOfTime

@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.mutation.mutants import OPERATORS
 from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, digest_of, naming_of
-from grader.course.model import Course
 from grader.files import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from grader.course.model import Course
 
 ENVIRONMENT = Environment(
     loader=PackageLoader("grader.audit", "."), undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
@@ -36,7 +40,7 @@ def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> l
 
 
 def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
-    """docs/accuracy.md: what became of right and wrong answers, how mistakes are named, and what that does not say."""
+    """Return docs/accuracy.md: what became of all answers, how mistakes are named, and what that does not say."""
     naming = naming_of(tables)
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
@@ -67,7 +71,7 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
 
 
 def interval(count: int, total: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a share, by Wilson's formula, which also holds where the count is 0 or all."""
+    """Return the 95 % confidence interval of a share, by Wilson's formula, which also holds for none and all."""
     share, z = count / total, 1.96
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
@@ -80,7 +84,7 @@ def _share(what: str, count: int, total: int) -> list[str]:
 
 
 def unit_page(table: UnitTable, course: Course) -> str:
-    """One unit: its exercises, its operators, and every mutant that was not killed."""
+    """Return the page of a unit: its exercises, its operators, and every mutant that was not killed."""
     exercises = table.exercises
     dead = [f"`{name}` of {exercise}" for exercise, one in exercises.items() for name in one.dead]
     together = [
@@ -107,7 +111,7 @@ def _described(exercise: str, mutant: MutantFate) -> str:
 
 
 def totals(tables: Sequence[UnitTable]) -> list[str]:
-    """The cells below COLUMNS."""
+    """Return the cells below COLUMNS."""
     return _exercise_totals([exercise for table in tables for exercise in table.exercises.values()])
 
 
@@ -144,7 +148,7 @@ def _sentence(operator: str) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Texts to the left, numbers to the right."""
+    """Return a table with texts to the left and numbers to the right."""
     rules = ["--:" if all(row[n][:1].isdigit() for row in rows) else "---" for n in range(len(columns))]
     lines = [columns, rules, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -8,12 +8,11 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.audit.cases import WRITTEN, Case
 from grader.audit.equivalence import Search, Solution
@@ -26,6 +25,9 @@ from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 from grader.testing.misconceptions import Misconception, misconceptions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 
@@ -45,7 +47,7 @@ class Result:
 
 
 def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
-    """The results, an exercise at a time, as they are done. Raises InternalError where the grader fails."""
+    """Yield the results, an exercise at a time, as they are done. Raises InternalError where the grader fails."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.unit, case.exercise), []).append(case)
@@ -64,7 +66,7 @@ def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Resul
 
 
 def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
-    """The names of a unit's criteria, by exercise."""
+    """Return the names of a unit's criteria, by exercise."""
     names: dict[str, list[str]] = {}
     for criterion in _unit(course, unit)[0]:
         names.setdefault(criterion.exercise, []).append(criterion.name)
@@ -95,13 +97,13 @@ def _begin() -> None:
 
 @functools.cache
 def _unit(course: Course, unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
-    """A unit's criteria, misconceptions and probes."""
+    """Return a unit's criteria, misconceptions and probes."""
     probes = import_file(course.suites / unit / "probes.py")
     return criteria_of_unit(course, unit), misconceptions_of(course, unit), probes
 
 
 def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
-    """What the cases of one exercise come to."""
+    """Return what the cases of one exercise come to."""
     unit, exercise = cases[0].unit, cases[0].exercise
     criteria, known, probes = _unit(course, unit)
     asked = [criterion for criterion in criteria if criterion.exercise == exercise]
@@ -119,7 +121,7 @@ def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
 
 
 def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
-    """The outcome of each criterion for a submission of these sources, whose other exercises are taken to be right."""
+    """Return each criterion's outcome for a submission of these sources, whose other exercises are taken as right."""
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
     client = SandboxClient(_server(), sources, course.limits)
     client.charge(case.exercise, course.units[case.unit].time_shares)
@@ -130,7 +132,7 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
 
 
 def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
-    """What a unit's file defines, run in this process: one of these sources, that come after what they import."""
+    """Return what a unit's file, the last of these sources, defines. It runs in this process, after what it imports."""
     try:
         with warnings.catch_warnings(action="ignore"):
             for name, text in sources.items():

@@ -7,17 +7,20 @@ import hashlib
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind
-from grader.audit.equivalence import Search
 from grader.audit.mutation.mutants import OPERATORS
-from grader.audit.run import Result
 from grader.course.model import Course
 from grader.files import PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from grader.audit.equivalence import Search
+    from grader.audit.run import Result
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -27,6 +30,8 @@ Fate = Literal["killed", "equivalent", "survived", "unfair"]
 
 
 class Model(BaseModel):
+    """A part of what the audit writes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -51,6 +56,8 @@ class MistakeFate(Model):
 
 
 class ExerciseTable(Model):
+    """What was found of one exercise."""
+
     criteria: int
     weight: int
     is_class: bool
@@ -65,10 +72,11 @@ class ExerciseTable(Model):
     always_together: list[list[str]] = Field(description="Criteria that the very same wrong answers lose.")
 
     def fates(self) -> Counter[Fate]:
+        """Count the mutants of each fate."""
         return Counter(mutant.fate for mutant in self.mutants)
 
     def mistakes(self) -> list[MistakeFate]:
-        """All wrong answers that were written by hand."""
+        """Return all wrong answers that were written by hand."""
         return [*self.misconceptions, *self.paraphrases, *self.unlisted_mistakes]
 
 
@@ -90,22 +98,22 @@ class Naming(Model):
 
     @property
     def given(self) -> int:
-        """How many names were given."""
+        """Return how many names were given."""
         return self.named_rightly + self.named_wrongly + self.others_named
 
     @property
     def recall(self) -> float:
-        """The share of known mistakes that are named by their own name and no other."""
+        """Return the share of known mistakes that are named by their own name and no other."""
         return self.named_rightly / self.mistakes if self.mistakes else 1.0
 
     @property
     def precision(self) -> float:
-        """The share of names given that are right."""
+        """Return the share of names given that are right."""
         return self.named_rightly / self.given if self.given else 1.0
 
 
 def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
-    """The table of a unit. criteria: the names of each exercise's."""
+    """Return the table of a unit. criteria: the names of each exercise's."""
     found: dict[str, list[Result]] = {exercise: [] for exercise in course.units[unit].exercises}
     for result in results:
         found[result.case.exercise].append(result)
@@ -175,7 +183,7 @@ def _evidence(search: Search) -> str:
 
 
 def problems_of(table: UnitTable) -> list[str]:
-    """Everything that is wrong with a unit's suite and its diagnosis, a sentence each."""
+    """Return everything that is wrong with a unit's suite and its diagnosis, a sentence each."""
     found = problems_of_a_sample(table)
     for name, exercise in table.exercises.items():
         where, fates = f"{table.unit}/{name}", exercise.fates()
@@ -214,13 +222,13 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
 
 
 def idle_operators(tables: Sequence[UnitTable]) -> list[str]:
-    """A sentence for each operator that made no mutant in any of these units."""
+    """Return a sentence for each operator that made no mutant in any of these units."""
     used = {mutant.operator for table in tables for exercise in table.exercises.values() for mutant in exercise.mutants}
     return [f"the operator {name} applies nowhere" for name in OPERATORS if name not in used]
 
 
 def naming_of(tables: Iterable[UnitTable]) -> Naming:
-    """How the wrong answers that were written by hand, in other words than the misconceptions, are named."""
+    """Count how the wrong answers written by hand that are no misconceptions' own texts are named."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
     others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]

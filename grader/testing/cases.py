@@ -8,7 +8,7 @@ import pytest
 
 
 def case(name: str, exercise: str, rule: str, sentence: str, *values: Any) -> Any:
-    """One run of a parametrized test, as a criterion of its own.
+    """Make one run of a parametrized test a criterion of its own.
 
     Args:
         name: The criterion's name.

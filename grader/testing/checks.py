@@ -8,15 +8,18 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
-from grader.testing.student import RemoteCallable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from grader.testing.student import RemoteCallable
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
@@ -39,6 +42,7 @@ class CheckFailed(AssertionError):
     """A check that failed; `reason` is the sentence for the student."""
 
     def __init__(self, reason: str) -> None:
+        """Keep the sentence."""
         super().__init__(reason)
         self.reason = reason
 
@@ -51,7 +55,7 @@ class Observation:
     within: float = 0.0
 
     def resembles(self, other: Observation) -> bool:
-        """Whether two submissions that behave alike would show both."""
+        """Return whether two submissions that behave alike would show both."""
         if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
             return self.value.shape == other.value.shape and torch.allclose(
                 self.value.double(), other.value.double(), rtol=1e-3, atol=1e-4, equal_nan=True
@@ -71,13 +75,13 @@ REMARKS: list[str] = []
 
 
 def begin_test() -> None:
-    """Forgets what the test before has looked at."""
+    """Forget what the test before has looked at."""
     OBSERVED.clear()
     REMARKS.clear()
 
 
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
-    """Remarks on it, at no cost, where a call makes use of torch functions of these names."""
+    """Remark on it, at no cost, where a call makes use of torch functions of these names."""
     with contextlib.suppress(Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
         if used:
@@ -89,7 +93,7 @@ def _note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
 
 
 def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
-    """`value`, if it is a tensor (of that shape)."""
+    """Return `value`, if it is a tensor (of that shape)."""
     if not isinstance(value, torch.Tensor):
         _note(f"no tensor but {_kind(value)}")
         raise CheckFailed(f"A tensor was expected; yours gave {_kind(value)}.")
@@ -101,7 +105,7 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
 
 
 def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
-    """A tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
+    """Expect a tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
     tensor = expect_tensor(value, expected.shape)
     _note(tensor)
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
@@ -111,7 +115,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
-    """A tensor of that dtype."""
+    """Expect a tensor of that dtype."""
     tensor = expect_tensor(value)
     _note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
@@ -119,7 +123,7 @@ def expect_dtype(value: Any, dtype: torch.dtype) -> None:
 
 
 def expect_values(result: Any, count: int) -> tuple[Any, ...]:
-    """The parts of a result that should be a tuple (or a list) of that many values."""
+    """Return the parts of a result that should be a tuple (or a list) of that many values."""
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
         _note(f"not {count} values but {'a number' if is_number else _kind(result)}")
@@ -128,7 +132,7 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
 
 
 def expect_number(value: Any, expected: float, within: float) -> None:
-    """A number, or a tensor of one element, no further than `within` from the expected one."""
+    """Expect a number, or a tensor of one element, no further than `within` from the expected one."""
     if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -141,7 +145,7 @@ def expect_number(value: Any, expected: float, within: float) -> None:
 
 
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
-    """A tensor equal to the expected one, element by element; `reason` says what it means if they differ."""
+    """Expect a tensor equal to the expected one, element by element; `reason` says what a difference means."""
     same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
     _note("same" if same else reason)
     if not same:
@@ -149,7 +153,7 @@ def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
 
 
 def expect_equal(value: Any, expected: Any, reason: str) -> None:
-    """Text, or a list of texts or numbers, equal to the expected one and of its type; `reason` as above."""
+    """Expect text, or a list of texts or numbers, equal to the expected one and of its type; `reason` as above."""
     same = type(value) is type(expected) and value == expected
     is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
     _note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
@@ -158,14 +162,14 @@ def expect_equal(value: Any, expected: Any, reason: str) -> None:
 
 
 def expect_true(condition: bool, reason: str) -> None:
-    """A condition; `reason` is what the student reads where it does not hold."""
+    """Expect a condition to hold; `reason` is what the student reads where it does not."""
     _note("holds" if condition else reason)
     if not condition:
         raise CheckFailed(reason)
 
 
 def expect_error(call: Callable[[], Any], where: str = "") -> None:
-    """`call` raises a ValueError or an AssertionError. where: for which arguments it should, for the student."""
+    """Expect a ValueError or an AssertionError. where: for which arguments, for the student."""
     try:
         call()
     except Raised as raised:
@@ -181,7 +185,7 @@ def expect_error(call: Callable[[], Any], where: str = "") -> None:
 
 
 def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
-    """`call` raises an error of whatever kind: for where torch itself may be the one to refuse. where: as above."""
+    """Expect an error of whatever kind, where torch itself may be the one to refuse. where: as above."""
     refused = False
     try:
         call()
@@ -195,7 +199,7 @@ def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
 def oracle_gradients(
     function: Callable[..., Any], arguments: Sequence[torch.Tensor], parameters: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """What RemoteCallable.gradients should find: of the weighted sum of function(*arguments, **parameters).
+    """Return the gradients of the weighted sum of function(*arguments, **parameters), as a right answer has them.
 
     In float64. function gives a tensor or a tuple of them, as the student's does. The names of parameters are
     handed on as keywords with dots made underscores.
@@ -211,7 +215,7 @@ def oracle_gradients(
 
 
 def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, torch.Tensor]) -> None:
-    """Every expected gradient is there, by its key, with its values."""
+    """Expect every gradient, by its key, with its values."""
     for name, gradient in expected.items():
         value = found.get(name)
         if value is None:
@@ -222,7 +226,7 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
 
 
 def shown(value: Any) -> str:
-    """A student's value as a sentence may have it: a whole number or a plain name, and of all else what kind it is.
+    """Return a student's value as a sentence may have it: a whole number or a plain name, and else what kind it is.
 
     Anything may come from a student's process, and sentences reach terminals, logs and pages.
     """
@@ -232,7 +236,7 @@ def shown(value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What a value is, in a few words and without the value."""
+    """Return what a value is, in a few words and without the value."""
     match value:
         case None:
             return "None"
@@ -254,7 +258,7 @@ def _kind(value: Any) -> str:
 
 
 def _family(found: torch.dtype, expected: torch.dtype) -> str:
-    """What a dtype tells of the idea behind it: how many bits it has counts only where floats were asked for."""
+    """Return what a dtype tells of the idea behind it: its bits count only where floats were asked for."""
     if not found.is_floating_point:
         return "bools" if found == torch.bool else "whole numbers"
     return str(found) if expected.is_floating_point else "floats"

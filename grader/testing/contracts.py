@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from grader.testing.checks import expect_close, expect_gradients, expect_same, expect_values, oracle_gradients
-from grader.testing.inputs import Fresh
 from grader.testing.student import RemoteCallable, Student
+
+if TYPE_CHECKING:
+    from grader.testing.inputs import Fresh
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -31,7 +33,7 @@ Asking = Callable[..., Given]
 
 
 def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[..., Any]) -> Asking:
-    """How to ask a function: with the arguments that `draw` gives for fresh inputs and what else is told.
+    """Return how to ask a function: with the arguments that `draw` gives for fresh inputs and what else it is given.
 
     expect: a check of the student, the result and those arguments that are tensors.
     """
@@ -45,17 +47,17 @@ def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[.
 
 
 def against(right: Right, expect: Callable[[Any, Any], None] = expect_close) -> Callable[..., None]:
-    """A check for `asking`: what is right, and how a result is compared with it."""
+    """Return a check for `asking`: what is right, and how a result is compared with it."""
     return lambda student, result, *arguments: expect(result, right(student)(*arguments))
 
 
 def expect_right(given: Given) -> None:
-    """The result is what is asked for."""
+    """Expect the result that is asked for."""
     given.expect(given.call(*given.arguments))
 
 
 def expect_left_alone(given: Given, *changed: str) -> None:
-    """The result is what is asked for, and all tensors are the same after the call as before.
+    """Expect the result that is asked for, and all tensors to be the same after the call as before.
 
     changed: what the student reads where one is not; one text for all of them, or one for each.
     """
@@ -68,7 +70,7 @@ def expect_left_alone(given: Given, *changed: str) -> None:
 
 
 def expect_gradients_of(student: Student, exercise: str, right: Right, arguments: Sequence[Any]) -> None:
-    """Gradients reach the arguments that are floats, which come first, as they should."""
+    """Expect the right gradients of the arguments that are floats, which come first."""
     _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
     floats = [one for one in arguments if isinstance(one, torch.Tensor) and one.is_floating_point()]
     function, others = right(student), arguments[len(floats) :]

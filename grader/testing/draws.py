@@ -11,32 +11,38 @@ Nothing that depends on the draws is noted, for they are each answer's own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
 from grader.testing.checks import expect_true
-from grader.testing.student import RemoteObject, Student
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grader.testing.student import RemoteObject, Student
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
 
 
 class Draw(Protocol):
-    """Asks for draws, which are the same by chance less than once in a thousand million times."""
+    """What asks for draws, which are the same by chance less than once in a thousand million times."""
 
-    def __call__(self, *, generator: RemoteObject | None = None) -> torch.Tensor: ...
+    def __call__(self, *, generator: RemoteObject | None = None) -> torch.Tensor:
+        """Draw from this generator, or from torch's global one."""
 
 
 def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
-    """About that share of the marks, each true or false (or one or zero), are true."""
+    """Expect about that share of the marks, each true or false (or one or zero), to be true."""
     count = marks.numel()
     expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
 
 
 def expect_own_draws(kept: torch.Tensor, pairs: Mapping[str, torch.Tensor]) -> None:
-    """Not nearly all pairs of entries are kept or dropped together. pairs: by reason, true where both came out alike.
+    """Expect that not nearly all pairs of entries are kept or dropped together.
+
+    pairs: by reason, true where both came out alike.
 
     To be asked before a count, which is a matter of luck where many entries hang on one draw. Of n independent pairs
     that are alike with a probability of 0.7 at most, nine in ten are with a chance of exp(-0.08 n): of 200, 2e-7. And
@@ -51,7 +57,7 @@ def expect_own_draws(kept: torch.Tensor, pairs: Mapping[str, torch.Tensor]) -> N
 
 
 def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> None:
-    """A generator's state moves on, torch's global one does not, and another state gives other draws.
+    """Expect a generator's state to move on, torch's global one not to, and another state to give other draws.
 
     other: what the student reads where it gives the same.
     """
@@ -69,12 +75,12 @@ def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> N
 
 
 def _global_draw(student: Student) -> torch.Tensor:
-    """What torch's global generator gives next over there: the weights of a new layer."""
+    """Return what torch's global generator gives next over there: the weights of a new layer."""
     return student.make("Linear", 6, 6).parameters()["weight"]
 
 
 def expect_draws_by_state(student: Student, draw: Draw, same: str, other: str) -> None:
-    """The state of the generator decides about the draws, and torch's global one does not.
+    """Expect the state of the generator to decide about the draws, and not torch's global one.
 
     same, other: what the student reads where the same state gives other draws, and where another gives the same.
     """
@@ -88,7 +94,7 @@ def expect_draws_by_state(student: Student, draw: Draw, same: str, other: str) -
 
 
 def expect_global_draws(student: Student, draw: Draw, same: str, other: str, again: str) -> None:
-    """Without a generator torch's global state decides about the draws, and moves on.
+    """Expect torch's global state to decide about the draws without a generator, and to move on.
 
     same, other: as above. again: what the student reads where a second call draws what the first one did.
     """

@@ -6,18 +6,21 @@ import torch
 
 
 class Fresh:
-    """Draws standard normal inputs, the same ones in every run of a test."""
+    """What draws standard normal inputs, the same ones in every run of a test."""
 
     def __init__(self, seed: int) -> None:
+        """Begin at this seed."""
         self.generator = torch.Generator().manual_seed(seed)
 
     def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Return standard normal numbers of this shape."""
         return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
     def order(self, count: int) -> torch.Tensor:
-        """The numbers from 0 to count - 1, (count,), in any order."""
+        """Return the numbers from 0 to count - 1, (count,), in any order."""
         return self(count).argsort()
 
     def rotation(self, size: int) -> torch.Tensor:
-        """An orthogonal matrix, (size, size), in float64."""
-        return torch.linalg.qr(self(size, size, dtype=torch.float64)).Q
+        """Return an orthogonal matrix, (size, size), in float64."""
+        orthogonal: torch.Tensor = torch.linalg.qr(self(size, size, dtype=torch.float64)).Q
+        return orthogonal

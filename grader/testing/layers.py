@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import torch
 
 from grader.testing.checks import expect_true
-from grader.testing.student import RemoteObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grader.testing.student import RemoteObject
 
 # In pytest's tracebacks the line of the test matters, not the way from there.
 __tracebackhide__ = True
@@ -17,31 +21,31 @@ Weights = dict[str, torch.Tensor]
 
 
 def no_parameter(name: str) -> str:
-    """What a student reads where a layer's parameter is not there: that much was seen, and no more."""
+    """Return what a student reads where a layer's parameter is not there: that much was seen, and no more."""
     return f"There is no parameter {name}, which nn.Linear would have under this name."
 
 
 def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
-    """There is a linear layer of this name from d_in to d_out."""
+    """Expect a linear layer of this name from d_in to d_out."""
     expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
     expect_shape(parameters[f"{name}.weight"], (d_out, d_in))
 
 
 def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
-    """A parameter of that shape. The numbers that it begins with are random, and of no interest."""
+    """Expect a parameter of that shape. The numbers that it begins with are random, and of no interest."""
     found = tuple(parameter.shape)
     expect_true(found == shape, f"A layer's parameter has the wrong shape: {found}.")
 
 
 def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
-    """There are layers of these names, and none has a bias."""
+    """Expect layers of these names, and none with a bias."""
     for name in names:
         expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
         expect_true(f"{name}.bias" not in parameters, f"{name} has a bias.")
 
 
 def set_layers(module: RemoteObject, weights: Weights) -> None:
-    """Gives layers these weights and biases.
+    """Give layers these weights and biases.
 
     A bias that should not be there costs its own criterion; set to zero, it costs no other.
     """
@@ -52,5 +56,5 @@ def set_layers(module: RemoteObject, weights: Weights) -> None:
 
 
 def as_layers(matrices: Weights) -> Weights:
-    """Matrices (d_in, d_out) by the names of layers, as the weights (d_out, d_in) that these keep."""
+    """Return matrices (d_in, d_out) by the names of layers as the weights (d_out, d_in) that these keep."""
     return {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}

@@ -20,28 +20,30 @@ misconception is a function or class marked with `@misconception`.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from grader.course.model import Course
 from grader.course.modules import import_file
-from grader.errors import GraderError
 from grader.files import write_atomically
+from grader.testing import rows
+from grader.testing.rows import Change as Change  # what suites write rows with
+from grader.testing.rows import MisconceptionError as MisconceptionError
+from grader.testing.rows import Row, attribute, changed_definitions
+from grader.testing.rows import replace as replace
+from grader.testing.rows import row as row
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from grader.course.model import Course
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
-RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
-
-
-class MisconceptionError(GraderError):
-    """A row that cannot be applied, or was not; one sentence that names the row, its file and its line."""
 
 
 @dataclass(frozen=True)
@@ -75,68 +77,20 @@ def misconception(exercise: str, sentence: str) -> Callable[[Implementation], Im
     return mark
 
 
-@dataclass(frozen=True)
-class Change:
-    """Replacements in the text of a solution, applied one after the other: (old, new, how often old occurs)."""
-
-    replacements: tuple[tuple[str, str, int], ...]
-
-    def replace(self, old: str, new: str, times: int = 1) -> Change:
-        """The same change, and one replacement more."""
-        return Change((*self.replacements, (old, new, times)))
-
-    def applied(self, text: str) -> str:
-        """The changed text. Raises ValueError where `old` does not occur as often as the change says."""
-        for old, new, times in self.replacements:
-            if text.count(old) != times:
-                raise ValueError(f"{old!r} occurs {text.count(old)} times, not {times}")
-            text = text.replace(old, new)
-        return text
-
-
-def replace(old: str, new: str, times: int = 1) -> Change:
-    """Replace `old`, which occurs `times` times in the definition, its docstrings left out, by `new`."""
-    return Change(()).replace(old, new, times)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A misconception written as a change to the solution of each of its exercises."""
-
-    exercises: tuple[str, ...]
-    name: str
-    change: Change
-    sentence: str
-    line: int
-
-
-def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str) -> Row:
-    """A row of a unit's ROWS.
-
-    Args:
-        exercise: The exercise, or several that have the same mistake under the same name.
-        name: What was done, as reports say it.
-        change: What makes the solution wrong.
-        sentence: What helps a student who made the mistake.
-    """
-    exercises = (exercise,) if isinstance(exercise, str) else tuple(exercise)
-    return Row(exercises, name, change, sentence, sys._getframe(1).f_lineno)
-
-
 def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
-    """Every misconception of a unit: the rows first, then the functions and classes, each in their order.
+    """Return every misconception of a unit: the rows first, then the functions and classes, each in their order.
 
     Raises MisconceptionError where the rows have changed since `build`.
     """
     module = _module_of(course, unit)
     file = course.shown(course.misconceptions(unit))
     found = []
-    if rows := _rows(module):
+    if written := _rows(module):
         made = _made(course, unit)
-        for one in rows:
+        for one in written:
             place = f"{file}:{one.line}"
             found += [
-                Misconception(exercise, one.name, one.sentence, getattr(made, _attribute(one, exercise)), place)
+                Misconception(exercise, one.name, one.sentence, getattr(made, attribute(one, exercise)), place)
                 for exercise in one.exercises
             ]
     for value in vars(module).values():
@@ -166,134 +120,17 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
 
 
 def made_file(course: Course, unit: str) -> Path:
-    """Where `build` writes a unit's changed definitions."""
+    """Return the file to which `build` writes a unit's changed definitions."""
     return course.caches / "misconceptions" / f"{unit}.py"
-
-
-# -- what rows come to -------------------------------------------------------------------------------------------
-
-
-def _made_text(course: Course, unit: str) -> str:
-    """A module with the changed definitions, under their rows' names, and with all that they need."""
-    imports, definitions = _parts_of(course.solutions, unit)
-    exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    calls = _calls(course, unit, exercises)
-    right = {name: f"{RIGHT}{name}" for name in exercises}
-    changed = []
-    for one in _rows(_module_of(course, unit)):
-        for exercise in one.exercises:
-            # Under its own name, what a changed answer calls would be taken for the student's, and have a substitute.
-            private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
-            changed.append(
-                _renamed(_changed(course, unit, one, exercise), {**private, exercise: _attribute(one, exercise)})
-            )
-    needed = _needed_by(changed, definitions)
-    kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
-    public = sorted(needed.intersection(name for names in calls.values() for name in names))
-    return "\n".join(
-        ['"""Made by `grader build` from the rows in misconceptions.py: edit those."""', ""]
-        + [ast.unparse(node) for node in (*imports, *kept)]
-        + [f"{name} = {RIGHT}{name}" for name in public]
-        + [ast.unparse(node) for node in changed]
-        + [""]
-    )
-
-
-def _calls(course: Course, unit: str, exercises: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What the changed answers to an exercise call under its public name, by exercise. Raises MisconceptionError."""
-    calls: dict[str, Sequence[str]] = getattr(_module_of(course, unit), "CALLS", {})
-    for name in (*calls, *(name for names in calls.values() for name in names)):
-        if name not in exercises:
-            raise MisconceptionError(
-                f"{course.shown(course.misconceptions(unit))}: CALLS names {name}, which solutions/{unit}.py does not "
-                "define: correct it."
-            )
-    return calls
-
-
-def _changed(course: Course, unit: str, one: Row, exercise: str) -> ast.stmt:
-    """The definition of an exercise as a row changes it. Raises MisconceptionError."""
-    try:
-        text = one.change.applied(_undocumented(course.solutions, unit, exercise))
-        [definition] = ast.parse(text).body
-    except ValueError as error:
-        problem = f"does not apply: {error}"
-    except SyntaxError as error:
-        problem = f"is not Python: {error.msg}"
-    else:
-        return definition
-    raise MisconceptionError(
-        f"{course.shown(course.misconceptions(unit))}:{one.line}: the row {one.name} {problem}. "
-        f"Compare it with {exercise} in solutions/{unit}.py."
-    )
-
-
-def _parts_of(solutions: Path, unit: str) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
-    """The imports of a unit's solution, and what it defines at its top level, after what it imports of other units."""
-    imports: list[ast.stmt] = [ast.parse("from __future__ import annotations").body[0]]
-    definitions: dict[str, ast.stmt] = {}
-    for node in ast.parse((solutions / f"{unit}.py").read_text(encoding="utf-8")).body:
-        match node:
-            case ast.ImportFrom(module=str(other)) if (solutions / f"{other}.py").is_file():
-                more, theirs = _parts_of(solutions, other)
-                imports += more[1:]
-                definitions |= theirs
-            case ast.Import() | ast.ImportFrom():
-                imports.append(node)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                definitions[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                definitions[name] = node
-    return imports, definitions
-
-
-def _undocumented(solutions: Path, unit: str, exercise: str) -> str:
-    """The text of a definition without its docstrings, whose words no replacement is meant for. Raises ValueError."""
-    text = (solutions / f"{unit}.py").read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    found = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
-    if not found:
-        raise ValueError(f"solutions/{unit}.py does not define {exercise}")
-    left_out: set[int] = set()
-    for node in ast.walk(found[0]):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            left_out.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    kept = range(found[0].lineno, (found[0].end_lineno or 0) + 1)
-    return "".join(lines[number - 1] for number in kept if number not in left_out)
-
-
-def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
-    """The same definition, and all that it mentions, under other names."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        node.name = names.get(node.name, node.name)
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            inner.id = names.get(inner.id, inner.id)
-    return node
-
-
-def _needed_by(changed: Sequence[ast.stmt], definitions: dict[str, ast.stmt]) -> set[str]:
-    """The right definitions that these need, directly or not."""
-    needed: set[str] = set()
-    waiting = [name.removeprefix(RIGHT) for name in _names_in(*changed)]
-    while waiting:
-        name = waiting.pop()
-        if name in definitions and name not in needed:
-            needed.add(name)
-            waiting += _names_in(definitions[name])
-    return needed
-
-
-def _names_in(*nodes: ast.stmt) -> Iterator[str]:
-    return (inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 # -- files and modules -------------------------------------------------------------------------------------------
 
 
-def _attribute(one: Row, exercise: str) -> str:
-    """The name of a changed definition: the row's, unless the row is of several exercises."""
-    return one.name if len(one.exercises) == 1 else f"{one.name}_in_{exercise}"
+def _made_text(course: Course, unit: str) -> str:
+    module = _module_of(course, unit)
+    file = course.shown(course.misconceptions(unit))
+    return changed_definitions(course.solutions / f"{unit}.py", _rows(module), getattr(module, "CALLS", {}), file)
 
 
 def _module_of(course: Course, unit: str) -> ModuleType:
@@ -330,15 +167,16 @@ def _is_current(course: Course, unit: str) -> bool:
 
 
 def _digest(course: Course, unit: str) -> str:
-    """Of the rows, the solutions and this module."""
+    """Return the digest of the rows, the solutions, and the modules that apply the ones to the others."""
     total = hashlib.sha256()
-    for path in (Path(__file__), course.misconceptions(unit), *sorted(course.solutions.glob("*.py"))):
+    ours = (Path(__file__), Path(rows.__file__))
+    for path in (*ours, course.misconceptions(unit), *sorted(course.solutions.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 
 
 def _line_of(value: Any) -> int:
-    """The line on which a function, or the first method of a class, begins."""
+    """Return the line on which a function, or the first method of a class, begins."""
     functions = [value, *vars(value).values()] if isinstance(value, type) else [value]
     lines = [one.__code__.co_firstlineno for one in functions if hasattr(one, "__code__")]
     return min(lines, default=1)

@@ -1,4 +1,4 @@
-"""What probes are written with: inputs to draw, what to look at, and when two observations are the same.
+"""What probes are written with: inputs to draw, and what to look at.
 
 A probe takes a unit's names and a Draw, and yields what there is to see of one exercise: everything that the course
 rules on, and nothing else. Probes are written from the rules, and know nothing of the hidden tests.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy
 import torch
 from torch import Tensor, nn
 
 from grader.sandbox import protocol
-from grader.testing.checks import ABSOLUTE, RELATIVE
+from grader.testing.alike import Estimate, alike
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 DRAWS = 1000
 # Of dropout.
@@ -27,6 +27,8 @@ PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
 # those that are not quite normal.
 DEVIATIONS = 6
 
+# What an answer may raise.
+ANY_ERROR = (Exception,)
 # What was looked at, in a word or two, and what was seen.
 Property = tuple[str, Any]
 Probe = Callable[[Any, "Draw"], Iterator[Property]]
@@ -34,7 +36,7 @@ Choice = TypeVar("Choice")
 
 
 def probe(exercise: str, draws: int = DRAWS) -> Callable[[Probe], Probe]:
-    """Marks a function that takes a unit's names and a Draw as a probe of `exercise`, with so many draws."""
+    """Mark a function that takes a unit's names and a Draw as a probe of `exercise`, with so many draws."""
 
     def mark(function: Probe) -> Probe:
         function.probes = exercise, draws  # type: ignore[attr-defined]
@@ -44,7 +46,7 @@ def probe(exercise: str, draws: int = DRAWS) -> Callable[[Probe], Probe]:
 
 
 def probes_of(module: ModuleType, exercise: str) -> list[tuple[Probe, int]]:
-    """The probes of an exercise, and the number of draws of each, in the order of their definitions."""
+    """Return the probes of an exercise, and the number of draws of each, in the order of their definitions."""
     marked = [(value, value.probes) for value in vars(module).values() if hasattr(value, "probes")]
     return [(function, draws) for function, (name, draws) in marked if name == exercise]
 
@@ -56,22 +58,26 @@ class Draw:
     """Inputs for one draw of a probe: everything comes from its number, and half of the draws are in float64."""
 
     def __init__(self, number: int) -> None:
+        """Begin the draw of this number."""
         self.number = number
         self.random = random.Random(number)
         self.generator = torch.Generator().manual_seed(number)
         self.dtype = torch.float64 if number % 2 else torch.float32
 
     def chance(self, probability: float) -> bool:
+        """Return True with this probability."""
         return self.random.random() < probability
 
     def pick(self, *choices: Choice) -> Choice:
+        """Return one of these."""
         return self.random.choice(choices)
 
     def size(self, low: int = 1, high: int = 6) -> int:
+        """Return an int from low up to and with high."""
         return self.random.randint(low, high)
 
     def sizes(self, count: int, low: int = 1, high: int = 7) -> list[int]:
-        """So many sizes: all different in most draws, for then no two can be mixed up; in some, one is far larger."""
+        """Return so many sizes: in most draws all different, so that none can be mixed up; in some, one far larger."""
         if self.chance(0.7):
             sizes = self.random.sample(range(low, high + 1), count)
         else:
@@ -81,9 +87,9 @@ class Draw:
         return sizes
 
     def normal(self, *shape: int, dtype: torch.dtype | None = None, scale: float | None = None) -> Tensor:
-        """Normal numbers of this draw's dtype, of a scale of their own unless one is given.
+        """Return normal numbers of this draw's dtype, of a scale of their own unless one is given.
 
-        Large ones only in float64: gradients through a softmax of them are not to be had within what float32 allows.
+        Large ones only in float64: gradients through an exponential of them are not to be had within float32's limits.
         """
         dtype = dtype or self.dtype
         scales = (0.3, 1.0, 3.0) if dtype == torch.float64 else (0.3, 1.0)
@@ -91,11 +97,11 @@ class Draw:
         return (numbers * (scale or self.pick(*scales))).to(dtype)
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
-        """Ints from low up to and without high."""
+        """Return ints from low up to and without high."""
         return torch.randint(low, high, shape, generator=self.generator)
 
     def viewed(self, numbers: Tensor) -> Tensor:
-        """The same numbers in any memory layout: dimensions in any order, and gaps in between."""
+        """Return the same numbers in any memory layout: dimensions in any order, and gaps in between."""
         order = self.random.sample(range(numbers.dim()), numbers.dim())
         laid_out = numbers.permute(order).contiguous()
         if self.chance(0.3):
@@ -113,7 +119,7 @@ def call(
     parameters: Mapping[str, Tensor] | None = None,
     **options: Any,
 ) -> Iterator[Property]:
-    """A call with legal arguments: its values, its arguments afterwards, and the gradients of a sum of all results.
+    """Make a call with legal arguments: its values, its arguments afterwards, the gradients of a sum of all results.
 
     keeps_dtype: also the dtypes of the results. parameters: what gradients should reach besides the arguments.
     """
@@ -147,20 +153,20 @@ def _gradients(
 def refusal(
     function: Callable[..., Any], *arguments: Any, any_error: bool = False, **options: Any
 ) -> Iterator[Property]:
-    """A call with illegal arguments: whether it raises ValueError or AssertionError; with any_error, anything."""
-    allowed = Exception if any_error else (ValueError, AssertionError)
+    """Yield whether a call with illegal arguments raises ValueError or AssertionError; with any_error, anything."""
+    allowed = ANY_ERROR if any_error else (ValueError, AssertionError)
     try:
         function(*arguments, **options)
     except allowed:
         yield "the refusal", True
-    except Exception:
+    except ANY_ERROR:
         yield "the refusal", "an error of another type"
     else:
         yield "the refusal", False
 
 
 def _copied(argument: Any) -> Any:
-    """A copy with the same memory layout."""
+    """Return a copy with the same memory layout."""
     if isinstance(argument, Tensor):
         return torch.empty_strided(argument.shape, argument.stride(), dtype=argument.dtype).copy_(argument)
     return list(argument) if isinstance(argument, list) else argument
@@ -178,7 +184,7 @@ def _tensors(results: Any) -> list[Tensor]:
 
 
 def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
-    """What the linear layers of these names are: from how many features to how many, with a bias or without."""
+    """Yield what the linear layers of these names are: from how many features to how many, with a bias or without."""
     for name in names:
         layer: Any = module.get_submodule(name)
         bias = None if layer.bias is None else tuple(layer.bias.shape)
@@ -187,13 +193,13 @@ def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
 
 
 def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
-    """Whether all of these are parameters of the module, and trained."""
+    """Return whether all of these are parameters of the module, and trained."""
     known = {id(parameter) for parameter in module.parameters() if parameter.requires_grad}
     return all(id(parameter) in known for parameter in wanted)
 
 
 def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str, Tensor]:
-    """Draws new values for the parameters of these layers, and gives them by name."""
+    """Draw new values for the parameters of these layers, and return them by name."""
     found = {}
     for name in names:
         layer: Any = module.get_submodule(name)
@@ -206,26 +212,20 @@ def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str,
 
 
 def set_to(parameter: Any, values: Tensor) -> Tensor:
-    """Gives a parameter other values, of its own shape, and returns it."""
+    """Give a parameter other values, of its own shape, and return it."""
     if parameter.shape != values.shape:
         raise ValueError(f"a parameter of shape {tuple(parameter.shape)} instead of {tuple(values.shape)}")
     with torch.no_grad():
-        return parameter.copy_(values)
+        parameter.copy_(values)
+    changed: Tensor = parameter
+    return changed
 
 
 # -- what is random ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A number or numbers that are only known to lie within so much of what they should be."""
-
-    value: float | Tensor
-    within: float | Tensor
-
-
 def shares(happened: Tensor) -> Iterator[Property]:
-    """How often each of some events happened, each with each, and each after each; (trials, events) of bools."""
+    """Yield how often each of some events happened, each with each, and each after each; (trials, events) of bools."""
     trials = len(happened)
     seen = happened.double()
     mean = seen.mean(dim=0)  # (trials, events) -> (events,)
@@ -240,7 +240,7 @@ def shares(happened: Tensor) -> Iterator[Property]:
 
 
 def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> Estimate:
-    """The means of the products of each of these columns with each of those; (trials, events) twice."""
+    """Return the means of the products of each of these columns with each of those; (trials, events) twice."""
     trials = len(one)
     mean = one.T @ other / trials  # (events, events)
     variance = (one**2).T @ other**2 / trials - mean**2 + 1 / trials
@@ -248,7 +248,7 @@ def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> E
 
 
 def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Property]:
-    """Where a function's random draws come from; its result is to have so much chance in it that none comes twice."""
+    """Yield where a function's random draws come from; its result has to have so much chance that none comes twice."""
     first, second = (torch.Generator().manual_seed(seed) for _ in range(2))
     _seed_globals(seed + 1)
     right = result_with(first)
@@ -269,47 +269,6 @@ def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], s
 
 
 def _seed_globals(seed: int, other: int | None = None) -> None:
-    """other: the seed of Python's own generator, which no result is to depend on."""
+    """Seed every global generator. other: the seed of Python's own, which no result is to depend on."""
     torch.manual_seed(seed)
     random.seed(seed if other is None else other)
-
-
-# -- when two observations are the same ---------------------------------------------------------------------------
-
-
-def alike(found: Any, right: Any) -> bool:
-    """Whether two observations are the same within what float32 allows.
-
-    A tuple may be a list, a number a tensor without dimensions, and either one of NumPy's.
-    """
-    if isinstance(found, numpy.ndarray | numpy.number):
-        found = torch.as_tensor(found)
-    if isinstance(right, Estimate):
-        return isinstance(found, Estimate) and _near(found, right)
-    if isinstance(right, tuple | list):
-        same_length = isinstance(found, tuple | list) and len(found) == len(right)
-        return same_length and all(alike(one, other) for one, other in zip(found, right, strict=True))
-    if _is_number(right) and _is_number(found):
-        if isinstance(right, int) and isinstance(found, int):
-            return found == right
-        found, right = (torch.as_tensor(value, dtype=torch.float64).detach() for value in (found, right))
-    if isinstance(right, Tensor):
-        if not isinstance(found, Tensor) or found.shape != right.shape:
-            return False
-        if found.dtype == right.dtype and torch.equal(found, right):
-            return True
-        return torch.allclose(found.detach().double(), right.detach().double(), RELATIVE, ABSOLUTE, equal_nan=True)
-    return type(found) is type(right) and bool(found == right)
-
-
-def _near(found: Estimate, right: Estimate) -> bool:
-    one, other, apart = (
-        torch.as_tensor(number, dtype=torch.float64).detach()
-        for number in (found.value, right.value, found.within + right.within)
-    )
-    return one.shape == other.shape and bool(((one - other).abs() <= apart).all())
-
-
-def _is_number(value: Any) -> bool:
-    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_plain or (isinstance(value, Tensor) and value.dim() == 0)

@@ -13,7 +13,8 @@ import torch
 
 from grader.audit import equivalence
 from grader.audit.equivalence import Difference, Search, Solution
-from grader.testing.probes import Draw, Estimate, Property, alike, call, draws_from_generator, probe, refusal, shares
+from grader.testing.alike import Estimate, alike
+from grader.testing.probes import Draw, Property, call, draws_from_generator, probe, refusal, shares
 
 Function = Callable[[Any], Any]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, in_scope, integer, keyword_of, kind_of, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 

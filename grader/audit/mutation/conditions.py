@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place, make
 from grader.audit.mutation.scope import gives, in_scope, of_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
@@ -44,7 +47,7 @@ def comparison(place: Place) -> Iterator[Changed]:
 
 @OPERATORS.add
 def boolean(place: Place) -> Iterator[Changed]:
-    """and stands for or, one side of it is left out, or a not is left out or added."""
+    """`and` stands for `or`, one side of it is left out, or a not is left out or added."""
     match place.node:
         case ast.BoolOp(sign, values):
             yield ast.BoolOp(ast.Or() if isinstance(sign, ast.And) else ast.And(), values)

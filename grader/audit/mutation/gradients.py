@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten, statements
 from grader.audit.mutation.scope import attributes, before_all, in_scope, kind_of, of_module, of_tensor, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 # What programs call tensors of whole numbers or bools.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten, statements
 from grader.audit.mutation.scope import attributes, before_all, kind_of, names_in, of_module, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 

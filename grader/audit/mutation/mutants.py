@@ -1,15 +1,18 @@
-"""Mutants: a unit's solution with one slip in one exercise, as the operators make it on the syntax tree."""
+"""Makes mutants: a unit's solution with one slip in one exercise, as the operators make it on the syntax tree."""
 
 from __future__ import annotations
 
 import ast
 import difflib
 import textwrap
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation import arithmetic, conditions, gradients, modules, names, omissions, shapes
 from grader.audit.mutation.operators import Changed, Operator, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 OPERATORS: dict[str, Operator] = {
     name: operator
@@ -37,7 +40,7 @@ class Mutant:
 
 
 def mutants_of(unit: str, text: str, exercises: Sequence[str]) -> list[Mutant]:
-    """Every mutant of these exercises, which `text`, a unit's solution, defines at top level.
+    """Return every mutant of these exercises, which `text`, a unit's solution, defines at top level.
 
     No two of an exercise are the same code, and none is the solution's. Docstrings are left out of a definition
     that is changed; annotations and what an error says stay as they are.
@@ -66,7 +69,7 @@ def _mutants(unit: str, text: str, definition: ast.FunctionDef | ast.ClassDef) -
 
 
 def changed_by(operator: Operator, definition: ast.stmt) -> Iterator[tuple[int, str]]:
-    """All that one operator makes of a definition: the line of the change, and the whole code."""
+    """Yield all that one operator makes of a definition: the line of the change, and the whole code."""
     root = ast.Module([definition], [])
     for place in list(_places(root, ())):
         for changed in operator(place):
@@ -87,7 +90,7 @@ def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Place]:
 
 
 def _unparsed(root: ast.Module, place: Place, changed: Changed) -> str:
-    """The code of the tree with the change in its place. The tree is as it was afterwards."""
+    """Return the code of the tree with the change in its place. The tree is as it was afterwards."""
     held = getattr(place.parent, place.field)
     new: Changed | list[ast.AST] = changed
     if place.index is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place
 from grader.audit.mutation.scope import (
@@ -15,6 +15,9 @@ from grader.audit.mutation.scope import (
     in_scope,
     parameters,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 

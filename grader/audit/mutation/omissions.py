@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.names import is_layer, keeps_kind, method
 from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, in_scope, keyword_of, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Place, make, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LIBRARIES = {"torch", "nn", "self"}
 FACTORIES = {"ones", "zeros", "zeros_like", "rand", "randn", "randint", "arange"}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, integer, keyword_of, names_in, of_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OPERATORS = Operators()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from grader.testing.probes import Draw, Estimate, Property, call, probe, refusal
+from grader.testing.alike import Estimate
+from grader.testing.probes import Draw, Property, call, probe, refusal
 
 # The rule allows 1e-4 around the true numbers; float32 leaves nobody much less than a third of that at position 255.
 WITHIN = 7e-5
