@@ -1,18 +1,12 @@
-"""Sanitizes text from students: file names, what their code printed or raised, and sentences that quote either.
+"""Text from students, made safe to print: names of files, what code printed or raised, and sentences that quote it.
 
-`sanitize` is applied to all such text in a report. Terminals print it through `printable`, logs through `log_lines` or
-`log_line`, and pages through `grader.reports.exporters.escape`.
+Terminals print it through `printable`, and logs through `log_lines` or `log_line`.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-import sys
-from pathlib import Path
 
-MOST_OF_A_TEXT = 4000
-"""The most characters of one text in a report."""
 MOST_OF_A_LINE = 400
 """The most characters in one line of an export."""
 
@@ -31,24 +25,6 @@ _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 def printable(text: str) -> str:
     """Replace control characters, and characters that hide, reverse or break text."""
     return UNSEEN.sub(_REPLACEMENT, text)
-
-
-def sanitize(text: str) -> str:
-    """Make text printable, remove this machine's paths, and truncate it. A second call changes nothing."""
-    for folder in _private_folders():
-        text = text.replace(folder, "…")
-    text = printable(text)
-    if len(text) <= MOST_OF_A_TEXT:
-        return text
-    kept = MOST_OF_A_TEXT - 40
-    return f"{text[:kept]}… ({len(text) - kept} more characters)"
-
-
-@functools.cache
-def _private_folders() -> list[str]:
-    """Return the folders of the grader and of Python, and those around the grader except the outermost ones."""
-    root = Path(__file__).resolve().parents[1]
-    return [str(root), sys.prefix, sys.base_prefix, *(str(folder) for folder in root.parents[:-2])]
 
 
 def log_lines(text: str) -> str:

@@ -110,25 +110,26 @@ BREAKAGES = {
     ],
     "scoring and report": [
         Change(
-            "a criterion earns one point whatever its weight", "grader/reports/grading.py",
+            "a criterion earns one point whatever its weight", "grader/reports/scoring.py",
             'points=weight if outcome["passed"] else 0,', 'points=1 if outcome["passed"] else 0,',
-            "tests/reports/test_grading.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
+            "tests/reports/test_scoring.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
         Change(
-            "a criterion without an outcome passes", "grader/reports/grading.py",
+            "a criterion without an outcome passes", "grader/reports/scoring.py",
             '{"passed": False, "reason": problem or', '{"passed": True, "reason": problem or',
-            "tests/reports/test_grading.py::test_a_criterion_that_did_not_come_back_is_missed"),
+            "tests/reports/test_scoring.py::test_a_criterion_that_did_not_come_back_is_missed"),
         Change(
-            "a quiz is marked before its due date", "grader/reports/grading.py",
-            "isinstance(quiz, Quiz) and model.is_over(unit, now) else None", "isinstance(quiz, Quiz) else None",
-            "tests/reports/test_grading.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
+            "a quiz is marked before its due date", "grader/reports/scoring.py",
+            "isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None",
+            "isinstance(quiz, Quiz) else None",
+            "tests/reports/test_scoring.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
         Change(
-            "the level `points` shows what was expected", "grader/reports/grading.py",
-            'sentence=criterion["sentence"] if level != "points" else None,', 'sentence=criterion["sentence"],',
-            "tests/reports/test_grading.py::test_at_the_level_points_only_points_are_told"),
+            "the level `points` shows what was expected", "grader/reports/scoring.py",
+            'sentence=criterion["sentence"] if has_text else None,', 'sentence=criterion["sentence"],',
+            "tests/reports/test_scoring.py::test_at_the_level_points_only_points_are_told"),
         Change(
-            "a report is kept though the grader has changed", "grader/reports/grading.py",
+            "a report is kept though the grader has changed", "grader/reports/fingerprint.py",
             "    total.update(_grader_digest(suites))\n", "    total.copy().update(_grader_digest(suites))\n",
-            "tests/reports/test_grading.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
+            "tests/reports/test_scoring.py::test_the_digest_changes_with_the_course_the_suites_and_the_grader"),
     ],
     "reading submissions": [
         Change(

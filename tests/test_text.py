@@ -10,7 +10,8 @@ import unicodedata
 import pytest
 from courses import REPOSITORY
 
-from grader.text import MOST_OF_A_TEXT, log_line, log_lines, plain, sanitize
+from grader.reports.sanitize import MOST_OF_A_TEXT, sanitize
+from grader.text import log_line, log_lines, plain
 
 # What a runner obeys: the first where it begins a line, spaces aside, the second anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)

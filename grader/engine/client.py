@@ -20,8 +20,8 @@ from grader.course.model import Course
 from grader.errors import InternalError
 from grader.quizzes.questions import Questions
 from grader.quizzes.source import Quiz
-from grader.reports.grading import Rubric, make_report, right_exercises
 from grader.reports.model import Report, Suites
+from grader.reports.scoring import Rubric, make_report, passed_exercises
 from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
 from grader.submissions.source import Submission
@@ -137,7 +137,7 @@ class Engine:
             "number": number,
             "units": {name: asdict(source) for name, source in sources.items() if name in graded},
             "siblings": {name: asdict(source) for name, source in sources.items() if name not in graded},
-            "right": [name for unit in kept.values() for name in right_exercises(unit)],
+            "right": [name for unit in kept.values() for name in passed_exercises(unit)],
         }
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from grader.course.model import Level
 from grader.files import held, remove_partial, write_atomically
-from grader.text import sanitize
+from grader.reports.sanitize import Text
 
 INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
@@ -21,8 +21,6 @@ NOT_WRITTEN = "It is not written yet."
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Text = Annotated[str, BeforeValidator(lambda text: sanitize(text) if isinstance(text, str) else text)]
-"""Text that a student may have influenced, sanitized whenever a report is made or read."""
 
 
 class _Model(BaseModel):

@@ -21,8 +21,8 @@ from courses import COURSE, REPOSITORY
 
 from grader.engine.client import Engine
 from grader.quizzes.source import load_quizzes
-from grader.reports.grading import Rubric, make_report
 from grader.reports.model import write_report
+from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission
 

@@ -187,7 +187,7 @@ def make_course(folder: Path) -> tuple[Path, list[str]]:
         f"grader/suites/{UNIT}/test_{UNIT}.py",
         f"grader/suites/{UNIT}/misconceptions.py",
         "grader/engine/plugin.py",
-        "grader/reports/grading.py",
+        "grader/reports/scoring.py",
         "grader/engine/diagnosis.py",
         "autograder.yml",
         f"solutions/{UNIT}_quiz.yml",

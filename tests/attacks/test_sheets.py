@@ -19,8 +19,8 @@ from grader.quizzes.items import BugItem, ChoiceItem, Item, NumberItem, OrderIte
 from grader.quizzes.questions import rendered
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
-from grader.reports.grading import Rubric, make_report
 from grader.reports.model import Report
+from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
 
 pytestmark = pytest.mark.proof(part="attacks")

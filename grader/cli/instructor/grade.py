@@ -51,7 +51,7 @@ def grade(
     from grader.engine.client import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
-    from grader.reports.grading import kept_part, still_holds
+    from grader.reports.fingerprint import is_up_to_date, up_to_date_part
     from grader.reports.model import read_report, reports_folder, reports_of_others
     from grader.submissions.find import find_submissions
     from grader.submissions.reader import read_submission
@@ -89,7 +89,7 @@ def grade(
             others = [one for one in course.units if report and one in report.units and one not in names]
             submission = read(name, folder, [*names, *others])
             if report and others:
-                earlier = kept_part(report, others, submission, course, quizzes, now)
+                earlier = up_to_date_part(report, others, submission, course, quizzes, now)
                 lost = [one for one in others if earlier is None or one not in earlier.units]
                 for one in lost:
                     changed.setdefault(one, []).append(name)
@@ -98,7 +98,7 @@ def grade(
                 submission = dataclasses.replace(submission, kept=earlier)
             for left_out in submission.ignored:
                 ignored.setdefault(left_out, []).append(name)
-            if report and not again and still_holds(report, submission, course, quizzes, now):
+            if report and not again and is_up_to_date(report, submission, course, quizzes, now):
                 kept.append(report)
                 advance(name, "kept")
             else:

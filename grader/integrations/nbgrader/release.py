@@ -19,12 +19,12 @@ from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
 from grader.quizzes.questions import Question
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.source import Quiz
-from grader.reports.grading import quiz_points
+from grader.reports.scoring import quiz_points
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-    from grader.reports.grading import Rubric
+    from grader.reports.scoring import Rubric
 
 CONFIGURATION = "nbgrader_config.py"
 _ABOUT_THE_NOTEBOOK = """\

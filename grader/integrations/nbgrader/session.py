@@ -13,8 +13,8 @@ from grader.course.model import Course
 from grader.engine.client import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
-from grader.reports.grading import quiz_points
 from grader.reports.model import Report
+from grader.reports.scoring import quiz_points
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission
 

@@ -50,7 +50,7 @@ def search():
     for name in ("_", "__warningregistry__", "student", "fresh", "expected", "OBSERVED"):
         if hasattr(builtins, name) and name != "_":
             print("SUCCEEDED: builtin", name)
-    for name in ("grader.testing.checks", "grader.suites.self_attention.test_self_attention", "grader.reports.grading",
+    for name in ("grader.testing.checks", "grader.suites.self_attention.test_self_attention", "grader.reports.scoring",
                  "solutions.self_attention", "tests.conftest", "pytest", "pydantic", "yaml"):
         try:
             __import__(name)

@@ -28,7 +28,7 @@ from grader.integrations.nbgrader.release import ReleaseError, configure_lines, 
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import fill
 from grader.quizzes.source import load_quizzes
-from grader.reports.grading import Rubric
+from grader.reports.scoring import Rubric
 
 QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 WITHOUT = 'c = get_config()\nc.CourseDirectory.course_id = "plain"\n'

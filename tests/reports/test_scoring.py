@@ -16,7 +16,7 @@ from grader.course.model import Course, load_course
 from grader.engine.client import Engine
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quiz
-from grader.reports import grading
+from grader.reports import fingerprint, scoring
 from grader.reports.model import Exercise, Report
 from grader.reports.model import Quiz as QuizReport
 from grader.sandbox.lockdown import LAYERS
@@ -80,7 +80,7 @@ def report(
     missing: dict[str, str] | None = None,
     now: datetime.datetime = BEFORE,
 ) -> Report:
-    return grading.make_report(submission, result, grading.Rubric(CRITERIA), course, missing or {}, {"torch": "2"}, now)
+    return scoring.make_report(submission, result, scoring.Rubric(CRITERIA), course, missing or {}, {"torch": "2"}, now)
 
 
 def add(report: Report) -> Exercise:
@@ -91,7 +91,7 @@ def add(report: Report) -> Exercise:
 
 
 def test_the_possible_points_are_the_criteria_times_the_weight() -> None:
-    assert grading.Rubric(CRITERIA).possible(course()) == {"sums": {"add": 6, "Scale": 1}}
+    assert scoring.Rubric(CRITERIA).possible(course()) == {"sums": {"add": 6, "Scale": 1}}
 
 
 def test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up() -> None:
@@ -240,8 +240,8 @@ def quiz_report(
     now: datetime.datetime,
     course: Course = course(quiz=1),  # noqa: B008
 ) -> Report:
-    rubric = grading.Rubric(CRITERIA, {"sums": quiz})
-    return grading.make_report(submission, result(), rubric, course, {}, {"torch": "2"}, now)
+    rubric = scoring.Rubric(CRITERIA, {"sums": quiz})
+    return scoring.make_report(submission, result(), rubric, course, {}, {"torch": "2"}, now)
 
 
 def of_quiz(report: Report) -> QuizReport:
@@ -434,15 +434,15 @@ def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> 
 
 @pytest.mark.parametrize(
     "changed",
-    ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/grading.py"],
+    ["autograder.yml", "grader/suites/sums/test_sums.py", "grader/engine/pytest.ini", "grader/reports/scoring.py"],
 )
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
     def digest(root: Path) -> bytes:
-        monkeypatch.setattr(grading, "PACKAGE", root / "grader")
-        grading._grader_digest.cache_clear()
-        return grading._grader_digest(load_course(root), "hidden")
+        monkeypatch.setattr(fingerprint, "PACKAGE", root / "grader")
+        fingerprint._grader_digest.cache_clear()
+        return fingerprint._grader_digest(load_course(root), "hidden")
 
     copy = tmp_path / "copy"
     shutil.copytree(small_course, copy)
@@ -451,30 +451,30 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     with open(copy / changed, "a") as file:
         file.write("\n")
     assert digest(copy) != before
-    grading._grader_digest.cache_clear()
+    fingerprint._grader_digest.cache_clear()
 
 
 # -- a report from before -------------------------------------------------------------------------------------
 
 
 def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
-    assert grading.still_holds(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
+    assert fingerprint.is_up_to_date(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
 
 
 def test_a_report_does_not_hold_for_another_sheet_or_another_quiz(quiz: Quiz) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
     with_quiz = course(quiz=1)
-    assert grading.still_holds(made, submission, with_quiz, {"sums": quiz}, BEFORE)
-    assert not grading.still_holds(made, handed_in(quiz, WRONG), with_quiz, {"sums": quiz}, BEFORE)
+    assert fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": quiz}, BEFORE)
+    assert not fingerprint.is_up_to_date(made, handed_in(quiz, WRONG), with_quiz, {"sums": quiz}, BEFORE)
     asks_less = dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})
-    assert not grading.still_holds(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
+    assert not fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
 
 
 def test_a_report_with_a_quiz_does_not_hold_once_the_due_date_has_passed(quiz: Quiz) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
-    assert not grading.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+    assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
 
 
 def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(quiz: Quiz) -> None:
@@ -482,8 +482,8 @@ def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(
     made = quiz_report(quiz, submission, AFTER)
     order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
     corrected = dataclasses.replace(quiz, items={**quiz.items, "long_addition": order})
-    assert grading.still_holds(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
-    assert not grading.still_holds(made, submission, course(quiz=1), {"sums": corrected}, AFTER)
+    assert fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
+    assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": corrected}, AFTER)
 
 
 @pytest.mark.parametrize(
@@ -498,14 +498,14 @@ def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(
     ids=["name", "commit", "source", "problem", "one more unit"],
 )
 def test_a_report_does_not_hold_for_another_submission(now_handed_in: Submission) -> None:
-    assert not grading.still_holds(report(), now_handed_in, course(), {}, BEFORE)
+    assert not fingerprint.is_up_to_date(report(), now_handed_in, course(), {}, BEFORE)
 
 
 def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None:
     two = course("misconception", "points")
-    assert grading.still_holds(report(course=two), SUBMISSION, two, {}, BEFORE)
-    assert not grading.still_holds(report(course=two), SUBMISSION, two, {}, AFTER)
-    assert grading.still_holds(report(), SUBMISSION, course(), {}, AFTER)
+    assert fingerprint.is_up_to_date(report(course=two), SUBMISSION, two, {}, BEFORE)
+    assert not fingerprint.is_up_to_date(report(course=two), SUBMISSION, two, {}, AFTER)
+    assert fingerprint.is_up_to_date(report(), SUBMISSION, course(), {}, AFTER)
 
 
 # -- one unit after the other ---------------------------------------------------------------------------------
@@ -523,14 +523,14 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
 
     def graded(submission: Submission) -> Report:
         [(_, found)] = engine.grade([submission], 1)
-        rubric = grading.Rubric(handshake["criteria"])
-        return grading.make_report(submission, found, rubric, course, {}, handshake["versions"], BEFORE)
+        rubric = scoring.Rubric(handshake["criteria"])
+        return scoring.make_report(submission, found, rubric, course, {}, handshake["versions"], BEFORE)
 
     def read(*units: str) -> Submission:
         return read_submission("ada", tmp_path, units, REPOSITORY / "exercises", course.units)
 
     both = read(first, second)
-    kept = grading.kept_part(graded(read(first)), [first], both, course, {}, BEFORE)
+    kept = fingerprint.up_to_date_part(graded(read(first)), [first], both, course, {}, BEFORE)
     merged, whole = graded(dataclasses.replace(both, kept=kept)), graded(both)
     assert merged.model_copy(update={"timing": whole.timing}) == whole
     assert merged.units[first].points == merged.units[first].possible
@@ -541,7 +541,7 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
 def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None:
     submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
     made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
-    assert grading.kept_part(made, ["sums"], submission, with_quiz, quizzes, now)
+    assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now)
     if change == "file":
         submission = dataclasses.replace(submission, units={"sums": UnitSource("sums.py", ("a = 2\n",))})
     elif change == "sheet":
@@ -550,4 +550,4 @@ def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None
         quizzes = {"sums": dataclasses.replace(quiz, items={"no_sum": quiz.items["no_sum"]})}
     else:
         now = AFTER
-    assert grading.kept_part(made, ["sums"], submission, with_quiz, quizzes, now) is None
+    assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now) is None

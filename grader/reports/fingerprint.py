@@ -1,0 +1,110 @@
+"""The digests that decide whether a report is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from grader.course.model import FILENAME
+from grader.files import PACKAGE, digest
+from grader.quizzes.questions import Questions, to_json
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Mapping
+
+    from grader.course.model import Course
+    from grader.quizzes.source import Quiz
+    from grader.reports.model import Report, Suites
+    from grader.submissions.source import Submission
+
+
+def fingerprint(
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz | Questions],
+    now: datetime.datetime,
+    suites: Suites = "hidden",
+    unit: str | None = None,
+) -> str:
+    """Return the SHA-256 of the submission's sources, the suites, the rest of the grader, the course and its quizzes.
+
+    The answers of a quiz are included from its due date on. Until then only the questions are, which students have:
+    from the digest of a report nobody can work out which of some possible answers is the right one.
+
+    Args:
+        submission: What was handed in.
+        course: The course.
+        quizzes: The quizzes of its units.
+        now: Decides which quizzes are over.
+        suites: Which tests it is graded by.
+        unit: Includes this unit's own files alone, and not those that it may import.
+    """
+    names = [unit] if unit else [*submission.units, *submission.problems]
+
+    def of_units(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: found[name] for name in names if name in found}
+
+    handed_in = {
+        "units": {name: asdict(source) for name, source in of_units(submission.units).items()},
+        "siblings": {} if unit else {name: asdict(source) for name, source in submission.siblings.items()},
+        "problems": of_units(submission.problems),
+        "sheets": {name: asdict(sheet) for name, sheet in of_units(submission.sheets).items()},
+        "sheet_problems": of_units(submission.sheet_problems),
+        "quizzes": {name: _quiz_text(quiz, course.is_over(name, now)) for name, quiz in of_units(quizzes).items()},
+    }
+    total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
+    total.update(_grader_digest(course, suites))
+    return total.hexdigest()
+
+
+def is_up_to_date(
+    report: Report, submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime
+) -> bool:
+    """Return whether grading by the hidden suites would give this report again, but for times and versions."""
+    names = {*submission.units, *submission.problems}
+    return (
+        (report.student, report.commit) == (submission.student, submission.commit)
+        and report.digest == fingerprint(submission, course, quizzes, now)
+        # The date alone can change how much feedback there is.
+        and {name: unit.feedback for name, unit in report.units.items()}
+        == {name: course.feedback_level(name, now) for name in names}
+    )
+
+
+def up_to_date_part(
+    report: Report,
+    units: Iterable[str],
+    submission: Submission,
+    course: Course,
+    quizzes: Mapping[str, Quiz],
+    now: datetime.datetime,
+) -> Report | None:
+    """Return an earlier report cut down to those of `units` that are up to date; None where there are none.
+
+    The submission must have been read with all of these units.
+    """
+    kept = {
+        name: report.units[name]
+        for name in units
+        if report.units[name].digest == fingerprint(submission, course, quizzes, now, unit=name)
+        and report.units[name].feedback == course.feedback_level(name, now)
+    }
+    messages = [message for message in report.messages if message.unit in kept]
+    return report.model_copy(update={"units": kept, "messages": messages}) if kept else None
+
+
+def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
+    if isinstance(quiz, Questions):
+        return to_json([quiz])
+    return quiz.to_json() if is_over else to_json([quiz.questions])
+
+
+@cache
+def _grader_digest(course: Course, suites: Suites) -> bytes:
+    grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
+    tests = course.exercises.glob("*.py") if suites == "visible" else course.suites.rglob("*.py")
+    return digest(grader, PACKAGE) + digest([course.root / FILENAME, *sorted(tests)], course.root)

@@ -1,0 +1,237 @@
+"""From one submission's outcomes to its report: points, and feedback by level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader import __version__
+from grader.quizzes.cells import read_cells
+from grader.quizzes.marking import explanation, mark, right_answer
+from grader.quizzes.questions import Questions
+from grader.quizzes.sheet import Sheet
+from grader.quizzes.sheet_reader import read_sheet
+from grader.quizzes.source import Quiz
+from grader.reports import model
+from grader.reports.fingerprint import fingerprint
+from grader.sandbox.lockdown import LAYERS, NEEDED
+from grader.submissions.source import CellsSource, SheetSource, Submission
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Mapping
+
+    from grader.course.model import Course
+
+_SUBSTITUTED = "It was tested with a substitute for your"
+
+
+class Rubric:
+    """What points are given for: every criterion, as the engine collected them from the suites, and the quizzes."""
+
+    def __init__(
+        self,
+        criteria: list[dict[str, str]],
+        quizzes: Mapping[str, Quiz | Questions] | None = None,
+        suites: model.Suites = "hidden",
+    ) -> None:
+        """Sort the criteria by exercise."""
+        self.quizzes = quizzes or {}
+        self.suites = suites
+        self.criteria: dict[tuple[str, str], list[dict[str, str]]] = {}
+        for criterion in criteria:
+            self.criteria.setdefault((criterion["unit"], criterion["exercise"]), []).append(criterion)
+
+    def of(self, unit: str, exercise: str) -> list[dict[str, str]]:
+        """Return the criteria of an exercise."""
+        return self.criteria.get((unit, exercise), [])
+
+    def possible(self, course: Course) -> dict[str, dict[str, int]]:
+        """Return the possible points of each exercise of each unit: its criteria times its weight."""
+        return {
+            name: {exercise: len(self.of(name, exercise)) * weight for exercise, weight in unit.exercises.items()}
+            for name, unit in course.units.items()
+        }
+
+
+def quiz_points(quiz: Quiz | Questions, course: Course) -> dict[str, int]:
+    """Return the possible points of each item of a unit's quiz: its own times the quiz's weight."""
+    weight = course.units[quiz.unit].quiz or 0
+    return {name: item.points * weight for name, item in quiz.items.items()}
+
+
+def make_report(
+    submission: Submission,
+    result: dict[str, Any],
+    rubric: Rubric,
+    course: Course,
+    missing: dict[str, str],
+    versions: dict[str, str],
+    now: datetime.datetime,
+) -> model.Report:
+    """Make the report of one submission, on the units that were read or could not be.
+
+    Args:
+        submission: What was handed in; units that it keeps of an earlier report come from there.
+        result: The engine's result for it.
+        rubric: What points are given for.
+        course: The course.
+        missing: The layers of isolation that this system lacks.
+        versions: Of the libraries that it was run with.
+        now: Decides the feedback.
+    """
+    names = [name for name in course.units if name in submission.units or name in submission.problems]
+    kept = submission.kept.units if submission.kept else {}
+    scorer = _Scorer(submission, result, rubric, course, now)
+    units = {name: kept[name] if name in kept else scorer.unit(name) for name in names}
+    messages = [model.Message(**message) for message in result["messages"]]
+    layers = result["layers"] or {layer: layer not in missing for layer in LAYERS}
+    if submission.kept:
+        messages = sorted([*submission.kept.messages, *messages], key=lambda message: names.index(message.unit))
+        layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
+    return model.Report(
+        schema="attention-from-scratch/report/v1",
+        student=submission.student,
+        commit=submission.commit,
+        suites=rubric.suites,
+        handed_in=submission.handed_in,
+        points=sum(unit.points for unit in units.values()),
+        possible=sum(unit.possible for unit in units.values()),
+        units=units,
+        messages=messages,
+        timing=model.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
+        isolation=model.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
+        versions={"grader": __version__, "course": course.version, **versions},
+        digest=scorer.fingerprint(),
+    )
+
+
+def passed_exercises(unit: model.Unit) -> list[str]:
+    """Return the exercises of a unit that passed every test without a substitute for another answer."""
+    return [
+        name
+        for name, exercise in unit.exercises.items()
+        if all(test.outcome == "passed" for test in exercise.tests)
+        and not any(remark.startswith(_SUBSTITUTED) for remark in exercise.remarks)
+    ]
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """What the units, exercises and quizzes of one submission are scored by."""
+
+    submission: Submission
+    result: dict[str, Any]
+    rubric: Rubric
+    course: Course
+    now: datetime.datetime
+
+    def fingerprint(self, unit: str | None = None) -> str:
+        return fingerprint(self.submission, self.course, self.rubric.quizzes, self.now, self.rubric.suites, unit)
+
+    def unit(self, name: str) -> model.Unit:
+        source, problem = self.submission.units.get(name), self.submission.problems.get(name)
+        exercises = {
+            exercise: self.exercise(name, exercise, weight)
+            for exercise, weight in self.course.units[name].exercises.items()
+        }
+        quiz = self.quiz(name) if name in self.rubric.quizzes else None
+        counted: list[model.Exercise | model.Quiz] = [*exercises.values()]
+        if quiz and quiz.points is not None:
+            counted.append(quiz)
+        return model.Unit(
+            points=sum(part.points or 0 for part in counted),
+            possible=sum(part.possible for part in counted),
+            feedback=self.course.feedback_level(name, self.now),
+            path=source.path if source else None,
+            remarks=[problem] if problem else list(self.submission.units[name].remarks),
+            exercises=exercises,
+            quiz=quiz,
+            digest=self.fingerprint(name),
+        )
+
+    def quiz(self, unit: str) -> model.Quiz:
+        """Score a quiz. Up to the due date, the result depends on the questions and the student's text alone."""
+        quiz, source = self.rubric.quizzes[unit], self.submission.sheets.get(unit)
+        sheet = _read_answers(source, quiz if isinstance(quiz, Questions) else quiz.questions)
+        weight, possible = self.course.units[unit].quiz or 0, quiz_points(quiz, self.course)
+        answers = quiz if isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None
+        shown = answers if self.course.feedback.quiz_answers else None
+        items = {}
+        for name in quiz.items:
+            raw = sheet.answers.get(name)
+            marked = mark(answers.items[name], raw, sheet.variant, weight) if answers and raw is not None else None
+            points = marked.points if marked else 0
+            items[name] = model.QuizItem(
+                answered=raw is not None,
+                points=points if answers else None,
+                possible=possible[name],
+                problem=sheet.problems.get(name),
+                sentences=marked.sentences if marked else [],
+                answer=right_answer(shown.items[name], sheet.variant) if shown else None,
+                explanation=explanation(shown.items[name], sheet.variant) if shown else None,
+            )
+        return model.Quiz(
+            points=sum(item.points or 0 for item in items.values()) if answers else None,
+            possible=sum(item.possible for item in items.values()),
+            summary=f"{len(sheet.answers)} of {len(items)} answered",
+            variant=sheet.variant,
+            remarks=[*source.remarks, *sheet.remarks] if source else [self.submission.sheet_problems[unit]],
+            items=items,
+        )
+
+    def exercise(self, unit: str, name: str, weight: int) -> model.Exercise:
+        def own(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [entry for entry in entries if (entry["unit"], entry["exercise"]) == (unit, name)]
+
+        level = self.course.feedback_level(unit, self.now)
+        source, problem = self.submission.units.get(unit), self.submission.problems.get(unit)
+        outcomes = {outcome["name"]: outcome for outcome in own(self.result["outcomes"])}
+        # What did not come back scores zero.
+        lost = {"passed": False, "reason": problem or "It could not be tested."}
+        tests = [
+            _test(criterion, outcomes.get(criterion["name"], lost), weight, has_text=level != "points")
+            for criterion in self.rubric.of(unit, name)
+        ]
+        found = own(self.result["misconceptions"]) if level == "misconception" else []
+        waiting = _substitutes(outcome for outcome in outcomes.values() if outcome["waiting"])
+        substituted = _substitutes(outcome for outcome in outcomes.values() if outcome["passed"])
+        remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
+        if substituted:
+            remarks.append(f"{_SUBSTITUTED} {substituted}, so that mistakes there cost nothing here.")
+        return model.Exercise(
+            points=sum(test.points for test in tests),
+            possible=sum(test.possible for test in tests),
+            tests=tests,
+            misconceptions=[model.Named(name=one["name"], sentence=one["sentence"]) for one in found],
+            waiting_for=f"It builds on {waiting}: mend that first." if waiting and level != "points" else None,
+            line=source.line_of(name) if source else None,
+            remarks=remarks,
+        )
+
+
+def _test(criterion: dict[str, str], outcome: dict[str, Any], weight: int, has_text: bool) -> model.Test:
+    return model.Test(
+        name=criterion["name"],
+        outcome="passed" if outcome["passed"] else "failed",
+        points=weight if outcome["passed"] else 0,
+        possible=weight,
+        sentence=criterion["sentence"] if has_text else None,
+        reason=outcome["reason"] or None if has_text and not outcome["passed"] else None,
+    )
+
+
+def _read_answers(source: SheetSource | CellsSource | None, questions: Questions) -> Sheet:
+    match source:
+        case SheetSource():
+            return read_sheet(source.text, questions)
+        case CellsSource():
+            return read_cells(source.cells, questions, source.filename)
+        case None:
+            return Sheet()
+
+
+def _substitutes(outcomes: Iterable[dict[str, Any]]) -> str:
+    """Return the exercises that were substituted in these outcomes, as a list in words."""
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["substitutes"]))
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
