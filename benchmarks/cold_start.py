@@ -36,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, str(ROOT / "examples" / "make_class.py"), f"{folder}/class"], check=True)
         import_only = [sys.executable, "-c", "import torch, pytest"]
-        grade = [sys.executable, "-m", "grader", "grade", f"{folder}/class/{STUDENT}", "--out", folder, "--again"]
+        grade = [sys.executable, "-m", "grader", "grade", f"{folder}/class/{STUDENT}", "--out", folder, "--force"]
         for number in range(runs + 1):
             pair = seconds(import_only), seconds(grade)
             report = json.loads((Path(folder) / f"{STUDENT}.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`grader emit READER REPORT`: a report as GitHub, Classroom 50 or Gradescope reads it."""
+"""`grader export READER REPORT`: a report as GitHub, Classroom 50 or Gradescope reads it."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 # No program that the settings of a student's repository name is run, and no commit is shown in another's place.
 _GIT = ("git", "--no-pager", "--no-replace-objects", "-c", "safe.directory=*", "-c", "log.showSignature=false")
 
-emit = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")
+export = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")
 
 ReportFile = Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")]
 
 
-@emit.command("annotations")
-def emit_annotations(report: ReportFile) -> None:
+@export.command("annotations")
+def export_annotations(report: ReportFile) -> None:
     """Workflow commands that annotate the student's lines on GitHub."""
     from grader.reports.exporters.annotations import annotations as commands
 
     _print(commands(_read(report)))
 
 
-@emit.command("summary")
-def emit_summary(report: ReportFile) -> None:
+@export.command("summary")
+def export_summary(report: ReportFile) -> None:
     """Markdown for $GITHUB_STEP_SUMMARY."""
     from grader.reports.exporters.summary import summary
 
     _print([summary(_read(report)).rstrip("\n")])
 
 
-@emit.command("classroom")
-def emit_classroom(report: ReportFile) -> None:
+@export.command("classroom")
+def export_classroom(report: ReportFile) -> None:
     """Lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
     from grader.reports.exporters.classroom import environment
 
     _print(_lines(environment(_read(report))))
 
 
-@emit.command("classroom50")
-def emit_classroom50(report: ReportFile) -> None:
+@export.command("classroom50")
+def export_classroom50(report: ReportFile) -> None:
     """Write ./result.json and ./release-body.md for Classroom 50, and status and summary to $GITHUB_OUTPUT."""
     from grader.files import write_atomically
     from grader.reports.exporters.classroom50 import outputs, release_body, result
@@ -67,8 +67,8 @@ def emit_classroom50(report: ReportFile) -> None:
         raise InternalError(f"{error.filename} could not be written: {error.strerror or error}.") from None
 
 
-@emit.command("gradescope")
-def emit_gradescope(report: ReportFile) -> None:
+@export.command("gradescope")
+def export_gradescope(report: ReportFile) -> None:
     """Gradescope's results.json."""
     from grader.reports.exporters.gradescope import results
 

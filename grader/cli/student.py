@@ -1,4 +1,4 @@
-"""The commands that students have: check, quiz, doctor, and emit for the workflow. The instructor's build on them."""
+"""The commands that students have: check, quiz, doctor, and export for the workflow. The instructor's build on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from grader import __version__
 from grader.cli.console import CourseFolder, Program, out, run
-from grader.cli.export import emit
+from grader.cli.export import export
 from grader.errors import IMPERFECT
 
 app = typer.Typer(
@@ -19,7 +19,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Checks the exercises of the course, and asks its quizzes.",
 )
-app.add_typer(emit, name="emit")
+app.add_typer(export, name="export")
+# The old name, by which the workflows of earlier releases call it.
+app.add_typer(export, name="emit", hidden=True)
 
 
 def _print_version(is_asked: bool) -> None:

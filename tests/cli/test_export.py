@@ -1,4 +1,4 @@
-"""`grader emit READER REPORT`, as a workflow runs it, on a real report."""
+"""`grader export READER REPORT`, as a workflow runs it, on a real report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(*arguments: str | Path, folder: Path = REPOSITORY, **environment: str) -
 
 
 def printed(reader: str, path: Path) -> str:
-    done = CliRunner().invoke(app, ["emit", reader, str(path)])
+    done = CliRunner().invoke(app, ["export", reader, str(path)])
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -76,7 +76,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_annotations_are_commands_for_the_log(chen: Path, example_class: Path) -> None:
     answers = (example_class / "chen" / "exercises" / "simple_attention.py").read_text(encoding="utf-8").splitlines()
     [line] = [number for number, text in enumerate(answers, start=1) if text.startswith("def softmax_stable")]
-    done = run("emit", "annotations", chen)
+    done = run("export", "annotations", chen)
     (total, error) = commands_in(done.stdout)
     assert (done.returncode, total.name) == (0, "notice")
     assert total.data.startswith("43 of 44 points.")
@@ -105,7 +105,7 @@ def test_gradescope_prints_its_results(chen: Path) -> None:
 def test_classroom50_writes_its_files_in_the_checkout(chen: Path, checkout: Path) -> None:
     output = checkout / "output"
     output.write_text("before=1\n", encoding="utf-8")
-    done = run("emit", "classroom50", chen, folder=checkout, GITHUB_OUTPUT=str(output), **ENVIRONMENT)
+    done = run("export", "classroom50", chen, folder=checkout, GITHUB_OUTPUT=str(output), **ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     made = json.loads((checkout / "result.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
@@ -126,19 +126,19 @@ def test_no_program_that_a_students_repository_names_is_run(chen: Path, checkout
     git(["git", "update-ref", "HEAD", made])
     git(["git", "config", "log.showSignature", "true"])
     git(["git", "config", "gpg.program", str(program)])
-    assert run("emit", "classroom50", chen, folder=checkout, **ENVIRONMENT).returncode == 0
+    assert run("export", "classroom50", chen, folder=checkout, **ENVIRONMENT).returncode == 0
     assert not (checkout / "was-run").exists()
 
 
 def test_classroom50_names_a_variable_that_is_missing(chen: Path, checkout: Path) -> None:
-    done = run("emit", "classroom50", chen, folder=checkout, **(ENVIRONMENT | {"ASSIGNMENT": ""}))
+    done = run("export", "classroom50", chen, folder=checkout, **(ENVIRONMENT | {"ASSIGNMENT": ""}))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("The environment variable ASSIGNMENT is missing")
     assert not (checkout / "result.json").exists()
 
 
 def test_classroom50_asks_for_a_checkout(chen: Path, tmp_path: Path) -> None:
-    done = run("emit", "classroom50", chen, folder=tmp_path, GIT_CEILING_DIRECTORIES=str(tmp_path), **ENVIRONMENT)
+    done = run("export", "classroom50", chen, folder=tmp_path, GIT_CEILING_DIRECTORIES=str(tmp_path), **ENVIRONMENT)
     assert (done.returncode, done.stderr) == (
         2,
         "git finds no commit here: run this in the student's checkout.\n",
@@ -150,6 +150,14 @@ def test_what_is_no_report_is_told_in_a_sentence(text: str | None, tmp_path: Pat
     path = tmp_path / "ada.json"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    done = CliRunner().invoke(app, ["emit", "summary", str(path)])
+    done = CliRunner().invoke(app, ["export", "summary", str(path)])
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"'{path}' ")
+
+
+@pytest.mark.parametrize("reader", ["annotations", "summary", "classroom", "gradescope"])
+def test_a_workflow_that_calls_the_command_by_its_old_name_gets_the_same(reader: str, chen: Path) -> None:
+    done = CliRunner().invoke(app, ["emit", reader, str(chen)])
+    assert done.exit_code == 0
+    assert done.stdout == printed(reader, chen)
+    assert " emit " not in CliRunner().invoke(app, ["--help"]).stdout

@@ -440,8 +440,8 @@ def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
     (bob / "sums.py").write_text(WRONG_ADD)
     done = run_grader(small_course, *arguments)
     assert done.returncode == 1
-    assert done.stderr.splitlines() == ["kept ada (1 of 2)", "graded bob (2 of 2)"]
-    assert "1 of 2 were kept, for they would stay the same. To grade all anew: --again\n" in done.stdout
+    assert done.stderr.splitlines() == ["skipped ada (1 of 2)", "graded bob (2 of 2)"]
+    assert "1 of 2 report is up to date and was skipped (--force regrades it).\n" in done.stdout
     assert [line.split()[:2] for line in done.stdout.splitlines()[3:5]] == [["ada", "5"], ["bob", "1"]]
     assert {name for name, number in files(out).items() if before[name] == number} == {
         "ada.json", "instructor/ada.pytest.json",
@@ -463,11 +463,12 @@ def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_start
 
 
 @pytest.mark.proof(part="grading")
-def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--force", "--again"])  # the second is its old name
+def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path, option: str) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
     before = files(out)
-    done = run_grader(small_course, "grade", ada, "--out", out, "--again")
+    done = run_grader(small_course, "grade", ada, "--out", out, option)
     assert done.stderr == "graded ada (1 of 1)\n"
     assert files(out).keys() == before.keys()
     assert not files(out).items() & before.items()
@@ -609,7 +610,7 @@ def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(smal
     assert [line.split()[0] for line in table if line.split()[3:] == ["not", "graded"]] == students[len(graded) :]
 
     assert done.returncode == 0
-    assert sum(line.startswith("kept") for line in done.stderr.splitlines()) == len(graded)
+    assert sum(line.startswith("skipped") for line in done.stderr.splitlines()) == len(graded)
     assert {name: report["points"] for name, report in read_reports(seen / "larger").items()} == dict.fromkeys(
         students, 5
     )
@@ -668,7 +669,7 @@ def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
 def test_a_report_made_without_protection_is_made_anew_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
     arguments = ("grade", ada, "--out", tmp_path / "reports")
     run_grader(small_course, *arguments, "--allow-unisolated", prefix=courses.WHERE_NOTHING_ISOLATES)
-    assert run_grader(small_course, *arguments, "--allow-unisolated").stderr == "kept ada (1 of 1)\n"
+    assert run_grader(small_course, *arguments, "--allow-unisolated").stderr == "skipped ada (1 of 1)\n"
     assert run_grader(small_course, *arguments).stderr == "graded ada (1 of 1)\n"
     assert read_reports(tmp_path / "reports")["ada"]["isolation"]["enough"]
 

@@ -170,7 +170,7 @@ def test_what_has_no_weight_is_run_and_reported(reports: Path) -> None:
 def test_readers_of_a_report_are_told_that_it_failed_and_costs_nothing(
     root: Path, reports: Path, tmp_path: Path, reader: str
 ) -> None:
-    text = _emitted(root, reports / "bob.json", tmp_path, reader)
+    text = _exported(root, reports / "bob.json", tmp_path, reader)
     match reader:
         case "annotations":
             assert "title=project_qkv%3A 0 of 0 points::" in text
@@ -197,14 +197,14 @@ def test_readers_of_a_report_are_told_that_it_failed_and_costs_nothing(
     assert not {name for name in LEFT_OUT if name in text}
 
 
-def _emitted(root: Path, report: Path, folder: Path, reader: str) -> str:
+def _exported(root: Path, report: Path, folder: Path, reader: str) -> str:
     names = ("CLASSROOM", "ASSIGNMENT", "USERNAME", "COMMIT_URL", "RELEASE_URL", "REVIEW_URL")
     environment = {**courses.environment(root), **dict.fromkeys(names, "x"), "SUBMISSION_TAG": "submit/1"}
     # Classroom 50 wants the date of a commit.
     for command in (["git", "init", "-q"], ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm1",
                                             "--allow-empty"]):  # fmt: skip
         subprocess.run(command, cwd=folder, check=True)
-    command = courses.grader_command("emit", reader, report)
+    command = courses.grader_command("export", reader, report)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return (folder / "result.json").read_text(encoding="utf-8") if reader == "classroom50" else done.stdout
@@ -228,7 +228,7 @@ def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
     tests = [[(one["nodeid"], one["outcome"]) for one in json.loads(file.read_bytes())["tests"]] for file in files]
     assert tests[0] == tests[1]
     again = run_grader(root, "grade", folder, "--out", tmp_path, "--unit", UNIT)
-    assert "2 of 2 were kept" in again.stdout
+    assert "2 of 2 reports are up to date and were skipped" in again.stdout
 
 
 def test_a_unit_that_changed_since_is_named_and_not_kept(
@@ -252,5 +252,5 @@ def test_a_unit_that_changed_since_is_named_and_not_kept(
 def test_beside_a_single_submission_nobody_is_missed(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
     into = Path(shutil.copytree(reports, tmp_path / "reports"))
     done = run_grader(root, "grade", folder / "ada", "--out", into)
-    assert "1 of 1 were kept" in done.stdout
+    assert "1 of 1 report is up to date and was skipped" in done.stdout
     assert "also holds" not in done.stdout

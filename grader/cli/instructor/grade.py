@@ -41,9 +41,8 @@ def grade(
         bool, typer.Option("--allow-unisolated", help="Run student code even where nothing locks it in.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Grade also those whose report in the folder would stay the same.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,
+    again: Annotated[bool, typer.Option("--again", hidden=True, help="The old name of --force.")] = False,
     folder_of_course: CourseFolder = None,
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
@@ -98,9 +97,9 @@ def grade(
                 submission = dataclasses.replace(submission, kept=earlier)
             for left_out in submission.ignored:
                 ignored.setdefault(left_out, []).append(name)
-            if report and not again and is_up_to_date(report, submission, course, quizzes, now):
+            if report and not (force or again) and is_up_to_date(report, submission, course, quizzes, now):
                 kept.append(report)
-                advance(name, "kept")
+                advance(name, "skipped")
             else:
                 yield submission
 
@@ -130,7 +129,9 @@ def grade(
         print_reading(came, ignored, reports)
     print_table(reports, missed, course, into)
     if kept:
-        out.print(f"{len(kept)} of {len(found)} were kept, for they would stay the same. To grade all anew: --again")
+        is_one = len(kept) == 1
+        what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
+        out.print(f"{len(kept)} of {len(found)} {what} skipped (--force regrades {whom}).")
     for name, students in changed.items():
         out.print(
             f"{name} has changed since it was graded, and is no longer in the reports of {escape(listed(students))}: "

@@ -1,4 +1,4 @@
-"""One report in which every text is an attack, through each emitter and a real parser of what it gives."""
+"""One report in which every text is an attack, through each exporter and a real parser of what it gives."""
 
 from __future__ import annotations
 
@@ -111,17 +111,17 @@ def test_a_workflow_obeys_our_annotations_alone(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("emitter", [summary, release_body])
-def test_a_page_is_built_as_with_a_harmless_word(emitter: Any, attack: str) -> None:
-    made = emitter(with_text(attack))
-    assert built_of(rendered(made)) == built_of(rendered(emitter(with_text("word"))))
+@pytest.mark.parametrize("exporter", [summary, release_body])
+def test_a_page_is_built_as_with_a_harmless_word(exporter: Any, attack: str) -> None:
+    made = exporter(with_text(attack))
+    assert built_of(rendered(made)) == built_of(rendered(exporter(with_text("word"))))
     assert commands_in(made) == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("emitter", [summary, release_body])
-def test_a_page_has_nothing_that_github_would_make_a_link_of(emitter: Any, attack: str) -> None:
-    page = rendered(emitter(with_text(attack)))
+@pytest.mark.parametrize("exporter", [summary, release_body])
+def test_a_page_has_nothing_that_github_would_make_a_link_of(exporter: Any, attack: str) -> None:
+    page = rendered(exporter(with_text(attack)))
     for element in page.find_all("code"):
         element.decompose()
     assert not re.search(r"@\w|://|#\d|(?<![^\W_])(?:www\.|GH-\d)", page.get_text())
@@ -151,9 +151,9 @@ def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("emitter", [summary, release_body, lambda report: "\n".join(annotations_of(report))])
-def test_no_character_steers_or_hides(emitter: Any, attack: str) -> None:
-    assert all(line.isprintable() for line in emitter(with_text(attack)).split("\n"))
+@pytest.mark.parametrize("exporter", [summary, release_body, lambda report: "\n".join(annotations_of(report))])
+def test_no_character_steers_or_hides(exporter: Any, attack: str) -> None:
+    assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

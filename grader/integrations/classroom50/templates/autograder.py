@@ -74,8 +74,8 @@ def grade(checkout: Path, work: Path) -> None:
     ]
     # Exit 1 is a grade as well: something is not right yet.
     run(check, "Grading", end - WRITE_SECONDS, cwd=checkout, of_student=True, good=(0, 1))
-    emit = [*grader, "emit", "classroom50", reports / f"{student}.json"]
-    run(emit, "Writing the result", end, cwd=checkout)
+    export = [*grader, "export", "classroom50", reports / f"{student}.json"]
+    run(export, "Writing the result", end, cwd=checkout)
 
 
 def the_wheel() -> Path:

@@ -48,7 +48,7 @@ def graded():
     with tempfile.TemporaryDirectory(prefix="reports-") as reports:
         grade = ["grade", HERE / "submission", "--student", "submission", "--out", reports]
         sys.stdout.write(run(grade, GRADING_SECONDS))
-        return run(["emit", "gradescope", Path(reports, "submission.json")], WRITING_SECONDS)
+        return run(["export", "gradescope", Path(reports, "submission.json")], WRITING_SECONDS)
 
 
 def run(arguments, seconds):
