@@ -1,4 +1,4 @@
-"""`make grade`, as a newcomer runs it, on a system that can lock student code in and on one that cannot."""
+"""`make grade`, as a newcomer runs it, on a system that can isolate student code and on one that cannot."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ def test_where_nothing_isolates_the_hostile_student_is_left_out_and_it_is_said(c
     assert students(checkout / "reports") == {*CLASS} - {"mallory"}
     assert "build/class/mallory, the hostile example, is left out" in done.stdout
     assert "seccomp: This system refuses seccomp filters" in done.stdout
-    assert "These submissions were not locked in" in done.stdout
+    assert "These submissions were not isolated" in done.stdout

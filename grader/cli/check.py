@@ -49,7 +49,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
     submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
     now = datetime.datetime.now(datetime.UTC)
-    # A student's own code on their own machine: it is locked in where that works, and run in any case.
+    # A student's own code on their own machine: it is isolated where that works, and run in any case.
     with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:
         [(_, graded)] = grading.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
@@ -103,7 +103,7 @@ def show(report: Report, name: str | None, console: Console) -> bool:
         for remark in unit.remarks:
             _say(console, remark)
         messages = _messages(report, unit_name, chosen, name)
-        # What befell the whole file comes first: the exercises may only suffer from it.
+        # Problems of the whole file come first: they may be the cause of the others.
         for message in messages:
             if message.exercise is None:
                 _say(console, _told(message))
@@ -123,9 +123,10 @@ def show(report: Report, name: str | None, console: Console) -> bool:
     if untouched and name is None:
         _say(console, f"Not begun: {', '.join(untouched)}", indent=0)
         console.print()
-    console.print(Text(f"{is_right} of {exercises} exercises are right by the visible tests.", style="bold"))
+    what = "exercise passes" if is_right == exercises == 1 else "exercises pass"
+    console.print(Text(f"{is_right} of {exercises} {what} the visible tests.", style="bold"))
     if not report.isolation.enough:
-        console.print("Your code was not locked in while it ran: this machine cannot do that.", style="dim")
+        console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
     if not report.handed_in and name is None:
         _say(console, NOTHING_YET, indent=0)
         return True

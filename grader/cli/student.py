@@ -79,7 +79,7 @@ def quiz(
 
 @app.command()
 def doctor(course: CourseFolder = None) -> None:
-    """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be locked in."""
+    """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be isolated."""
     from rich.table import Table
 
     from grader.engine.doctor import course_notes, layers, versions
@@ -90,17 +90,17 @@ def doctor(course: CourseFolder = None) -> None:
     found = layers()
     for layer in found:
         state = (
-            "[green]works[/]" if layer.mend is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
+            "[green]works[/]" if layer.fix is None else "[red]missing[/]" if layer.is_needed else "[yellow]missing[/]"
         )
         table.add_row(layer.name, layer.purpose, state)
     out.print()
     out.print(table)
     for layer in found:
-        if layer.mend:
-            out.print(f"\n{layer.name}: {layer.mend}", soft_wrap=True)
+        if layer.fix:
+            out.print(f"\n{layer.name}: {layer.fix}", soft_wrap=True)
     for note in course_notes(course):
         out.print(f"\n{escape(note)}", soft_wrap=True)
-    is_enough = all(layer.mend is None for layer in found if layer.is_needed)
+    is_enough = all(layer.fix is None for layer in found if layer.is_needed)
     out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")
     if not is_enough:
         raise typer.Exit(IMPERFECT)

@@ -31,7 +31,7 @@ class Layer:
     name: str
     purpose: str
     is_needed: bool
-    mend: str | None
+    fix: str | None
 
 
 def versions() -> dict[str, str]:

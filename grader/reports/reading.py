@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def advice(self) -> str | None:
-        """The course's own sentence: on the mistake that it behaves like, or on what to mend before."""
+        """The course's own sentence: on the mistake that it behaves like, or on what to fix first."""
         named = next((one.sentence for one in self.exercise.misconceptions), None)
         return named or self.exercise.waiting_for
 
@@ -210,4 +210,4 @@ def meaning(report: Report) -> str:
         by = "By the visible tests. The grade is made with others, on your instructor's side."
     else:
         by = "By the hidden tests of the course."
-    return by if report.isolation.enough else f"{by} Your code was not locked in while it ran here."
+    return by if report.isolation.enough else f"{by} Your code was not isolated while it ran here."

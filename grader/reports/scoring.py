@@ -198,13 +198,13 @@ class _Scorer:
         substituted = _substitutes(outcome for outcome in outcomes.values() if outcome["passed"])
         remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
         if substituted:
-            remarks.append(f"{_SUBSTITUTED} {substituted}, so that mistakes there cost nothing here.")
+            remarks.append(f"{_SUBSTITUTED} {_in_words(substituted)}, so that mistakes there cost nothing here.")
         return model.Exercise(
             points=sum(test.points for test in tests),
             possible=sum(test.possible for test in tests),
             tests=tests,
             misconceptions=[model.Named(name=one["name"], sentence=one["sentence"]) for one in found],
-            waiting_for=f"It builds on {waiting}: mend that first." if waiting and level != "points" else None,
+            waiting_for=_depends_on(waiting) if waiting and level != "points" else None,
             line=source.line_of(name) if source else None,
             remarks=remarks,
         )
@@ -231,7 +231,16 @@ def _read_answers(source: SheetSource | CellsSource | None, questions: Questions
             return Sheet()
 
 
-def _substitutes(outcomes: Iterable[dict[str, Any]]) -> str:
-    """Return the exercises that were substituted in these outcomes, as a list in words."""
-    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["substitutes"]))
+def _substitutes(outcomes: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the exercises that were substituted in these outcomes."""
+    return list(dict.fromkeys(name for outcome in outcomes for name in outcome["substitutes"]))
+
+
+def _depends_on(names: list[str]) -> str:
+    return (
+        f"Depends on {_in_words([f'`{name}`' for name in names])}; fix {'that' if len(names) == 1 else 'those'} first."
+    )
+
+
+def _in_words(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

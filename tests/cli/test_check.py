@@ -94,7 +94,7 @@ def test_the_report_is_of_the_published_form_and_says_that_the_tests_were_the_vi
 def test_one_exercise_is_checked_alone_from_the_root_or_from_exercises(folder: Path, place: str) -> None:
     done = check(folder / place, "softmax_stable")
     assert done.returncode == 0, done.stderr
-    assert "1 of 1 exercises are right" in done.stdout
+    assert "1 of 1 exercise passes the visible tests." in done.stdout
     assert "softmax_naive" not in done.stdout
 
 
@@ -119,7 +119,7 @@ def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_
     (forged / "torch.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
     done = check(forged, "simple_attention")
     assert done.returncode == 1, done.stderr
-    assert "0 of 7 exercises are right" in done.stdout
+    assert "0 of 7 exercises pass the visible tests." in done.stdout
 
 
 def test_a_folder_as_it_was_received_is_no_failure_until_the_first_answer(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) ->
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
     done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert b"1 of 1 exercises are right" in done.stdout
+    assert b"1 of 1 exercise passes the visible tests." in done.stdout
 
 
 @pytest.mark.proof(part="students")

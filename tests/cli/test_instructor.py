@@ -235,7 +235,7 @@ def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Pa
         "Ignored: notes.txt (missing).",
     ]
     header, *rows = table.splitlines()
-    assert header.split() == ["student", "1", "total", "what", "stands", "out"]
+    assert header.split() == ["student", "1", "total", "main", "issue"]
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == sorted(CLASS)
     assert any(row.split() == ["wrong", "1", "1/5", "add:", "subtracts"] for row in rows)
     assert any(row.split()[:5] == ["right", "5", "5/5", "sums_quiz.md", "is"] for row in rows)
@@ -325,7 +325,7 @@ def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, 
 
 @pytest.mark.proof(part="grading")
 def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path, Done]) -> None:
-    assert "  MultiHeadAttentionWrapper: It builds on attention_dropout" in whole_and_alone[2].stdout
+    assert "  MultiHeadAttentionWrapper: Depends on `attention_dropout`" in whole_and_alone[2].stdout
 
 
 # -- options and exit codes -----------------------------------------------------------------------------------
@@ -655,7 +655,7 @@ def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
     arguments = ("grade", ada, bob, "--out", tmp_path / "reports", "--allow-unisolated")
     done = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
     assert done.returncode == 0
-    assert "These submissions were not locked in while they ran" in done.stdout
+    assert "These submissions were not isolated while they ran" in done.stdout
     reports = read_reports(tmp_path / "reports")
     assert {name: report["points"] for name, report in reports.items()} == {"ada": 5, "bob": 1}
     for report in reports.values():

@@ -24,7 +24,7 @@ def test_every_layer_is_tried_and_described() -> None:
     missing = lockdown.missing_layers()
     assert [layer.name for layer in layers] == list(lockdown.LAYERS)
     assert {layer.name for layer in layers if layer.is_needed} == set(lockdown.NEEDED)
-    assert {layer.name: layer.mend for layer in layers if layer.mend} == missing
+    assert {layer.name: layer.fix for layer in layers if layer.fix} == missing
     assert all(layer.purpose for layer in layers)
 
 

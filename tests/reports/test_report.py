@@ -16,7 +16,7 @@ from grader.reports import model
 SCHEMA = REPOSITORY / "docs" / "report.schema.json"
 WRITE_ANEW = (
     "python -c 'from pathlib import Path; from grader.reports.model import json_schema; "
-    'Path("docs/model.schema.json").write_text(json_schema(), encoding="utf-8")\''
+    'Path("docs/report.schema.json").write_text(json_schema(), encoding="utf-8")\''
 )
 
 REPORT: dict[str, Any] = {
@@ -76,7 +76,7 @@ REPORT: dict[str, Any] = {
 
 def test_the_published_schema_is_in_step_with_the_model() -> None:
     is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == model.json_schema()
-    assert is_in_step, f"docs/model.schema.json is out of step with grader/model.py; write it anew:\n{WRITE_ANEW}"
+    assert is_in_step, f"docs/report.schema.json does not match grader/reports/model.py; rewrite it:\n{WRITE_ANEW}"
 
 
 def test_every_field_is_described() -> None:

@@ -137,7 +137,7 @@ def test_what_an_exercise_waits_for_is_said_once() -> None:
     outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
     exercise = add(report(result=result(outcomes=outcomes)))
     assert exercise.points == 0
-    assert exercise.waiting_for == "It builds on halve: mend that first."
+    assert exercise.waiting_for == "Depends on `halve`; fix that first."
     assert {test.reason for test in exercise.tests} == {None}
 
 
@@ -147,7 +147,7 @@ def test_several_of_them_are_named_together() -> None:
         outcome("add", "second", False, waiting=True, substitutes=["double", "square"]),
     ]
     waiting_for = add(report(result=result(outcomes=outcomes))).waiting_for
-    assert waiting_for == "It builds on halve, double and square: mend that first."
+    assert waiting_for == "Depends on `halve`, `double` and `square`; fix those first."
 
 
 def test_a_substitute_that_served_is_remarked_on() -> None:

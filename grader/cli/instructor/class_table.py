@@ -62,7 +62,7 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
     # The first report of each unit, for where single units were graded, some reports have more of them than others.
     first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
     units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
-    table = Table("student", *units.values(), "total", "what stands out", box=None, pad_edge=False)
+    table = Table("student", *units.values(), "total", "main issue", box=None, pad_edge=False)
     for column in table.columns[1:-1]:
         column.justify = "right"
     rows = {name: [*"-" * (len(units) + 1), "[red]not graded[/]"] for name in missed}
@@ -88,7 +88,7 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
         out.print(legend)
     out.print(f"Reports: {escape(str(into))}/<student>.json", soft_wrap=True)
     if not all(report.isolation.enough for report in reports):
-        out.print("[bold red]These submissions were not locked in while they ran: the reports say so.[/]")
+        out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
 
 
 def _stands_out(report: Report) -> str:

@@ -38,7 +38,7 @@ def grade(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="How many to grade at once.")] = os.cpu_count() or 1,
     allow_unisolated: Annotated[
-        bool, typer.Option("--allow-unisolated", help="Run student code even where nothing locks it in.")
+        bool, typer.Option("--allow-unisolated", help="Run student code even where it cannot be isolated.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless everyone has full marks.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also grade those whose report is up to date.")] = False,

@@ -22,10 +22,10 @@ from grader.classes.collected import COLLECTED, Collected, CollectError, Student
 from grader.classes.roster import Entry
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
+from grader.integrations.github.anomalies import anomalies
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
-from grader.integrations.github.noticed import noticed
 from grader.integrations.github.release import RECORD, of_students
 from grader.integrations.release.wheel import received
 from grader.submissions.names import SHEET_SUFFIX
@@ -184,7 +184,7 @@ class _Job:
             head=repository.head,
             pushes=None if repository.pushes is None else repository.own,
             units=works,
-            noticed=noticed(works, repository.own, repository.pushes or [], dates, self.units),
+            noticed=anomalies(works, repository.own, repository.pushes or [], dates, self.units),
         )
 
     def _work(

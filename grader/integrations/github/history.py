@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grader.classes.collected import CollectError, Push, Time
-from grader.integrations.github.noticed import said
+from grader.integrations.github.anomalies import said
 
 SNAPSHOTS = "snapshots.jsonl"
 

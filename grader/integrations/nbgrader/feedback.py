@@ -99,12 +99,12 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
 
 
 def of_whole(report: Report, unit: str) -> Feedback | None:
-    """What befell the notebook, and what its code had to say outside the exercises; None where there is nothing."""
+    """Return the remarks on the notebook, and what its code said outside the exercises; None where there is nothing."""
     graded = report.units[unit]
     parts = []
     if not report.isolation.enough:
         parts.append(
-            Part("mistake", text="This code was not locked in while it ran, so it could have changed its points.")
+            Part("mistake", text="This code was not isolated while it ran, so it could have changed its points.")
         )
     remarks = [*graded.remarks, *(graded.quiz.remarks if graded.quiz else [])]
     parts += [Part("remark", text=remark) for remark in dict.fromkeys(remarks)]

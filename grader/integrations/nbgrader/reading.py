@@ -35,7 +35,7 @@ class SubmissionExporter(NotebookExporter):
     anything of an earlier run is removed: NbGraderException.
     """
 
-    allow_unisolated = Bool(False, help="Whether to run student code even where nothing locks it in").tag(config=True)
+    allow_unisolated = Bool(False, help="Whether to run student code even where it cannot be isolated").tag(config=True)
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

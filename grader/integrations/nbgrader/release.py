@@ -136,7 +136,7 @@ def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[No
         wrong = ", ".join(sorted(set(exercises) ^ set(points)))
         raise ReleaseError(
             f"solutions/{source.name} and the course do not name the same exercises ({wrong}): "
-            "mend the one that is wrong."
+            "fix the one that is wrong."
         )
     return cells
 

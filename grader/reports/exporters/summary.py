@@ -57,7 +57,7 @@ def opening(report: Report) -> str:
 def _opening(report: Report) -> Iterator[str]:
     is_full = report.points == report.possible and report.possible > 0
     found = list(entries(report))
-    full = "Full marks: nothing is left to mend. " if all(one.state == "done" for one in found) else "Full marks. "
+    full = "Full marks: nothing is left to fix. " if all(one.state == "done" for one in found) else "Full marks. "
     yield f"## {'✔ ' if is_full else ''}{report.points} of {points(report.possible)}"
     yield f"{full if is_full else ''}{meaning(report)}"
     yield from _next(found)

@@ -137,8 +137,8 @@ def test_the_mistake_by_its_name_comes_before_what_was_missed() -> None:
 
 
 def test_what_it_waits_for_and_remarks_are_told() -> None:
-    told = read(of_add(waiting_for="It builds on zero: mend that first.", remarks=["A substitute was used."]))
-    assert told.endswith("It builds on zero: mend that first. A substitute was used.")
+    told = read(of_add(waiting_for="Depends on zero; fix that first.", remarks=["A substitute was used."]))
+    assert told.endswith("Depends on zero; fix that first. A substitute was used.")
 
 
 def test_what_the_students_code_had_to_say_is_told_where_it_belongs() -> None:
@@ -197,7 +197,7 @@ def test_remarks_on_the_notebook_and_its_quiz_are_told() -> None:
 
 
 def test_code_that_was_not_locked_in_is_told() -> None:
-    assert "not locked in" in read(of_notebook(locked_in=False))
+    assert "not isolated" in read(of_notebook(locked_in=False))
 
 
 @pytest.mark.parametrize(

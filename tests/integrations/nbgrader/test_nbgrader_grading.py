@@ -289,7 +289,7 @@ def test_where_student_code_cannot_be_locked_in_nobody_is_graded_unless_it_is_al
     assert "c.SubmissionExporter.allow_unisolated = True in nbgrader_config.py" in refused[0]
     assert scores_of(own_term / "term", "bob", "sums") == before
     top = read_notebook(own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb")["cells"][0]
-    assert "not locked in" in json.dumps(top["outputs"])
+    assert "not isolated" in json.dumps(top["outputs"])
 
 
 def test_a_fault_of_the_engine_is_told_and_leaves_the_grades_as_they_were(own_term: Path) -> None:

@@ -64,9 +64,9 @@ def test_a_notebook_gets_its_file_and_the_cell_in_words() -> None:
 
 
 def test_an_exercise_that_waits_leaves_the_word_to_the_one_it_waits_for() -> None:
-    waiting = exercise(0, 2, reason=None, waiting_for="It builds on first: mend that first.")
+    waiting = exercise(0, 2, reason=None, waiting_for="Depends on `first`; fix that first.")
     assert errors(of_exercises(total=waiting)) == []
-    assert errors(of_exercises(total=exercise(1, 2, reason="Wrong.", waiting_for="It builds on first.")))[0].data
+    assert errors(of_exercises(total=exercise(1, 2, reason="Wrong.", waiting_for="Depends on `first`.")))[0].data
 
 
 def test_what_is_not_written_yet_is_no_error() -> None:

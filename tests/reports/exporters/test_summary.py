@@ -53,12 +53,12 @@ def test_that_nothing_is_handed_in_yet_stands_in_the_place_of_what_points_mean()
 
 def test_full_marks_are_said_plainly() -> None:
     full = of_exercises(total=exercise(3))
-    assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to mend.")
+    assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to fix.")
     assert "Look at this next" not in text_of(full)
 
 
 def test_code_that_was_not_locked_in_is_told() -> None:
-    assert "Your code was not locked in" in text_of(report({"sums": unit({"total": exercise(1)})}, locked_in=False))
+    assert "Your code was not isolated" in text_of(report({"sums": unit({"total": exercise(1)})}, locked_in=False))
 
 
 def test_the_first_exercise_in_progress_is_next_with_its_mistake_and_its_line() -> None:

@@ -15,7 +15,7 @@ _LONG_BEFORE = datetime.timedelta(days=7)
 _MOST_SAID = 3
 
 
-def noticed(
+def anomalies(
     works: Mapping[str, Work],
     pushes: Sequence[Push],
     to_all: Sequence[Push],
