@@ -1,12 +1,12 @@
-"""A student's own check: the visible tests on the answers in this folder, and what came out, in the terminal."""
+"""`grader check`: the visible tests on the answers in this folder, and the results in the terminal."""
 
 from __future__ import annotations
 
 import datetime
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
@@ -18,11 +18,14 @@ from grader.documents import nearest
 from grader.engine.client import Grading
 from grader.errors import GraderError
 from grader.quizzes.questions import FILENAME, Questions, read_questions
-from grader.reports.model import NOT_WRITTEN, Exercise, Message, Report, Unit
-from grader.reports.reading import NOTHING_YET, told
+from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
 from grader.submissions.paths import require_folder, require_name
-from grader.submissions.places import missing_unit
 from grader.submissions.reader import read_submission
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grader.reports.model import Message, Report
 
 WIDTH = 100
 
@@ -32,11 +35,16 @@ class CheckError(GraderError):
 
 
 def check_answers(named: Path | None, name: str | None, student: str | None) -> Report:
-    """The report on the answers in this folder by the visible tests: on all units, or the one of that name.
+    """Grade the answers in this folder by the visible tests.
 
-    named: the course's folder. name: an exercise or a unit.
+    Args:
+        named: The folder of the course that --course names.
+        name: An exercise, or a unit: it alone is graded. By default, all units are.
+        student: The student's name; by default the folder's.
 
-    Raises CheckError, CourseError, SubmissionError or InternalError.
+    Raises:
+        CheckError: There is nothing to check.
+        GraderError: The course or the submission cannot be read, or the grading failed.
     """
     course = find_course(named)
     units = list(course.units) if name is None else [_unit_of(name, course)]
@@ -66,7 +74,7 @@ def _unit_of(name: str, course: Course) -> str:
 
 
 def _answers_folder(course: Course) -> Path:
-    """This folder, or the nearest one around it, with answers in it or in its exercises/."""
+    """Return this folder or the nearest one around it with answers in it or in its exercises/."""
     files = [f"{unit}{suffix}" for unit in course.units for suffix in (".py", ".ipynb")]
     here = _here()
     for folder in (here, *here.parents):
@@ -88,104 +96,86 @@ def _as_name(folder: Path) -> str:
 
 
 def show(report: Report, name: str | None, console: Console) -> bool:
-    """Print what is right and what is not yet: of the exercise or unit of that name alone, else of what was begun.
+    """Print what is right and what is not yet.
 
-    Returns whether all of it is right. Where nothing is handed in yet, only a name that was asked for can be wrong.
+    Args:
+        report: The report of a check.
+        name: Print this exercise or unit alone; by default, every unit that is begun.
+        console: The terminal.
+
+    Returns:
+        Whether all of it is right. Where nothing is handed in yet, only a name that was asked for can be wrong.
     """
-    is_right, exercises = 0, 0
+    shown = [entry for entry in entries(report) if name in (None, entry.unit_name, entry.name)]
+    untouched = []
     for unit_name, unit in report.units.items():
-        chosen = {exercise: found for exercise, found in unit.exercises.items() if name in (None, unit_name, exercise)}
-        is_right += sum(_is_right(found) for found in chosen.values())
-        exercises += len(chosen)
-        if not chosen or (name is None and not _is_begun(unit_name, unit)):
-            continue
-        console.print(Text(unit_name, style="bold"))
-        for remark in unit.remarks:
-            _say(console, remark)
-        messages = _messages(report, unit_name, chosen, name)
-        # Problems of the whole file come first: they may be the cause of the others.
-        for message in messages:
-            if message.exercise is None:
-                _say(console, _told(message))
-        # Where the file could not be read, each exercise would only repeat why.
-        for exercise, found in chosen.items() if unit.path else ():
-            _show_exercise(exercise, found, console)
-        for message in messages:
-            if message.exercise is not None:
-                _say(console, f"{message.exercise}: {_told(message)}")
-        if unit.quiz and name in (None, unit_name):
-            _say(console, f"quiz: {unit.quiz.summary}", indent=4)
-            for item in unit.quiz.items.values():
-                if item.problem:
-                    _say(console, item.problem)
-        console.print()
-    untouched = [unit_name for unit_name, unit in report.units.items() if not _is_begun(unit_name, unit)]
-    if untouched and name is None:
+        own = [entry for entry in shown if entry.unit_name == unit_name]
+        is_begun = any(entry.state in ("done", "in progress", "not graded") for entry in own)
+        if name is None and not is_begun:
+            untouched.append(unit_name)
+        elif own:
+            _show_unit(report, unit_name, own, name, console)
+            if unit.quiz and name in (None, unit_name):
+                _say(console, f"quiz: {unit.quiz.summary}", indent=4)
+                for problem in filter(None, [item.problem for item in unit.quiz.items.values()]):
+                    _say(console, problem)
+            console.print()
+    if untouched:
         _say(console, f"Not begun: {', '.join(untouched)}", indent=0)
         console.print()
-    what = "exercise passes" if is_right == exercises == 1 else "exercises pass"
-    console.print(Text(f"{is_right} of {exercises} {what} the visible tests.", style="bold"))
+    count = sum(entry.state == "done" for entry in shown)
+    what = "exercise passes" if count == len(shown) == 1 else "exercises pass"
+    console.print(Text(f"{count} of {len(shown)} {what} the visible tests.", style="bold"))
     if not report.isolation.enough:
         console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
     if not report.handed_in and name is None:
         _say(console, NOTHING_YET, indent=0)
         return True
-    return is_right == exercises
+    return count == len(shown)
 
 
-def _is_right(exercise: Exercise) -> bool:
-    return all(test.outcome == "passed" for test in exercise.tests)
+def _show_unit(report: Report, unit_name: str, own: list[Entry], name: str | None, console: Console) -> None:
+    """Print the exercises of a unit and where its code failed; of one exercise alone, also what it printed."""
+    unit = report.units[unit_name]
+    kinds = {"raised", "not run", "printed"} if name in unit.exercises else {"raised", "not run"}
+    messages = [one for one in report.messages if one.unit == unit_name and one.kind in kinds]
+    console.print(Text(unit_name, style="bold"))
+    # Problems of the whole file come first: they may be the cause of the others.
+    for problem in [*unit.remarks, *(_text(one) for one in messages if one.exercise is None)]:
+        _say(console, problem)
+    # Where the file could not be read, each exercise would only repeat why.
+    for entry in own if unit.path else ():
+        _show_exercise(entry, console)
+    tested = {entry.name for entry in own if not entry.exercise.waiting_for}
+    for message in messages:
+        if message.exercise in tested:
+            _say(console, f"{message.exercise}: {_text(message)}")
 
 
-def _is_written(exercise: Exercise) -> bool:
-    """Or at least begun. What waits for another exercise gave no reason of its own."""
-    return any(test.outcome == "passed" or test.reason not in (NOT_WRITTEN, None) for test in exercise.tests)
-
-
-def _is_begun(name: str, unit: Unit) -> bool:
-    if unit.path is None:
-        return unit.remarks != [missing_unit(name)]
-    return any(map(_is_written, unit.exercises.values()))
-
-
-def _show_exercise(name: str, exercise: Exercise, console: Console) -> None:
-    """One line, and below it the first thing that is not right."""
-    passed = sum(test.outcome == "passed" for test in exercise.tests)
-    count = f"{passed} of {len(exercise.tests)}"
-    if _is_right(exercise):
-        console.print(f"  [green]✓[/] {escape(name):32} {count}")
-    elif not _is_written(exercise):
-        console.print(
-            f"  [dim]· {escape(name):32} {safe(exercise.waiting_for or 'not written yet', console)}[/]", soft_wrap=True
-        )
+def _show_exercise(entry: Entry, console: Console) -> None:
+    """Print one line, and below it the main issue."""
+    tests = entry.exercise.tests
+    count = f"{sum(test.outcome == 'passed' for test in tests)} of {len(tests)}"
+    if entry.state == "done":
+        console.print(f"  [green]✓[/] {escape(entry.name):32} {count}")
+    elif entry.state == "in progress":
+        console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")
+        for sentence in filter(None, (entry.expected, entry.advice or entry.issues[0].reason)):
+            _say(console, sentence)
     else:
-        console.print(f"  [yellow]✗[/] {escape(name):32} {count}")
-        first = next(test for test in exercise.tests if test.outcome == "failed")
-        for sentence in (first.sentence, exercise.waiting_for or first.reason):
-            if sentence:
-                _say(console, sentence)
+        why = safe(entry.exercise.waiting_for or "not written yet", console)
+        console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
 
 
-def _messages(report: Report, unit: str, exercises: dict[str, Exercise], name: str | None) -> list[Message]:
-    """Where code of the unit failed, unless it waits for another; and, of one exercise alone, what it printed."""
-    kinds = {"raised", "not run"} if name not in exercises else {"raised", "not run", "printed"}
-    told = {None, *(exercise for exercise, found in exercises.items() if not found.waiting_for)}
-    return [
-        message
-        for message in report.messages
-        if message.unit == unit and message.kind in kinds and message.exercise in told
-    ]
-
-
-def _told(message: Message) -> str:
+def _text(message: Message) -> str:
     if message.kind == "printed":
         return f"printed: {message.text}".strip()
     place = f"{message.file}, line {message.line}: " if message.file else ""
-    return f"{place}{told(message)}"
+    return f"{place}{sentence_of(message)}"
 
 
 def _say(console: Console, sentence: str, indent: int = 6) -> None:
-    """A sentence in lines that are not too long to read; in one line where a program reads it."""
+    """Print a sentence in lines of a readable length; in one line where a program reads it."""
     if console.is_terminal:
         console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:

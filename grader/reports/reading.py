@@ -1,18 +1,19 @@
-"""What the emitters read out of a report alike: where each exercise stands, what to say of it, and where to point."""
+"""What the terminal and the exporters read out of a report alike: the state, main issue and place of each exercise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
 from grader.submissions.places import missing_sheet, missing_unit
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
 """Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file, and it could not be read."""
-
 
 NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
 
@@ -24,7 +25,37 @@ class Place(NamedTuple):
     line: int | None
 
     def words(self) -> str:
+        """Return the place as text; "" where nothing is known."""
         return ", ".join([*filter(None, [self.path]), *([f"line {self.line}"] if self.line else [])])
+
+
+class Issue(NamedTuple):
+    """Tests of an exercise that failed for the same reason, "" where they give none."""
+
+    reason: str
+    tests: list[Test]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each test expected."""
+        return [test.sentence or test.name.replace("_", " ") for test in self.tests]
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """How many points, and how many tests."""
+        return sum(test.possible - test.points for test in self.tests), len(self.tests)
+
+
+def issues(exercise: Exercise) -> list[Issue]:
+    """Return what went wrong in an exercise, the main issue first: the one that costs most points.
+
+    Tests that wait for another exercise are left out: they found nothing.
+    """
+    found: dict[str, Issue] = {}
+    for test in exercise.tests:
+        if test.outcome == "failed" and (test.reason or not exercise.waiting_for):
+            found.setdefault(test.reason or "", Issue(test.reason or "", [])).tests.append(test)
+    return sorted(found.values(), key=lambda issue: issue.cost, reverse=True)
 
 
 @dataclass(frozen=True)
@@ -39,6 +70,7 @@ class Entry:
 
     @property
     def state(self) -> State:
+        """How far the exercise is."""
         if all(test.outcome == "passed" for test in self.exercise.tests):  # whatever they are worth
             return "done"
         if self.unit.path is None:
@@ -50,80 +82,68 @@ class Entry:
 
     @property
     def place(self) -> Place:
-        """Where its code raised, else where it begins."""
-        return next((place for one in self.raised if (place := own_line(one, self.unit))), self._beginning)
-
-    @property
-    def _beginning(self) -> Place:
-        return Place(self.unit.path, self.exercise.line)
+        """Where its code raised, or else where it begins."""
+        beginning = Place(self.unit.path, self.exercise.line)
+        return next((place for one in self.raised if (place := own_line(one, self.unit))), beginning)
 
     @property
     def advice(self) -> str | None:
-        """The course's own sentence: on the mistake that it behaves like, or on what to fix first."""
+        """The course's own sentence: on the misconception, or on what to fix first."""
         named = next((one.sentence for one in self.exercise.misconceptions), None)
         return named or self.exercise.waiting_for
 
     @property
+    def issues(self) -> list[Issue]:
+        """What went wrong, the main issue first."""
+        return issues(self.exercise)
+
+    @property
     def found(self) -> str | None:
-        """What was found where the first test failed."""
-        return self.in_words(self._first_failed.reason)
+        """What the tests of the main issue found."""
+        return self.in_words(self.issues[0].reason) if self.issues else None
 
     @property
     def expected(self) -> str | None:
         """What should have been found there, in the course's own words."""
-        first = self._first_failed
+        if not self.issues:
+            return None
+        first = self.issues[0].tests[0]
         if first.reason is None and first.sentence is None:
             if not self.exercise.possible:
-                return "Something is not right yet. It is worth no points, and more is not told here."
+                return "Something is not right yet. It is worth no points, and the feedback says no more."
             lost = self.exercise.possible - self.exercise.points
-            return f"{lost} of {points(self.exercise.possible)} are missing. More is not told here."
+            return f"{lost} of {points(self.exercise.possible)} are missing. The feedback says no more."
         return first.sentence
 
     @property
-    def explanation(self) -> str:
+    def main_issue(self) -> str:
         """The one thing to say first."""
         return self.advice or " ".join(filter(None, [self.found, self.expected]))
 
-    @property
-    def _first_failed(self) -> Test:
-        return next(test for test in self.exercise.tests if test.outcome == "failed")
-
-    @property
-    def missed(self) -> dict[str, list[str]]:
-        """What was expected by each test that failed, under what was found instead, which many have in common.
-
-        Not of those that wait for another exercise: they found nothing.
-        """
-        missed: dict[str, list[str]] = {}
-        for test in self.exercise.tests:
-            if test.outcome == "failed" and (test.reason or not self.exercise.waiting_for):
-                missed.setdefault(test.reason or "", []).append(test.sentence or test.name.replace("_", " "))
-        return missed
-
     def in_words(self, reason: str | None) -> str | None:
-        """What a test found, as a sentence; if that was an error, with the error's own words."""
+        """Return what a test found as a sentence; of an error, with the error's own words."""
         message = self.raised_for(reason)
-        return told(message, reason) if message else ended(reason) if reason else None
+        return sentence_of(message, reason) if message else ended(reason) if reason else None
 
     def raised_for(self, reason: str | None) -> Message | None:
-        """The error that a test gives as its reason."""
+        """Return the error that a test gives as its reason."""
         return next((one for one in self.raised if reason and f"{one.text} ".startswith(f"{reason} ")), None)
 
     @property
     def unexplained(self) -> list[Message]:
         """What its code raised beside the errors that its tests give as their reasons."""
-        explained = [self.raised_for(reason) for reason in self.missed]
+        explained = [self.raised_for(issue.reason) for issue in self.issues]
         return [one for one in self.raised if one not in explained]
 
 
 def entries(report: Report) -> Iterator[Entry]:
-    """Every exercise that is tested, in the order of the course."""
+    """Yield every exercise that is tested, in the order of the course."""
     for unit_name in report.units:
         yield from entries_of(report, unit_name)
 
 
 def entries_of(report: Report, unit_name: str) -> Iterator[Entry]:
-    """Those of one unit."""
+    """Yield those of one unit."""
     unit = report.units[unit_name]
     said = [one for one in report.messages if one.unit == unit_name and one.kind in ("raised", "not run")]
     for name, exercise in unit.exercises.items():
@@ -132,57 +152,59 @@ def entries_of(report: Report, unit_name: str) -> Iterator[Entry]:
 
 
 def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
-    """Each quiz whose points count, by its unit, with its points; none of those that are worth none."""
+    """Yield the unit, the quiz and its points for each quiz that counts and is worth any."""
     for unit_name, unit in report.units.items():
         if unit.quiz and unit.quiz.points is not None and unit.quiz.possible:
             yield unit_name, unit.quiz, unit.quiz.points
 
 
 def answer_feedback(quiz: Quiz) -> Iterator[tuple[str, str]]:
-    """Yields the feedback on a quiz's answers after its due date: pairs of an item's name and a sentence."""
+    """Yield the feedback on a quiz's answers after its due date: pairs of an item's name and a sentence."""
     for name, item in quiz.items.items():
         for sentence in item.sentences:
             yield name, sentence
 
 
 def is_missing(name: str, unit: Unit) -> bool:
-    """Whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
+    """Return whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
     return unit.path is None and unit.remarks == [missing_unit(name)]
 
 
 def not_handed_in(report: Report) -> list[str]:
-    """The units of which there is nothing to tell: no file, and no quiz in which somebody wrote."""
+    """Return the units without a file and without a quiz that has answers."""
     return [name for name, unit in report.units.items() if is_missing(name, unit) and _is_blank(name, unit.quiz)]
 
 
 def _is_blank(name: str, quiz: Quiz | None) -> bool:
     if quiz is None:
         return True
-    is_there = any(remark != missing_sheet(name) for remark in quiz.remarks)
-    return not is_there and not any(item.answered or item.problem for item in quiz.items.values())
+    has_remarks = any(remark != missing_sheet(name) for remark in quiz.remarks)
+    return not has_remarks and not any(item.answered or item.problem for item in quiz.items.values())
 
 
 def not_run(report: Report, unit_name: str) -> list[Message]:
-    """The lines of a unit, outside its exercises, that could not be run."""
+    """Return the lines of a unit, outside its exercises, that could not be run."""
     return [one for one in report.messages if (one.unit, one.exercise, one.kind) == (unit_name, None, "not run")]
 
 
 def own_line(message: Message, unit: Unit) -> Place | None:
-    """The line of the unit's own script that a message speaks of; None where it is another's or a notebook's."""
+    """Return the line of the unit's own script that a message names; None for other files and notebooks."""
     if unit.path is None or not unit.path.endswith(".py") or message.file != PurePosixPath(unit.path).name:
         return None
     return Place(unit.path, message.line) if message.line and message.line > 0 else None
 
 
 def place_of(message: Message, unit: Unit) -> Place:
-    """Where a message says that it comes from, with the whole path where that is known."""
+    """Return where a message comes from, with the whole path where that is known."""
     return own_line(message, unit) or Place(message.file, message.line)
 
 
-def told(message: Message, reason: str | None = None) -> str:
-    """A message as sentences: its reason, and after a colon the error's own words, as in `It raised a ValueError: no`.
+def sentence_of(message: Message, reason: str | None = None) -> str:
+    """Return a message as sentences, with the error's own words after a colon, as in `It raised a ValueError: no`.
 
-    reason: as a test gives it; where there is none, it is the message's first sentence.
+    Args:
+        message: What was raised.
+        reason: As a test gives it; by default, the message's first sentence.
     """
     reason = reason or message.text.partition(". ")[0] + "."
     own_words = message.text.removeprefix(reason).strip()
@@ -194,16 +216,17 @@ def told(message: Message, reason: str | None = None) -> str:
 
 
 def ended(text: str) -> str:
-    """As a sentence: what code raises often has no end."""
+    """Return a text as a sentence: what code raises often has no full stop."""
     return text if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 
 
 def points(possible: int) -> str:
+    """Return a number of points as text."""
     return f"{possible} point" if possible == 1 else f"{possible} points"
 
 
 def meaning(report: Report) -> str:
-    """What the points of a report are worth."""
+    """Return a sentence on what the points of a report are worth."""
     if not report.handed_in:
         return NOTHING_YET
     if report.suites == "visible":

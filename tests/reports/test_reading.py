@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 
 import pytest
 from made_reports import exercise, quiz, report, unit
+from rich.console import Console
 
+from grader.cli.check import show
+from grader.cli.instructor.class_table import _issues
+from grader.integrations.nbgrader.feedback import of_exercise
 from grader.reports.exporters import annotations as annotating
 from grader.reports.exporters.classroom import environment
 from grader.reports.exporters.classroom50 import outputs
@@ -36,7 +41,7 @@ def test_an_exercise_is_done_where_every_test_passed(weight: int, failed: int, s
 def test_without_a_sentence_what_fails_without_points_is_not_said_to_lack_any() -> None:
     told = exercise(1, 1, weight=0, reason=None, sentence=None)
     [entry] = entries(report({"sums": unit({"add": told})}))
-    assert entry.expected == "Something is not right yet. It is worth no points, and more is not told here."
+    assert entry.expected == "Something is not right yet. It is worth no points, and the feedback says no more."
 
 
 def test_every_reader_takes_a_report_without_any_points() -> None:
@@ -57,3 +62,26 @@ def test_every_reader_takes_a_report_without_any_points() -> None:
 def test_what_costs_points_is_pointed_to_before_what_does_not() -> None:
     made = report({"sums": unit({"add": exercise(1, 1, weight=0), "scale": exercise(1, 1)})})
     assert "### Look at this next\n\n**`scale`**" in summary(made)
+
+
+def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everywhere() -> None:
+    rare, common = (exercise(0, number, reason=f"It is {number}.").tests for number in (1, 2))
+    made = exercise(0, 3).model_copy(update={"tests": [*rare, *common]})
+    graded = report({"sums": unit({"add": made})})
+    [entry] = entries(graded)
+    assert [issue.reason for issue in entry.issues] == ["It is 2.", "It is 1."]
+    assert entry.main_issue == "It is 2. They should be right."
+    assert "It is 2." in annotating.annotations(graded)[1]
+    assert summary(graded).index("> It is 2.") < summary(graded).index("It is 1.")
+    feedback = of_exercise(graded, "sums", "add").plain()
+    assert feedback.index("It is 2.") < feedback.index("It is 1.")
+    console = Console(file=io.StringIO())
+    assert not show(graded, None, console)
+    assert "It is 2." in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "It is 1." not in console.file.getvalue()  # type: ignore[attr-defined]
+    assert next(_issues(graded)) == "add: It is 2."
+
+
+def test_a_named_misconception_is_the_main_issue_whatever_a_test_costs() -> None:
+    [entry] = entries(report({"sums": unit({"add": exercise(0, 2, mistake="The last one is left out.")})}))
+    assert entry.main_issue == "The last one is left out."

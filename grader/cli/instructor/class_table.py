@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -12,6 +11,9 @@ from grader.cli.console import listed, out, safe
 from grader.text import log_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from grader.course.model import Course
     from grader.reports.model import Report
     from grader.submissions.find import Submissions
@@ -22,17 +24,13 @@ MOST_IGNORED = 50
 
 def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports: list[Report]) -> None:
     """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
+    from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
-    from grader.submissions.places import missing_unit
 
     def say(text: str) -> None:
         out.print(safe(text, out), soft_wrap=True)
 
-    empty = [
-        report.student
-        for report in reports
-        if all(unit.path is None and unit.remarks == [missing_unit(name)] for name, unit in report.units.items())
-    ]
+    empty = [report.student for report in reports if all(is_missing(name, unit) for name, unit in report.units.items())]
     if 2 * len(empty) > len(reports) and came.layouts != ["single"]:
         say(
             f"{len(empty)} of {len(reports)} submissions hold none of the course's files and get no points: "
@@ -71,7 +69,7 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
         colour = colour if report.possible else "dim"
         points = [str(report.units[unit].points) if unit in report.units else "-" for unit in units]
         total = f"[{colour}]{report.points}/{report.possible}[/]"
-        rows[report.student] = [*points, total, escape(log_line(_stands_out(report)))]
+        rows[report.student] = [*points, total, escape(log_line(next(_issues(report), "")))]
     for student in sorted(rows, key=str.casefold):
         table.add_row(escape(student), *rows[student])
     out.print(table)
@@ -91,27 +89,24 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
         out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
 
 
-def _stands_out(report: Report) -> str:
-    """That nothing was handed in, a file that could not be read, a misconception, or the first reason."""
+def _issues(report: Report) -> Iterator[str]:
+    """Yield what there is to say of a report: misconceptions and unreadable files, then reasons, then the quizzes."""
+    from grader.reports.reading import entries, entries_of
+
     if not report.handed_in:
-        return "nothing handed in yet"
-    for unit in report.units.values():
-        for name, exercise in unit.exercises.items():
-            for misconception in exercise.misconceptions:
-                return f"{name}: {misconception.name.replace('_', ' ')}"
-        if unit.remarks:
-            return unit.remarks[0]
-    for unit in report.units.values():
-        for name, exercise in unit.exercises.items():
-            for test in exercise.tests:
-                if test.outcome == "failed":
-                    return f"{name}: {test.reason or exercise.waiting_for or test.name.replace('_', ' ')}"
+        yield "nothing handed in yet"
+    for name, unit in report.units.items():
+        for entry in entries_of(report, name):
+            for misconception in entry.exercise.misconceptions:
+                yield f"{entry.name}: {misconception.name.replace('_', ' ')}"
+        yield from unit.remarks
+    for entry in entries(report):
+        if entry.state != "done":
+            reason = entry.issues[0].reason or entry.issues[0].tests[0].name.replace("_", " ") if entry.issues else None
+            yield f"{entry.name}: {reason or entry.exercise.waiting_for}"
     for unit in report.units.values():
         if unit.quiz:
-            for remark in unit.quiz.remarks:
-                return remark
-            for item in unit.quiz.items.values():
-                if item.problem:
-                    # Only where it is: the rest repeats what the student wrote, and a log may take that for commands.
-                    return f"{item.problem.partition(': ')[0]}: this answer cannot be read"
-    return ""
+            yield from unit.quiz.remarks
+            # Only where it is: the rest repeats what the student wrote, and a log may take that for commands.
+            problems = [item.problem for item in unit.quiz.items.values() if item.problem]
+            yield from (f"{problem.partition(': ')[0]}: this answer cannot be read" for problem in problems)

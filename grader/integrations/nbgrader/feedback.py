@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from grader.quizzes.sheet import heading
 from grader.reports.model import Message, QuizItem, Report
+from grader.reports.reading import issues
 
 TEMPLATE = "feedback.html.j2"
 
@@ -64,11 +65,7 @@ def of_exercise(report: Report, unit: str, name: str) -> Feedback:
     parts = [Part("mistake", heading(one.name), one.sentence) for one in exercise.misconceptions]
     if exercise.waiting_for:
         parts.append(Part("mistake", text=exercise.waiting_for))
-    missed: dict[str, list[str]] = {}  # by reason, for one is often that of many tests
-    for test in exercise.tests:
-        if test.outcome == "failed":
-            missed.setdefault(test.reason or "", []).append(test.sentence or test.name.replace("_", " "))
-    parts += [Part("missed", reason, items=tuple(sentences)) for reason, sentences in missed.items()]
+    parts += [Part("missed", issue.reason, items=tuple(issue.sentences)) for issue in issues(exercise)]
     parts += [Part("remark", text=remark) for remark in exercise.remarks]
     parts += _outputs(message for message in report.messages if (message.unit, message.exercise) == (unit, name))
     share = sum(test.outcome == "passed" for test in exercise.tests) / max(len(exercise.tests), 1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from grader.reports.exporters.escape import command
 from grader.reports.model import Message, Report, Unit
-from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, told
+from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, sentence_of
 
 MOST = 10
 """GitHub shows so many of a kind, of one step."""
@@ -54,13 +54,13 @@ def _of_exercise(entry: Entry) -> _Error:
     rank = 0 if exercise.misconceptions else 1 if entry.raised else 2
     title = f"{entry.name}: {exercise.points} of {points(exercise.possible)}"
     where = next((_in_words(one) for one in entry.raised if _is_notebook(entry.unit) and one.file), "")
-    return _Error(rank, title, entry.place, entry.explanation + where)
+    return _Error(rank, title, entry.place, entry.main_issue + where)
 
 
 def _of_line(message: Message, unit: Unit) -> _Error:
     place = own_line(message, unit)
     where = "" if place else _in_words(message)
-    return _Error(1, "This line could not be run", place or Place(unit.path, None), told(message) + where)
+    return _Error(1, "This line could not be run", place or Place(unit.path, None), sentence_of(message) + where)
 
 
 def _in_words(message: Message) -> str:

@@ -14,7 +14,7 @@ from grader.reports.reading import (
     not_handed_in,
     place_of,
     points,
-    told,
+    sentence_of,
 )
 from grader.text import plain
 
@@ -96,11 +96,11 @@ def _told(entry: Entry) -> list[str]:
     elif entry.state in ("in progress", "waiting"):
         lines += [one.sentence for one in exercise.misconceptions]
         lines += [exercise.waiting_for] if exercise.waiting_for else []
-        for reason, sentences in entry.missed.items():
-            found = entry.in_words(reason)
-            lines += [f"{found}{_where(entry, entry.raised_for(reason))}"] if found else []
-            lines += [f"- {one}" for one in sentences]
-        lines += [f"Your code said: {told(one)}{_where(entry, one)}" for one in entry.unexplained]
+        for issue in entry.issues:
+            found = entry.in_words(issue.reason)
+            lines += [f"{found}{_where(entry, entry.raised_for(issue.reason))}"] if found else []
+            lines += [f"- {one}" for one in issue.sentences]
+        lines += [f"Your code said: {sentence_of(one)}{_where(entry, one)}" for one in entry.unexplained]
     return [plain(line) for line in [*lines, *exercise.remarks]]
 
 

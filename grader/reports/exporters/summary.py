@@ -17,7 +17,7 @@ from grader.reports.reading import (
     not_run,
     place_of,
     points,
-    told,
+    sentence_of,
 )
 
 MOST_BYTES = 200_000
@@ -151,7 +151,9 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
     """The exercises with their points, then what there is to say."""
     remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
     for message in not_run(report, name):
-        remarks.append(f"- A line could not be run, {code(place_of(message, unit).words())}: {markdown(told(message))}")
+        remarks.append(
+            f"- A line could not be run, {code(place_of(message, unit).words())}: {markdown(sentence_of(message))}"
+        )
     if remarks:
         yield "\n".join(remarks)
     if unit.path is not None and own:
@@ -183,11 +185,11 @@ def _exercise(entry: Entry) -> list[str]:
     if entry.state in ("in progress", "waiting"):
         lines += [f"- {sentence(one.sentence)}" for one in exercise.misconceptions]
         lines += [f"- {sentence(exercise.waiting_for)}"] if exercise.waiting_for else []
-        for reason, sentences in entry.missed.items():
-            found = markdown(entry.in_words(reason) or "What was expected:")
-            lines.append(f"- {found}{_where(entry, entry.raised_for(reason))}")
-            lines += [f"  - {sentence(one)}" for one in sentences]
-        lines += [f"- Your code said: {markdown(told(one))}{_where(entry, one)}" for one in entry.unexplained]
+        for issue in entry.issues:
+            found = markdown(entry.in_words(issue.reason) or "What was expected:")
+            lines.append(f"- {found}{_where(entry, entry.raised_for(issue.reason))}")
+            lines += [f"  - {sentence(one)}" for one in issue.sentences]
+        lines += [f"- Your code said: {markdown(sentence_of(one))}{_where(entry, one)}" for one in entry.unexplained]
     return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
 
 

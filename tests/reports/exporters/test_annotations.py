@@ -113,4 +113,4 @@ def test_only_the_ten_most_telling_are_there_and_the_last_notice_counts_the_othe
 
 def test_where_the_course_tells_points_only_nothing_more_is_told() -> None:
     found = errors(of_exercises(total=exercise(1, 2, reason=None, sentence=None)))
-    assert found[0].data == "2 of 3 points are missing. More is not told here."
+    assert found[0].data == "2 of 3 points are missing. The feedback says no more."
