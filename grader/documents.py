@@ -29,7 +29,7 @@ class CourseError(GraderError):
 
 
 class Model(BaseModel):
-    """A part of a file. Strict: `weight: true` is not a number and `version: 2026.1` is not a text."""
+    """The base of every model of a file. Strict: `weight: true` is not a number and `version: 2026.1` is not text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
 
 from grader.errors import GraderError
 
@@ -60,30 +61,26 @@ def remove_partial(folder: Path, suffix: str) -> None:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep other programs from holding `folder` as well.
-
-    The lock is the system's and ends with its holder; a file that is left behind locks nothing. filelock cannot
-    replace this: it names no holder, and its older versions follow links and empty the holder's file.
+    """Keep other programs from holding `folder` as well, until the holder ends.
 
     Raises:
         FolderInUse: Another program holds it.
         OSError: The lock cannot be made.
     """
-    path = folder / ".lock"
-    # Follow no link: somebody else may have put one there.
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, 0o644), "r+", encoding="ascii", errors="replace") as file:
-        # The file may also have been removed by the program that held it.
-        if not _lock(file) or not path.exists() or not os.path.samestat(path.stat(), os.fstat(file.fileno())):
-            raise FolderInUse(file.read())
-        try:
-            file.truncate()
-            file.write(str(os.getpid()))
-            file.flush()
-            yield
-        finally:
-            with contextlib.suppress(OSError):  # Windows removes no file that is open
-                path.unlink()
+    # The holder's name has a file of its own: on Windows nobody else can read a locked one.
+    lock, holder = FileLock(folder / ".lock", blocking=False), folder / ".lock.pid"
+    try:
+        lock.acquire()
+    except Timeout:
+        raise FolderInUse(holder.read_text(encoding="ascii") if holder.exists() else "") from None
+    try:
+        write_atomically(holder, str(os.getpid()))
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # Windows removes no file that is open
+            Path(lock.lock_file).unlink()
+        lock.release()
 
 
 def digest(paths: Iterable[Path], root: Path) -> bytes:
@@ -92,22 +89,3 @@ def digest(paths: Iterable[Path], root: Path) -> bytes:
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return total.digest()
-
-
-def _lock(file: TextIO) -> bool:
-    """Lock a file until it is closed; return False where another program has locked it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            # On Windows locked bytes cannot be read, so the locked one is far behind the text.
-            file.seek(2**20)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            file.seek(0)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
 
+from grader.documents import Model
 from grader.errors import GraderError
 
 COLLECTED = "collected.json"
@@ -47,11 +48,7 @@ class Push:
         return self.ref.removeprefix("refs/heads/")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Work(_Model):
+class Work(Model):
     """One unit of one student: the commit that is graded."""
 
     commit: str | None = Field(description="None where nothing had been pushed, or where there is a problem.")
@@ -71,7 +68,7 @@ class Work(_Model):
         return self.commit is not None and self.dated_by == "nothing"
 
 
-class Student(_Model):
+class Student(Model):
     """One student's repository, all that GitHub saw of it, and what an instructor may want to look at."""
 
     student: str
@@ -96,7 +93,7 @@ class Student(_Model):
         return alike({unit: work.remark for unit, work in self.units.items() if work.may_be_late})
 
 
-class Collected(_Model):
+class Collected(Model):
     """What one run of `grader collect` found. units: the time as of which each was collected."""
 
     schema_: Literal["attention-from-scratch/collected/v1"] = Field(alias="schema")

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from grader.course.model import Level
+from grader.documents import Model
 from grader.files import held, remove_partial, write_atomically
 from grader.reports.sanitize import Text
 
@@ -23,11 +24,7 @@ Suites = Literal["hidden", "visible"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Test(_Model):
+class Test(Model):
     """One criterion, which earns all of its points or none."""
 
     name: str = Field(description="The criterion's name, which stays the same from term to term.")
@@ -38,14 +35,14 @@ class Test(_Model):
     reason: Text | None = Field(description="What happened instead if it failed; None at the level `points`.")
 
 
-class Named(_Model):
+class Named(Model):
     """A misconception that the answer behaves like."""
 
     name: str = Field(description="The misconception's name, which stays the same from term to term.")
     sentence: str = Field(description="A hint for students who have it.")
 
 
-class Exercise(_Model):
+class Exercise(Model):
     """One function or class that the student writes."""
 
     points: Points = Field(description="The sum over the tests.")
@@ -59,7 +56,7 @@ class Exercise(_Model):
     remarks: list[Text] = Field(description="Notes that cost no points.")
 
 
-class QuizItem(_Model):
+class QuizItem(Model):
     """One item of a quiz. Up to the due date, nothing here depends on whether the answer is right."""
 
     answered: bool = Field(description="Whether there is a readable answer.")
@@ -71,7 +68,7 @@ class QuizItem(_Model):
     explanation: str | None = Field(description="After the due date if the course shows it.")
 
 
-class Quiz(_Model):
+class Quiz(Model):
     """The quiz of a unit."""
 
     points: Points | None = Field(description="None up to the due date.")
@@ -82,7 +79,7 @@ class Quiz(_Model):
     items: dict[str, QuizItem] = Field(description="Every item by its name, in the order of the course.")
 
 
-class Unit(_Model):
+class Unit(Model):
     """One unit: its exercises and its quiz."""
 
     points: Points = Field(description="Of the exercises and, after the due date, of the quiz.")
@@ -95,7 +92,7 @@ class Unit(_Model):
     digest: Digest = Field(description="SHA-256 of the unit's own files and everything they were graded by.")
 
 
-class Message(_Model):
+class Message(Model):
     """What the student's code printed, raised or attempted, or a line that could not be run.
 
     Reported by the student's own process, so it is information and never evidence.
@@ -109,21 +106,21 @@ class Message(_Model):
     line: int | None = Field(description="The line in the file, if known.")
 
 
-class Isolation(_Model):
+class Isolation(Model):
     """Whether student code was isolated, and by which layers."""
 
     enough: bool = Field(description="Whether every required layer was active.")
     layers: dict[str, bool] = Field(description="Whether each layer was active.")
 
 
-class Timing(_Model):
+class Timing(Model):
     """When the submission was graded, and for how long."""
 
     started: str = Field(description="An ISO 8601 time with a zone.")
     seconds: float = Field(description="Seconds from the first test to the last.")
 
 
-class Report(_Model):
+class Report(Model):
     """Everything about the grade of one submission. Points are whole numbers.
 
     The same submission gives the same report to the byte, except for messages, timing and versions.

@@ -104,6 +104,7 @@ def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
         {"schema": "attention-from-scratch/report/v2"},
         {"points": -1},
         {"points": 0.5},
+        {"points": "1"},
         {"digest": "abc"},
         {"grade": 1},
         {"messages": [{}]},

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from grader.classes.collected import CollectError, Push, Time
+from grader.documents import Model
 from grader.integrations.github.anomalies import said
 
 SNAPSHOTS = "snapshots.jsonl"
 
 
-class Snapshot(BaseModel):
+class Snapshot(Model):
     """What a default branch was seen to point to."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     seen: Time
     repository: str
