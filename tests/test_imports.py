@@ -14,7 +14,7 @@ import grader
 PACKAGE = Path(grader.__file__).parent
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
 ORDER = (
-    "errors", "files", "text", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
+    "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
     "engine", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
 )  # fmt: skip
 # Exercises that are called like methods of Python's own.

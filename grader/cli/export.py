@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +15,6 @@ from grader.errors import GraderError, InternalError
 
 if TYPE_CHECKING:
     from grader.reports.model import Report
-
-# No program that the settings of a student's repository name is run, and no commit is shown in another's place.
-_GIT = ("git", "--no-pager", "--no-replace-objects", "-c", "safe.directory=*", "-c", "log.showSignature=false")
 
 export = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")
 
@@ -89,15 +85,15 @@ def _read(path: Path) -> Report:
 
 def _committed() -> datetime.datetime:
     """The committer date of the commit that is checked out here."""
-    command = [*_GIT, "show", "-s", "--format=%ct", "HEAD"]
+    from grader.git import run_git
+
+    done = run_git(["show", "-s", "--format=%ct", "HEAD"], Path(), settings={"safe.directory": "*"})
+    if done.code:
+        raise GraderError("git finds no commit here: run this in the student's checkout.")
     try:
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-        return datetime.datetime.fromtimestamp(int(shown), datetime.UTC)
-    except (OSError, subprocess.SubprocessError):
-        why = "git finds no commit here: run this in the student's checkout."
-    except (ValueError, OverflowError):
-        why = "The commit's date is none that a calendar has: make a new commit, with the right date."
-    raise GraderError(why)
+        return datetime.datetime.fromtimestamp(int(done.output), datetime.UTC)
+    except (OSError, ValueError, OverflowError):
+        raise GraderError("The commit's date is not valid: make a new commit, with the right date.") from None
 
 
 def _lines(outputs: dict[str, str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 GIT_LIMIT = 4 * MEGABYTE
 
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git itself allows, `$(…)` and quotes included: it is only ever a path, and no shell sees it.
 _GIT_REFERENCE = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
 
@@ -22,13 +22,13 @@ def read_commit(folder: Files) -> str | None:
     head = _git_text(folder, "HEAD")
     reference = head.removeprefix("ref: ")
     if reference == head:
-        return head if _COMMIT.fullmatch(head) else None
+        return head if COMMIT.fullmatch(head) else None
     if not _GIT_REFERENCE.fullmatch(reference) or not {"", ".", ".."}.isdisjoint(reference.split("/")):
         return None
     packed = _git_text(folder, "packed-refs")
     commits = [_git_text(folder, reference)]
     commits += [line[: -len(reference) - 1] for line in packed.split("\n") if line.endswith(f" {reference}")]
-    return next((commit for commit in commits if _COMMIT.fullmatch(commit)), None)
+    return next((commit for commit in commits if COMMIT.fullmatch(commit)), None)
 
 
 def _git_text(folder: Files, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +28,6 @@ def collect(
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
 
-    if shutil.which("git") is None:
-        raise GraderError("git is missing: install it first.")
     try:
         course = find_course(folder_of_course)
         if unit is not None:

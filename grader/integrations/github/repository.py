@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from grader.git import run_git
 from grader.integrations.release import ReleaseError
 
 BRANCH = "main"
@@ -142,19 +141,14 @@ class Repository:
     def _git(
         self, *arguments: str, content: bytes = b"", may_fail: bool = False, variables: Mapping[str, str] | None = None
     ) -> str:
-        """What git prints. The settings of this machine and its user do not count."""
-        # The repository's own settings do; so those that would run a program are taken from it.
-        settings = ["-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
         # A repository around this one is never meant, even where this one is broken.
-        alone["GIT_CEILING_DIRECTORIES"] = str(self.folder.resolve().parent)
-        done = run_git([*settings, *arguments], self.folder, {**clean, **alone, **(variables or {})}, content)
-        if done.returncode and not may_fail:
+        alone = {"GIT_CEILING_DIRECTORIES": str(self.folder.resolve().parent)}
+        done = run_git(arguments, self.folder, content, variables={**alone, **(variables or {})})
+        if done.code and not may_fail:
             # Git's first line says what is wrong; the rest is advice on other things than a release.
-            said = next(iter(done.stderr.decode("utf-8", "replace").strip().splitlines()), "it does not say why")
-            raise ReleaseError(f"git {arguments[0]} failed in {self.folder}: {said.removeprefix('fatal: ')}")
-        return done.stdout.decode("utf-8", "surrogateescape")
+            why = next(iter(done.error.splitlines()), "it does not say why").removeprefix("fatal: ")
+            raise ReleaseError(f"git {arguments[0]} failed in {self.folder}: {why}")
+        return done.output.decode("utf-8", "surrogateescape")
 
 
 def around(folder: Path) -> Path | None:
@@ -164,29 +158,17 @@ def around(folder: Path) -> Path | None:
 
 def identity(folder: Path) -> Author | None:
     """Who commits in `folder` by the settings of this machine and its user; None where they name nobody."""
-    done = run_git(["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"], folder)
-    found = re.match(r"(.+) <(.+)> ", done.stdout.decode("utf-8", "replace"))
-    return Author(*found.groups()) if found and not done.returncode else None
+    done = run_git(["var", "GIT_AUTHOR_IDENT"], folder, settings={"user.useConfigOnly": "true"}, as_user=True)
+    found = re.match(r"(.+) <(.+)> ", done.output.decode("utf-8", "replace"))
+    return Author(*found.groups()) if found and not done.code else None
 
 
 def origin(folder: Path) -> str | None:
     """OWNER/NAME of the repository on GitHub that `folder` is pushed to; None where there is none."""
-    done = run_git(["remote", "get-url", "origin"], folder)
-    address = done.stdout.decode("utf-8", "replace").strip()
+    done = run_git(["remote", "get-url", "origin"], folder, as_user=True)
+    address = done.output.decode("utf-8", "replace").strip()
     found = re.search(r"(?:://[^/]+/|^[^/]+:)([\w.-]+/[\w.-]+?)(?:\.git)?/?$", address)
     return found[1] if found else None
-
-
-def run_git(
-    arguments: list[str], folder: Path, environment: Mapping[str, str] | None = None, content: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
-    """Git, run in a folder. Raises ReleaseError where it is not installed."""
-    try:
-        return subprocess.run(
-            ["git", *arguments], cwd=folder, env=environment, input=content, capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        raise ReleaseError("git is not installed: install it, for a release needs it.") from None
 
 
 def _who(author: Author) -> dict[str, str]:

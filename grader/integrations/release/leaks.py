@@ -16,7 +16,7 @@ from typing import NamedTuple
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
 from grader.course.model import Course
 from grader.files import PACKAGE
-from grader.integrations.github.repository import run_git
+from grader.git import run_git
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.wheel import INSTRUCTORS, is_the_instructors
 from grader.quizzes.source import load_quizzes
@@ -163,10 +163,10 @@ def _unpacked(place: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _git_objects(repository: Path, place: str) -> Iterator[tuple[str, bytes]]:
     """Every object that a git repository holds: files of any time, and what was said of each commit."""
-    done = run_git([f"--git-dir={repository}", "cat-file", "--batch-all-objects", "--batch"], repository)
-    if done.returncode:
-        raise ReleaseError(f"git cannot read {place}: {done.stderr.decode('utf-8', 'replace').strip()}")
-    output = io.BytesIO(done.stdout)
+    done = run_git(["--git-dir=.", "cat-file", "--batch-all-objects", "--batch"], repository)
+    if done.code:
+        raise ReleaseError(f"git cannot read {place}: {done.error}")
+    output = io.BytesIO(done.output)
     while header := output.readline():
         name, kind, size = header.decode().split()
         yield from _unpacked(f"{place}: {kind} {name[:10]}", output.read(int(size)))

@@ -131,7 +131,7 @@ def test_a_commit_that_unpacks_to_more_than_git_may_take_cannot_be_fetched(
     root = tree(repository.work, [("100644", b"sums.py", blob)])
     message = git(repository.work, "commit-tree", root, "-F", "-", date=AT, content=b"x" * 2**26)
     git(repository.work, "push", "-q", str(repository.bare), f"{message}:refs/heads/main")
-    monkeypatch.setattr(checkout, "_MOST_MEMORY", 2**26)
+    monkeypatch.setattr("grader.git._MOST_MEMORY", 2**26)
     store = Store(tmp_path / "store", (tmp_path / "hub").as_uri(), NAME, None)
     monkeypatch.setattr(checkout, "_PAUSE", 0)
     with pytest.raises(FetchError):
