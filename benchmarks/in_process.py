@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     beside = session.config.stash[BESIDE] = InProcessBackend("", {})
-    beside.worker.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
+    beside.worker.units.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
 
 
 @pytest.fixture

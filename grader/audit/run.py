@@ -124,7 +124,7 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
     """Return each criterion's outcome for a submission of these sources, whose other exercises are taken as right."""
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
     client = SandboxClient(_server(), sources, course.limits)
-    client.charge(case.exercise, course.units[case.unit].time_shares)
+    client.budget.use(case.exercise, course.units[case.unit].time_shares)
     try:
         return [(criterion, criterion.run(client)) for criterion in criteria]
     finally:

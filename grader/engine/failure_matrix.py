@@ -25,7 +25,7 @@ from filelock import FileLock
 from grader.course.model import Course
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.files import PACKAGE, write_atomically
-from grader.sandbox import protocol
+from grader.sandbox import protocol, values
 from grader.testing.checks import Observation
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
 from grader.testing.student import InProcessBackend
@@ -138,7 +138,7 @@ def _read(file: Path, key: bytes) -> Rows | None:
     json_bytes, _ = protocol.HEADER.unpack_from(data, len(key))
     text = data[len(key) + sizes : len(key) + sizes + json_bytes]
     message, tensors = protocol.unpack(text, data[len(key) + sizes + json_bytes :])
-    rows = protocol.decode(message["rows"], tensors)
+    rows = values.decode(message["rows"], tensors)
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 
@@ -153,7 +153,7 @@ def _record(course: Course, unit: str, exercise: str) -> None:
             )
     tensors: list[torch.Tensor] = []
     plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
-    message = {"rows": protocol.encode(plain, tensors)}
+    message = {"rows": values.encode(plain, tensors)}
     write_atomically(_file(course, unit, exercise), key_of(course, unit) + protocol.pack(message, tensors))
 
 

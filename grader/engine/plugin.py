@@ -15,9 +15,10 @@ from grader.course.model import Course
 from grader.course.selection import deselect
 from grader.engine.criteria import Criterion, Outcome, criterion_of_item, hidden_substitutes, judge, parameters_of
 from grader.errors import InternalError
-from grader.sandbox.client import ALWAYS_TRUE, SandboxClient, Source
+from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Failure
 from grader.sandbox.processes import ForkServer
+from grader.sandbox.replies import ALWAYS_TRUE
 from grader.submissions.paths import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
 from grader.submissions.source import UnitSource
@@ -118,10 +119,10 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     client = _client(item.config)
     is_first = criterion.unit not in client.failures
     # Loading has a share of its own: what hangs at the top of a file does not cost the first exercise its points.
-    _charge(item.config, criterion, criterion.unit)
+    _use_budget(item.config, criterion, criterion.unit)
     with contextlib.suppress(Failure):
         client.load(criterion.unit)
-    _charge(item.config, criterion, f"{criterion.unit}/{criterion.exercise}")
+    _use_budget(item.config, criterion, f"{criterion.unit}/{criterion.exercise}")
     criterion.prepare(client)
     if is_first:
         for lost in client.failures[criterion.unit]:
@@ -147,7 +148,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             raise
         _note_doings(config, criterion.unit, criterion.exercise)
         # What hung in the first run took that run's time, and may be another exercise's fault.
-        _charge(config, criterion, f"{criterion.unit}/{criterion.exercise} with substitutes")
+        _use_budget(config, criterion, f"{criterion.unit}/{criterion.exercise} with substitutes")
         outcome = config.stash[OUTCOMES][criterion] = criterion.run_again(_client(config), first, doubtful)
         _client(config).take_printed()  # the same once more
         if not outcome.passed:
@@ -155,9 +156,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return True
 
 
-def _charge(config: pytest.Config, criterion: Criterion, account: str) -> None:
-    """From here on the unit's code runs on this account."""
-    _client(config).charge(account, config.stash[COURSE].units[criterion.unit].time_shares)
+def _use_budget(config: pytest.Config, criterion: Criterion, name: str) -> None:
+    """From here on the unit's code takes its time from this budget."""
+    _client(config).budget.use(name, config.stash[COURSE].units[criterion.unit].time_shares)
 
 
 def _doubtful(config: pytest.Config, criterion: Criterion, first: Outcome) -> list[str]:
@@ -223,7 +224,7 @@ def _note_doings(config: pytest.Config, unit: str, exercise: str | None) -> None
         text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
     if text:
         _note_message(config, unit, exercise, "printed", text, None, None)
-    for sentence in _client(config).take_attempts():
+    for sentence in _client(config).take_anomalies():
         _note_message(config, unit, exercise, "attempted", sentence, None, None)
 
 

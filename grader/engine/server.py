@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.engine.budget import Budget, LimitExceeded
 from grader.sandbox import lockdown
-from grader.sandbox.clock import LEAST_CHARGED
+from grader.sandbox.clock import LEAST_COUNTED
 from grader.sandbox.processes import ForkServer
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Engine:
             self.server = ForkServer.spawned()
         limits = session.config.stash[COURSE].limits
         charged = len(request["units"]) * (limits.unit_seconds + limits.call_seconds)
-        allowed = charged / LEAST_CHARGED + GRACE_SECONDS
+        allowed = charged / LEAST_COUNTED + GRACE_SECONDS
         reading, writing = os.pipe()
         engine = os.getpid()
         try:

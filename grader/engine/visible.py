@@ -40,7 +40,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     unit = request.path.stem.removeprefix("test_")
     beside = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
     # Where an error passed through one of your files, its line is told.
-    beside.worker.labels.update(map(str, request.path.parent.glob("*.py")))
+    beside.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
     return Student(beside, unit)
 
 

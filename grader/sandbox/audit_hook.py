@@ -1,4 +1,4 @@
-"""What student code tries that no answer needs: told to the instructor, who may want to know, and never evidence.
+"""What student code tries that no answer needs: for the instructor, who may want to know, and never evidence.
 
 Python's own audit hook (PEP 578) and a look at some well-known functions tell of it, in the student's own process. So
 clever code can hide from this record, or make one up. Whatever it says, the locks hold, and no point depends on it.
@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from types import FrameType
 from typing import Any
+
+from grader.sandbox.messages import MAX_NAME, Anomaly
 
 # What a report calls the interpreter's events (https://docs.python.org/3/library/audit_events.html).
 EVENTS = {
@@ -60,24 +62,24 @@ WATCHED = {
     "struct": "pack unpack Struct",
     "importlib": "import_module reload",
     "builtins": "abs all any len isinstance sum min max round sorted exec eval compile __import__ __build_class__",
-    "grader.sandbox.protocol": "pack unpack encode decode",
+    "grader.sandbox.protocol": "pack unpack",
+    "grader.sandbox.values": "encode decode",
 }
 
 MAX_OF_A_KIND = 5
-MAX_ARGUMENT = 200
 
 
-class Attempts:
-    """Tells of each kind of attempt, with each of its first few arguments, once.
+class Watch:
+    """Reports each kind of anomaly, with each of its first few arguments, once."""
 
-    labels: the names of the student's own sources, as their code objects bear them. tell: takes [words, argument],
-    on whichever thread.
-    """
+    def __init__(self, labels: Collection[str], notify: Callable[[str, str], None]) -> None:
+        """Take the names of the student's own sources, as their code objects bear them.
 
-    def __init__(self, labels: Collection[str], tell: Callable[[list[str]], None]) -> None:
+        `notify` takes the anomaly's words and argument, on whichever thread.
+        """
         self.labels = labels
-        self.tell = tell
-        self.told: set[tuple[str, str]] = set()
+        self.notify = notify
+        self.reported: set[tuple[str, str]] = set()
         self.counts: Counter[str] = Counter()
         self.looking: set[int] = set()
         self.originals = [
@@ -109,16 +111,16 @@ class Attempts:
         self.looking.discard(thread)
 
     def look(self) -> None:
-        """Tell of functions that are no longer what they were."""
+        """Report functions that are no longer what they were."""
         for owner, path, name, original in self.originals:
             if getattr(owner, name, None) is not original:
                 self.note(REPLACED, path)
 
     def note(self, words: str, argument: str) -> None:
-        if (words, argument) not in self.told and self.counts[words] < MAX_OF_A_KIND:
+        if (words, argument) not in self.reported and self.counts[words] < MAX_OF_A_KIND:
             self.counts[words] += 1
-            self.told.add((words, argument))
-            self.tell([words, argument])
+            self.reported.add((words, argument))
+            self.notify(words, argument)
 
     def _is_the_students(self, caller: FrameType, event: str) -> bool:
         """Whether student code is behind it."""
@@ -135,9 +137,34 @@ class Attempts:
         return False
 
 
-def sentence(words: str, argument: str) -> str:
-    """One attempt as reports tell it, in one line. Both come from the student's process."""
-    return f"It tried to {words}: {' '.join(argument.split())[:MAX_ARGUMENT]}" if argument else f"It tried to {words}."
+class AuditLog:
+    """What student code was seen to try, on the trusted side: a sentence for each, and few of each kind.
+
+    These are the student process's own words on itself.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()  # by unit and kind
+        self._is_new: dict[str, bool] = {}
+
+    def add(self, unit: str, anomaly: Anomaly) -> None:
+        """Note an anomaly of a known kind, unless it is known or there are many."""
+        sentence = _sentence(anomaly.words, anomaly.argument)
+        kind = (unit, anomaly.words)
+        if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < MAX_OF_A_KIND:
+            self._counts[kind] += 1
+            self._is_new[sentence] = True
+
+    def take(self) -> list[str]:
+        """Return the sentences that are new since the last time."""
+        sentences = [sentence for sentence, is_new in self._is_new.items() if is_new]
+        self._is_new.update(dict.fromkeys(sentences, False))
+        return sentences
+
+
+def _sentence(words: str, argument: str) -> str:
+    """One anomaly in one line, as reports have it."""
+    return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 
 
 def _first_text(arguments: tuple[Any, ...]) -> str:
@@ -146,11 +173,11 @@ def _first_text(arguments: tuple[Any, ...]) -> str:
         path = os.fspath(argument) if isinstance(argument, os.PathLike) else argument
         match path:
             case bytes():
-                return os.fsdecode(path)[:MAX_ARGUMENT]
+                return os.fsdecode(path)[:MAX_NAME]
             case str():
-                return str.__str__(path)[:MAX_ARGUMENT]
+                return str.__str__(path)[:MAX_NAME]
             case list() | tuple():
-                return repr(path)[:MAX_ARGUMENT]
+                return repr(path)[:MAX_NAME]
             case int():
                 return ""
     return ""

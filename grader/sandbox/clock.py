@@ -1,4 +1,4 @@
-"""The time that a student's code is charged for, whatever else the machine has to do meanwhile."""
+"""The time that a student's code takes, whatever else the machine has to do meanwhile."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 import time
 from dataclasses import dataclass
 
-LEAST_CHARGED = 0.25
-"""Of each second that goes by so much is charged at least, so that everything has an end on the busiest machine too."""
+LEAST_COUNTED = 0.25
+"""Of each second that goes by so much counts at least, so that everything has an end on the busiest machine too."""
 
 
 class Clock:
     """Time goes by on it, but for that in which a process, or the thread that asks, is ready and has no processor.
 
     So what else runs beside costs points at the worst of times only. Linux tells how long that was (in
-    /proc/PID/schedstat); where nothing tells it, or without `pid`, all time is charged.
+    /proc/PID/schedstat); where nothing tells it, or without `pid`, all time counts.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -42,15 +42,15 @@ class Stopwatch:
     begun: float
     waited: float
 
-    def charged(self) -> float:
-        """The seconds to charge for."""
+    def counted(self) -> float:
+        """The seconds that count."""
         passed = time.monotonic() - self.begun
-        return max(passed - (self.clock.waited() - self.waited), passed * LEAST_CHARGED)
+        return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)
 
     def left(self, seconds: float) -> float:
         """How much of so many seconds is left, at least. The processes are asked only where it could be nothing."""
         passed = time.monotonic() - self.begun
-        return seconds - (passed if passed < seconds else self.charged())
+        return seconds - (passed if passed < seconds else self.counted())
 
 
 class _Waits:

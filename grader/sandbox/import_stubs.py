@@ -1,4 +1,4 @@
-"""Inert stand-ins for libraries that draw, tabulate or report progress: no grade depends on what they do."""
+"""Import stubs for libraries that draw, tabulate or report progress: no grade depends on what they do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import importlib.machinery
 import importlib.metadata
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 INERT_LIBRARIES = ("matplotlib", "mpl_toolkits", "IPython", "pandas", "tqdm")
-AVAILABLE = "the standard library, torch and numpy"
+AVAILABLE = ("the standard library", "torch", "numpy")
 
 
 class Inert:
@@ -84,13 +84,20 @@ class InertModule(types.ModuleType):
         return Inert()
 
 
-class StandInFinder:
+class StubFinder:
     """Finds the inert libraries, and says in a sentence why any other library is not there."""
 
+    def __init__(self, modules: Sequence[str]) -> None:
+        """Take the modules that can be imported beside AVAILABLE."""
+        imported = {name.partition(".")[0] for name in modules}
+        self.inert = [name for name in INERT_LIBRARIES if name not in imported]
+        *others, last = (*AVAILABLE, *modules)
+        self.available = f"{', '.join(others)} and {last}"
+
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
-        if name.partition(".")[0] in INERT_LIBRARIES:
+        if name.partition(".")[0] in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        raise ModuleNotFoundError(f"No module named {name!r} while grading, only {AVAILABLE}", name=name)
+        raise ModuleNotFoundError(f"No module named {name!r} while grading, only {self.available}", name=name)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return InertModule(spec.name)
@@ -98,10 +105,15 @@ class StandInFinder:
     def exec_module(self, _: types.ModuleType) -> None: ...
 
 
-def install(siblings: Any) -> None:
-    """From here on an import finds what is loaded, a unit of the student's own, or a stand-in; never a file."""
-    versions = {name: str(getattr(sys.modules[name], "__version__", "0")) for name in ("torch", "numpy")}
-    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, siblings, StandInFinder()]
+def install(siblings: Any, modules: Sequence[str] = ()) -> None:
+    """Let imports find what is loaded, a unit of the student's own, or a stub; never a file.
+
+    Args:
+        siblings: An import finder for the student's units.
+        modules: What was imported for student code beside the standard library, torch and numpy.
+    """
+    versions = {name: str(getattr(sys.modules[name], "__version__", "0")) for name in ("torch", "numpy", *modules)}
+    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, siblings, StubFinder(modules)]
     sys.path[:] = []
     sys.path_importer_cache.clear()
     importlib.metadata.version = lambda distribution_name: versions.get(str(distribution_name), "0")

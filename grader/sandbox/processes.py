@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from grader.errors import InternalError
-from grader.sandbox import users
+from grader.sandbox import messages, users
+from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
 
 # All that our processes and their children may know of the world they were started in. One thread and one hash seed:
 # a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
@@ -68,18 +70,26 @@ class ForkServer:
 
     @cached_property
     def missing(self) -> dict[str, str]:
-        """The layers that this system cannot give, each with a sentence; told once the server is ready."""
+        """The layers that this system cannot give, each with a sentence; sent once the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
-            return json.loads(self.control.recv(READ_BYTES))["missing"]
-        except (OSError, ValueError) as error:
+            ready = _receive(self.control, Ready, NotReady)
+        except (OSError, ValueError, ProtocolError) as error:
             raise ServerLost("the fork server did not start") from error
         finally:
             self.control.settimeout(None)
+        if isinstance(ready, NotReady):
+            raise ServerLost(ready.reason)
+        return ready.missing
 
     @classmethod
-    def forked(cls) -> ForkServer:
-        """Forks this process as it stands. Only for one that has a single thread and nothing secret loaded yet."""
+    def forked(cls, modules: Sequence[str] = ()) -> ForkServer:
+        """Fork this process as it stands. Only for one that has a single thread and nothing secret loaded yet.
+
+        Args:
+            modules: What student code may import beside the standard library, torch and numpy. They are imported before
+                the first process is isolated; `missing` raises ServerLost with the name of one that cannot be used.
+        """
         from grader.sandbox import server
 
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -92,7 +102,7 @@ class ForkServer:
                 from grader.sandbox import lockdown
 
                 lockdown.die_with_parent(parent)
-                server.Server(theirs).serve()
+                server.Server(theirs, modules).serve()
                 code = 0
             finally:
                 os._exit(code)
@@ -100,10 +110,14 @@ class ForkServer:
         return cls(ours, None, pid)
 
     @classmethod
-    def spawned(cls) -> ForkServer:
-        """A fresh process with an environment of its own: for programs that have threads or secrets already."""
+    def spawned(cls, modules: Sequence[str] = ()) -> ForkServer:
+        """Start a process with an environment of its own: for programs that have threads or secrets already.
+
+        Args:
+            modules: See `forked`.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        process = start_module("grader.sandbox.server", theirs.fileno(), pass_fds=(theirs.fileno(),))
+        process = start_module("grader.sandbox.server", theirs.fileno(), *modules, pass_fds=(theirs.fileno(),))
         theirs.close()
         return cls(ours, process, process.pid)
 
@@ -117,9 +131,9 @@ class ForkServer:
     def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> Process:
         """A new process for one submission, which may use these late parts of torch. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
-        settings = {"cpu_seconds": cpu_seconds, "memory_bytes": memory_mb * 2**20, "late": late}
+        start = messages.plain(Start(cpu_seconds, memory_mb * 2**20, list(late)))
         try:
-            socket.send_fds(self.control, [json.dumps(settings).encode()], [theirs.fileno() for _, theirs in pairs])
+            socket.send_fds(self.control, [json.dumps(start).encode()], [theirs.fileno() for _, theirs in pairs])
         except OSError as error:
             for ours, _ in pairs:
                 ours.close()
@@ -150,12 +164,12 @@ def start_module(module: str, *arguments: object, **options: Any) -> subprocess.
 
 
 class ForkedProcess:
-    """A locked-down child of the fork server."""
+    """An isolated child of the fork server."""
 
-    def __init__(self, connection: socket.socket, output: socket.socket, grip: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, output: socket.socket, lifeline: socket.socket) -> None:
         self.connection = connection
         self.output = output
-        self.grip = grip
+        self.lifeline = lifeline
 
     def end(self, patience: float = 0) -> Ending:
         """Have the server kill it, unless it ends by itself within `patience` seconds.
@@ -163,28 +177,35 @@ class ForkedProcess:
         Raises:
             ServerLost: The server is gone, or could not start the process.
         """
-        select.select([self.grip], [], [], patience)
+        select.select([self.lifeline], [], [], patience)
         with contextlib.suppress(OSError):
-            self.grip.shutdown(socket.SHUT_WR)
-        self.grip.settimeout(END_SECONDS)
+            self.lifeline.shutdown(socket.SHUT_WR)
+        self.lifeline.settimeout(END_SECONDS)
         try:
-            message = json.loads(self.grip.recv(READ_BYTES))
-            if "failed" in message:
-                raise ServerLost(message["failed"])
-            return Ending(message["exit"], message["cpu_seconds"], message["was_ended"])
-        except (OSError, ValueError) as error:
+            end = _receive(self.lifeline, Exited, NotStarted)
+        except (OSError, ValueError, ProtocolError) as error:
             raise ServerLost("the fork server did not say how a process ended") from error
         finally:
-            for end in (self.connection, self.output, self.grip):
-                end.close()
+            for ours in (self.connection, self.output, self.lifeline):
+                ours.close()
+        if isinstance(end, NotStarted):
+            raise ServerLost(end.reason)
+        return Ending(*end)
+
+
+def _receive(sender: socket.socket, *kinds: type[Any]) -> Any:
+    """Return the next message, of one of these kinds. Raises OSError, ValueError or ProtocolError."""
+    return messages.parse(json.loads(sender.recv(READ_BYTES)), *kinds)
 
 
 class PractisingProcess:
-    """The same worker in a process started for it, over pipes, where there is no fork. It is not locked in."""
+    """The same worker in a process started for it, over pipes, where there is no fork. It is not isolated."""
 
-    def __init__(self, late: Sequence[str]) -> None:
+    def __init__(self, late: Sequence[str], modules: Sequence[str] = ()) -> None:
         pipe = subprocess.PIPE
-        self.process = start_module("grader.sandbox.unisolated", *late, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.process = start_module(
+            "grader.sandbox.unisolated", *late, "--", *modules, stdin=pipe, stdout=pipe, stderr=pipe
+        )
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr

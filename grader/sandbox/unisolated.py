@@ -1,12 +1,17 @@
-"""Run as a program: one worker over standard input and output, where there is no fork. Practice, not isolation."""
+"""Run as a program: one worker over standard input and output, where there is no fork. Practice, not isolation.
+
+Its arguments are the late parts of torch and, after --, the modules that student code may import.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from grader.sandbox import server, worker
+from grader.sandbox import preload, serving
 
 if __name__ == "__main__":
-    server.preload()
-    server.preload_late(sys.argv[1:])
-    worker.practise()
+    end = sys.argv.index("--")
+    late, modules = sys.argv[1:end], sys.argv[end + 1 :]
+    preload.preload(modules)
+    preload.preload_late(late)
+    serving.serve_unisolated(modules)

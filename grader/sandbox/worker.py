@@ -6,31 +6,21 @@ answers is checked on the other side. `Worker` is also what runs a misconception
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib.machinery
 import itertools
-import json
-import os
 import random
-import sys
-import threading
-import traceback
-import types
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.sandbox import audit_hook, import_stubs, loader, protocol, toolbox
-
-MAX_MESSAGE = 2000
-MAX_FAILURES = 200
-READ_BYTES = 2**16
-SIGNIFICANT_KINDS = 20
-
+from grader.sandbox import protocol, toolbox
+from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
+from grader.sandbox.units import Units, describe
+from grader.sandbox.values import Handle, decode, encode
 
 UNBOUND = object()
 
@@ -43,20 +33,16 @@ class Undefined(Exception):
     """The student's module has no such name."""
 
 
-def refusal(kind: str, text: str) -> dict[str, Any]:
-    """An error of the worker's own, in the form of those that student code raises."""
-    return {"types": [kind], "text": text, "line": None, "file": None}
+def refusal(number: int, kind: str, text: str) -> Error:
+    """Return an error of the worker's own, in the form of those that student code raises."""
+    return Error(number, (kind,), text[:MAX_TEXT])
 
 
 class Worker:
-    """Answers one request at a time. Requests name an operation, and each operation is a method `do_…`."""
+    """Answers one request at a time. Its calls name operations, and each operation is a method `do_…`."""
 
-    def __init__(self, notify: Callable[[dict[str, Any]], None] = lambda _: None) -> None:
-        self.notify = notify
-        self.sources: dict[str, dict[str, Any]] = {}
-        self.modules: dict[str, types.ModuleType] = {}
-        self.failures: dict[str, list[dict[str, Any]]] = {}
-        self.labels: set[str] = set()
+    def __init__(self, notify: Callable[[Progress], None] = lambda _: None) -> None:
+        self.units = Units(notify)
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
         # The substitutes for exercises, once they have been uploaded.
@@ -68,95 +54,41 @@ class Worker:
         self.elsewhere: list[dict[str, Any]] = []
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
-    def answer(self, message: dict[str, Any], tensors: list[torch.Tensor]) -> tuple[dict[str, Any], list[torch.Tensor]]:
-        """The reply to the last request: a value, or the first error, and where the student's code raised it."""
-        sent: list[torch.Tensor] = []
+    def answer(self, request: Request, tensors: list[torch.Tensor]) -> tuple[Reply | Error, list[torch.Tensor]]:
+        """Return the value of the request's last call, or the first error, and the tensors that go with it."""
+        number, sent = request.number, list[torch.Tensor]()
         try:
             value = None
-            for encoded in message["requests"]:
-                request = protocol.decode(encoded, tensors, lambda handle: self.held[handle.number])
-                value = self.operations[request.pop("operation")](**request)
-            return {"value": protocol.encode(value, sent, self.hold)}, sent
-        except protocol.WireError as error:
-            return {"error": refusal("Unsendable", f"it gave {error}")}, []
+            for operation, details in request.calls:
+                decoded = {
+                    name: decode(one, tensors, lambda handle: self.held[handle.number]) for name, one in details.items()
+                }
+                value = self.operations[operation](**decoded)
+            return Reply(number, encode(value, sent, self.hold)), sent
+        except ProtocolError as error:
+            return refusal(number, "Unsendable", f"it gave {error}"), []
         except (Unsupported, Undefined) as error:
-            return {"error": refusal(type(error).__name__, str(error))}, []
+            return refusal(number, type(error).__name__, str(error)), []
         except BaseException as error:
-            return {"error": self.describe(error)}, []
+            return describe(error, self.units.labels)._replace(number=number), []
 
-    def hold(self, value: Any) -> protocol.Handle:
-        """Keeps `value` here and gives the handle by which requests may name it."""
+    def hold(self, value: Any) -> Handle:
+        """Keep `value` here and return the handle by which requests may name it."""
         number = next(self.numbers)
         self.held[number] = value
-        kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__[:SIGNIFICANT_KINDS]]
-        return protocol.Handle(number, tuple(kinds))
-
-    def describe(self, error: BaseException) -> dict[str, Any]:
-        """An error as plain data: its built-in types, its text, and the last of the student's lines it passed."""
-        kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
-        try:
-            text = str.__str__(str(error))[:MAX_MESSAGE]
-        except BaseException:
-            text = "(the error's text could not be read)"
-        line, file = None, None
-        for frame, number in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename in self.labels:
-                line, file = number, frame.f_code.co_filename
-        if isinstance(error, SyntaxError) and file is None:
-            line, file, text = error.lineno, error.filename, str(error.msg)
-        return {"types": kinds, "text": text, "line": line, "file": file}
+        kinds = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__)
+        return Handle(number, cut(kinds, MAX_KINDS))
 
     # -- the student's modules ------------------------------------------------------------------------------
 
     def do_begin(self, sources: dict[str, dict[str, Any]]) -> None:
-        """Takes the units' sources; none runs before it is asked for, or imported by another."""
-        self.sources = sources
+        """Take the units' sources."""
+        self.units.sources = sources
 
-    def do_load(self, unit: str) -> list[dict[str, Any]]:
-        """Runs a unit's source, once. What failed: each piece's cell, line, names and error."""
-        self.module(unit)
-        return self.failures[unit]
-
-    def module(self, unit: str) -> types.ModuleType:
-        if unit in self.modules:
-            return self.modules[unit]
-        source = self.sources[unit]
-        module = self.modules[unit] = types.ModuleType(unit)
-        module.__file__ = source["filename"]
-        sys.modules[unit] = module
-        failures = self.failures[unit] = []
-        skipped = {tuple(place) for place in source["skip"]}
-        self.labels.update(source["labels"])
-
-        def before(cell: int, piece: loader.Piece) -> bool:
-            if (cell, piece.line) in skipped:
-                return False
-            self.notify({"unit": unit, "cell": cell, "line": piece.line, "names": piece.names})
-            return True
-
-        def failed(cell: int, piece: loader.Piece, error: BaseException) -> None:
-            if len(failures) == MAX_FAILURES:  # a text that is no Python at all has one for each of its lines
-                return
-            description = self.describe(error)
-            description["file"] = source["labels"][cell]
-            description["line"] = description["line"] or piece.line
-            if isinstance(error, loader.AlwaysTrue):
-                description |= {"types": [loader.AlwaysTrue.__name__], "line": error.args[0]}
-            # A definition that fails leaves an earlier one of the same name in force.
-            kept = [name for name in piece.names if name in module.__dict__]
-            failures.append({"names": piece.names, "kept": kept, **description})
-
-        loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
-        return module
-
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """An import finder: a unit may import its siblings by plain name."""
-        return importlib.machinery.ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return self.module(spec.name)
-
-    def exec_module(self, _: types.ModuleType) -> None: ...
+    def do_load(self, unit: str) -> list[Failed]:
+        """Run a unit's source, once. Return the statements that failed."""
+        self.units.module(unit)
+        return self.units.failures[unit]
 
     # -- operations on the student's names and objects ------------------------------------------------------
 
@@ -171,13 +103,24 @@ class Worker:
         """("unit", "name") is a name of the student's; (object, "name") its attribute; (object,) the object itself."""
         owner, *names = target
         if isinstance(owner, str):
-            module = self.module(owner)
+            module = self.units.module(owner)
             if names[0] not in module.__dict__:
                 raise Undefined(f"{names[0]} is not defined")
             return module.__dict__[names[0]]
         for name in names:
             owner = getattr(owner, name)
         return owner
+
+    def do_take(
+        self, target: Any, count: int, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[list[Any], bool]:
+        """Call `target` and return the first values of what it gives, and whether there is at least one more."""
+        result = self.resolve(target)(*arguments, **options)
+        if not hasattr(type(result), "__iter__"):
+            raise Unsupported(f"it gave a {type(result).__name__}, which has no values to take one by one")
+        values = iter(result)
+        taken = list(itertools.islice(values, count))
+        return taken, len(taken) == count and next(values, UNBOUND) is not UNBOUND
 
     def do_get(self, target: Any) -> Any:
         return self.resolve(target)
@@ -273,7 +216,7 @@ class Worker:
         self.called.clear()
         for exercise in exercises:
             substitute = self._recorded(exercise)
-            for names in [module.__dict__ for module in self.modules.values()] + self.elsewhere:
+            for names in [module.__dict__ for module in self.units.modules.values()] + self.elsewhere:
                 patched.append((names, exercise, names.get(exercise, UNBOUND)))
                 names[exercise] = substitute
 
@@ -312,8 +255,6 @@ class Worker:
         # Not torch.manual_seed: for devices that are not there it takes down three stack traces at every call.
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
-        import numpy
-
         numpy.random.seed(seed % 2**32)
 
 
@@ -337,115 +278,3 @@ class _Listening(TorchFunctionMode):
     ) -> Any:
         self.names.add(str(getattr(function, "__name__", function)))
         return function(*arguments, **options or {})
-
-
-def _read_frame(descriptor: int) -> tuple[bytes, bytes]:
-    """The two parts of a frame. Requests come one at a time, so nothing of the next one is read with it."""
-    frame, needed = bytearray(), protocol.HEADER.size
-    while len(frame) < needed:
-        part = os.read(descriptor, READ_BYTES)
-        if not part:
-            os._exit(0)
-        frame += part
-        if len(frame) >= protocol.HEADER.size:
-            needed = protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
-    return protocol.halves(bytes(frame))
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-class Outlet:
-    """Where frames leave: one at a time, whichever threads they come from.
-
-    A notice leaves only while a request waits for its reply; until then it is kept.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.number = 0
-        self.is_asked = False
-        self.kept: deque[list[str]] = deque()
-        self.lock = threading.Lock()
-        # Held on to, since student code may replace json.dumps and len: that is just what is to be told.
-        self.encode, self.length = json.JSONEncoder().encode, len
-
-    def ask(self, number: int) -> None:
-        """A request is there. What was kept since the last one is told now."""
-        with self.lock:
-            self.number, self.is_asked = number, True
-            self._tell_kept()
-
-    def send(self, frame: bytes) -> None:
-        with self.lock:
-            _write(self.descriptor, frame)
-
-    def answer(self, frame: bytes) -> None:
-        with self.lock:
-            self._tell_kept()
-            _write(self.descriptor, frame)
-            self.is_asked = False
-
-    def tell(self, attempt: list[str]) -> None:
-        """Never waits: it may be called while this very thread sends a frame."""
-        self.kept.append(attempt)
-        if self.lock.acquire(blocking=False):
-            try:
-                self._tell_kept()
-            finally:
-                self.lock.release()
-
-    def _tell_kept(self) -> None:
-        while self.is_asked and self.kept:
-            text = self.encode({"number": self.number, "attempted": self.kept.popleft()}).encode()
-            _write(self.descriptor, protocol.HEADER.pack(self.length(text), 0) + text)
-
-
-def serve(requests: int, replies: int, layers: dict[str, bool]) -> None:
-    """Answers requests until the other side closes. requests, replies: descriptors (they may be the same).
-
-    layers: what holds this process in, said once, before any of the student's code is here.
-    """
-    # Kept from the student's reach by name only; patching them changes this process, never the verdict.
-    pack, unpack, read = protocol.pack_reply, protocol.unpack, _read_frame
-    number = 0
-    outlet = Outlet(replies)
-    worker = Worker(lambda place: outlet.send(pack({"number": number, "at": place}, [])))
-    import_stubs.install(worker)
-    seen = audit_hook.Attempts(worker.labels, outlet.tell)
-    seen.listen()
-    outlet.send(pack({"number": 0, "layers": layers, "pid": os.getpid()}, []))
-    out, err = sys.stdout, sys.stderr
-    while True:
-        message, tensors = unpack(*read(requests))
-        number = message["number"]
-        outlet.ask(number)
-        try:
-            reply, sent = worker.answer(message, tensors)
-        finally:  # also where student code has broken what answers
-            with contextlib.suppress(BaseException):
-                seen.look()
-        for stream in (out, err):
-            with contextlib.suppress(BaseException):
-                stream.flush()
-        try:
-            frame = pack({"number": number, **reply}, sent)
-        except BaseException as error:  # too large a value, or no memory left to pack it in
-            text = (
-                f"it gave {error}"
-                if isinstance(error, protocol.WireError)
-                else f"it gave a result that could not be sent ({type(error).__name__})"
-            )
-            frame = pack({"number": number, "error": refusal("Unsendable", text)}, [])
-        outlet.answer(frame)
-
-
-def practise() -> None:
-    """Serves over standard input and output, in a process started for one submission and not locked in at all."""
-    requests, replies = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    torch.set_num_threads(1)
-    serve(requests, replies, {})

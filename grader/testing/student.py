@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 import types
 import warnings
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+import numpy
 import torch
 
-from grader.sandbox import client, protocol
+from grader.sandbox import protocol, replies
 from grader.sandbox.failures import Failure as Failure  # what suites may catch
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
+from grader.sandbox.values import TENSORS, Handle
 from grader.sandbox.worker import Worker
 from grader.testing.substitutes import MODULE, Substitutes
 
@@ -42,38 +45,52 @@ class InProcessBackend:
 
     def __init__(self, unit: str, names: dict[str, Any]) -> None:
         self.worker = Worker()
-        self.worker.modules[unit] = types.ModuleType(unit)
-        self.worker.modules[unit].__dict__.update(names)
+        module = self.worker.units.modules[unit] = types.ModuleType(unit)
+        module.__dict__.update(names)
         self.forget()
         self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None: ...
 
     def notify(self, operation: str, **details: Any) -> None:
-        self.requests.add(operation, **details)
+        self.waiting.add(operation, **details)
 
     def forget(self) -> None:
-        self.requests = protocol.Requests()
+        self.waiting = protocol.Calls()
 
     def call(self, operation: str, **details: Any) -> Any:
         """Encode as the sandbox client does, so that both see the same values."""
         self.notify(operation, **details)
-        requests = self.requests
+        calls = self.waiting
         self.forget()
         with warnings.catch_warnings(action="ignore"):  # as in a student process, where they are no errors
-            reply, received = self.worker.answer({"requests": requests.encoded}, requests.tensors)
-        return client.interpret(reply, received)
+            reply, received = self.worker.answer(calls.request(), calls.tensors)
+        return replies.value_of(reply, received)
 
 
 class RemoteCallable:
     """Something of the student's: it can be called, and asked about. Every method may raise Failure."""
 
-    def __init__(self, backend: Backend, target: tuple[Any, ...]) -> None:
+    def __init__(self, backend: Backend, target: tuple[Any, ...], keeps_arrays: bool = False) -> None:
+        """Take a name, object or attribute over there. Arrays come back as tensors, unless they are kept."""
         self._backend = backend
         self._target = target
+        self._keeps_arrays = keeps_arrays
 
     def _call(self, operation: str, **details: Any) -> Any:
-        return _wrap(self._backend, self._backend.call(operation, target=self._target, **details))
+        return self._wrap(self._backend.call(operation, target=self._target, **details))
+
+    def _wrap(self, value: Any) -> Any:
+        """Return a value with its handles as objects and its arrays as the suite wants them."""
+        if isinstance(value, Handle):
+            return RemoteObject(self._backend, value, self._keeps_arrays)
+        if type(value) in (list, tuple):
+            return type(value)(self._wrap(item) for item in value)
+        if type(value) is dict:
+            return {key: self._wrap(item) for key, item in value.items()}
+        if isinstance(value, numpy.ndarray | numpy.generic) and not self._keeps_arrays:
+            return _as_tensor(value)
+        return value
 
     def _notify(self, operation: str, **details: Any) -> None:
         self._backend.notify(operation, target=self._target, **details)
@@ -87,6 +104,17 @@ class RemoteCallable:
         match self._call("call", arguments=arguments, options={}, arguments_after=True):
             case (result, tuple(after)) if len(after) == len(arguments):
                 return result, after
+        raise Refused(ODD_REPLY)
+
+    def take(self, count: int, *arguments: Any, **options: Any) -> tuple[list[Any], bool]:
+        """Call it and return the first `count` values of what it gives, such as a generator, and if there are more.
+
+        One value more is asked for, to see whether it is there. So a generator that never ends costs as much as its
+        first count + 1 values, and `student.primes.take(4, 10)` that gives ([2, 3, 5, 7], False) has ended.
+        """
+        match self._call("take", count=count, arguments=arguments, options=options):
+            case (list(values), bool(is_more)) if len(values) <= count:
+                return values, is_more
         raise Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
@@ -108,19 +136,22 @@ class RemoteCallable:
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-class RemoteObject(RemoteCallable, protocol.Handle):
-    """An object in the student process: the student's, or one that the worker made."""
+class RemoteObject(RemoteCallable, Handle):
+    """An object in the student process: the student's, or one that the worker made.
 
-    def __init__(self, backend: Backend, handle: protocol.Handle) -> None:
-        protocol.Handle.__init__(self, handle.number, handle.kinds)
-        RemoteCallable.__init__(self, backend, (handle,))
+    Python's own functions are methods: `numbers.method("__next__")()` is the next value of a generator.
+    """
+
+    def __init__(self, backend: Backend, handle: Handle, keeps_arrays: bool = False) -> None:
+        Handle.__init__(self, handle.number, handle.kinds)
+        RemoteCallable.__init__(self, backend, (handle,), keeps_arrays)
 
     def get(self, name: str) -> Any:
         """An attribute's value."""
-        return _wrap(self._backend, self._backend.call("get", target=(*self._target, name)))
+        return self._wrap(self._backend.call("get", target=(*self._target, name)))
 
     def method(self, name: str) -> RemoteCallable:
-        return RemoteCallable(self._backend, (*self._target, name))
+        return RemoteCallable(self._backend, (*self._target, name), self._keeps_arrays)
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Every registered parameter by its name, requiring gradients here where it does there."""
@@ -157,11 +188,14 @@ class RemoteObject(RemoteCallable, protocol.Handle):
 class Student:
     """A submission's unit: each of its names is an attribute to call.
 
-    Only what no exercise of the course is called stands here beside them.
+    Arguments and results may be None, bools, numbers, text, bytes, tensors, numpy arrays and numbers, and lists,
+    tuples, dicts, sets and frozensets of these. Any other result is a RemoteObject. Beside the student's names there
+    is only what no exercise of the course is called.
     """
 
     def __init__(self, backend: Backend, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
         self._backend = backend
+        self._keeps_arrays = False
         self._unit = unit
         self._substitutes = substitutes
         # The exercises that are patched now; those whose substitutes were called; those that a value was made with.
@@ -172,7 +206,17 @@ class Student:
     def __getattr__(self, name: str) -> RemoteCallable:
         if name.startswith("__"):
             raise AttributeError(name)
-        return RemoteCallable(self._backend, (self._unit, name))
+        return RemoteCallable(self._backend, (self._unit, name), self._keeps_arrays)
+
+    @property
+    def numpy(self) -> Student:
+        """The same unit for a suite that works with numpy: `student.numpy.softmax(x)` gives an array as it is.
+
+        A suite that works with tensors sees an array as a tensor of the same dtype and shape.
+        """
+        student = copy.copy(self)
+        student._keeps_arrays = True
+        return student
 
     def make(self, name: str, *arguments: Any, **options: Any) -> RemoteObject:
         """Make one of torch.nn's modules, of the toolbox or of the substitutes, to use as an argument."""
@@ -185,10 +229,10 @@ class Student:
         return self._object("generator", seed=seed)
 
     def _object(self, operation: str, **details: Any) -> RemoteObject:
-        made = _wrap(self._backend, self._backend.call(operation, **details))
-        if not isinstance(made, RemoteObject):
+        made = self._backend.call(operation, **details)
+        if not isinstance(made, Handle):
             raise Refused(ODD_REPLY)
-        return made
+        return RemoteObject(self._backend, made, self._keeps_arrays)
 
     @contextlib.contextmanager
     def substituted(self, *exercises: str) -> Iterator[None]:
@@ -242,11 +286,9 @@ def _globals(value: Any) -> Iterator[dict[str, Any]]:
             yield vars(sys.modules[function.__module__])
 
 
-def _wrap(backend: Backend, value: Any) -> Any:
-    if isinstance(value, protocol.Handle):
-        return RemoteObject(backend, value)
-    if type(value) in (list, tuple):
-        return type(value)(_wrap(backend, item) for item in value)
-    if type(value) is dict:
-        return {key: _wrap(backend, item) for key, item in value.items()}
-    return value
+def _as_tensor(array: Any) -> torch.Tensor:
+    """Return the tensor of a numpy array or number. Raises Refused where a tensor of its dtype is not sent either."""
+    tensor = torch.from_numpy(numpy.asarray(array))
+    if tensor.dtype not in TENSORS:
+        raise Refused(f"It gave a tensor of dtype {tensor.dtype}.")
+    return tensor

@@ -10,6 +10,7 @@ import pytest
 from grader.sandbox import audit_hook
 from grader.sandbox.client import SandboxClient
 from grader.sandbox.failures import Failure
+from grader.sandbox.messages import MAX_NAME, Anomaly
 
 Opens = Callable[..., SandboxClient]
 
@@ -20,7 +21,7 @@ def told(open_client: Opens, source: str) -> list[str]:
     with contextlib.suppress(Failure):
         client.load("answers")
         client.call("call", target=("answers", "f"), arguments=(), options={})
-    return client.take_attempts()
+    return client.take_anomalies()
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,13 @@ def test_what_was_told_is_not_told_again(open_client: Opens) -> None:
     client = open_client("def f():\n    try: open('a')\n    except OSError: pass\n")
     for expected in (["It tried to open a file: a"], []):
         client.call("call", target=("answers", "f"), arguments=(), options={})
-        assert client.take_attempts() == expected
+        assert client.take_anomalies() == expected
 
 
-def test_a_long_argument_is_cut_and_stays_in_one_line() -> None:
-    assert audit_hook.sentence("open a file", "a\nb") == "It tried to open a file: a b"
-    assert len(audit_hook.sentence("open a file", "x" * 10**6)) < audit_hook.MAX_ARGUMENT + 50
+def test_what_is_noted_is_one_short_line_of_a_known_kind() -> None:
+    log = audit_hook.AuditLog()
+    for words, argument in [("open a file", "a\nb"), ("earn a point", ""), ("open a file", "x" * 10**6)]:
+        log.add("unit", Anomaly(1, words, argument))
+    first, second = log.take()
+    assert first == "It tried to open a file: a b"
+    assert len(second) < MAX_NAME + 50

@@ -71,12 +71,12 @@ def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_client: Op
 def test_an_answer_that_drips_byte_by_byte_gains_no_time(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
-            for byte in frame({"number": 1, "value": 1}) * 1000:
+            for byte in frame(["Reply", 1, 1]) * 1000:
                 os.write(3, bytes([byte]))
                 time.sleep(0.05)
         """)
     student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
-    client.charge("f", 1)
+    client.budget.use("f", 1)
     failure(student.f)
     assert student.right() == 1, "time was left for it"
 
@@ -85,12 +85,12 @@ def test_notices_of_pieces_gain_no_time_for_a_call(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             while True:
-                os.write(3, frame({"number": 3, "at": {}}))
+                os.write(3, frame(["Progress", 3, "answers", 0, 1, []]))
                 time.sleep(0.05)
         """)
     student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
     client.load("answers")
-    client.charge("f", 1)
+    client.budget.use("f", 1)
     assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 1.5 s for all together."
     assert student.right() == 1, "time was left for it"
 
@@ -99,10 +99,10 @@ def test_one_exercise_cannot_use_up_the_time_of_another(open_client: Opens) -> N
     student, client = answers(
         open_client, "def hangs():\n    while True: pass\ndef right(): return 1", call_seconds=CALL, unit_seconds=2
     )
-    client.charge("hangs", 2)
+    client.budget.use("hangs", 2)
     reasons = [failure(student.hangs, TimedOut) for _ in range(5)]
     assert reasons[-1] == "No time was left for it: earlier calls of this exercise took all there was."
-    client.charge("right", 2)
+    client.budget.use("right", 2)
     assert student.right() == 1
 
 
@@ -172,7 +172,7 @@ def test_a_piece_that_is_slow_but_in_time_does_not_cost_the_next(open_client: Op
 
 def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_client: Opens) -> None:
     # It answers its third request (begin, load, call) by hand, and never reads the fourth.
-    source = FORGING + "def f():\n    os.write(3, frame({'number': 3, 'value': 1}))\n    time.sleep(100)\n"
+    source = FORGING + "def f():\n    os.write(3, frame(['Reply', 3, 1]))\n    time.sleep(100)\n"
     student, client = answers(open_client, source, call_seconds=CALL)
     client.load("answers")
     assert student.f() == 1
@@ -235,16 +235,29 @@ def test_closing_standard_output_costs_nothing(open_client: Opens) -> None:
 @pytest.mark.parametrize(
     "forgery",
     [
-        'frame({"number": 0, "value": 1})',
-        'frame({"number": 99, "value": 1})',
-        'frame({"number": True, "value": 1})',
-        'frame({"value": 1})',
-        'frame({"number": NUMBER})',
-        'frame({"number": NUMBER, "value": [1]})',
-        'frame({"number": NUMBER, "value": {"tensor": 0}})',
-        'frame({"number": NUMBER, "error": 1})',
-        'frame({"number": NUMBER, "error": {"types": "ValueError"}})',
-        'frame({"number": NUMBER, "value": {"tensor": 0}}, b"\\0" * 100)',
+        'frame(["Reply", 0, 1])',
+        'frame(["Reply", 99, 1])',
+        'frame(["Reply", True, 1])',
+        'frame(["Reply", 3.0, 1])',
+        'frame(["Reply", 1])',
+        'frame(["Reply", NUMBER])',
+        'frame(["Reply", NUMBER, 1, 1])',
+        'frame(["Unknown", NUMBER, 1])',
+        'frame(["Request", NUMBER, []])',
+        'frame(["Handshake", {"seccomp": True}, 1])',
+        'frame(["Reply", NUMBER, [1]])',
+        'frame(["Reply", NUMBER, {"list": []}])',
+        'frame(["Reply", NUMBER, ["tensor", 0]])',
+        'frame(["Error", NUMBER, 1])',
+        'frame(["Error", NUMBER, "ValueError", "", None, None])',
+        'frame(["Error", NUMBER, ["ValueError"], "x" * 2001, None, None])',
+        'frame(["Error", NUMBER, ["ValueError"] * 21, "", None, None])',
+        'frame(["Error", NUMBER, ["ValueError"], "", "1", None])',
+        'frame(["Progress", NUMBER, "answers", 0, 1, ["x" * 201]])',
+        'frame(["Progress", NUMBER, "answers", 0, 1, ["x"] * 101])',
+        'frame(["Anomaly", NUMBER, "open a file", "x" * 201])',
+        'frame(["Reply", NUMBER, ["tensor", 0]], b"\\0" * 100)',
+        'frame({"number": NUMBER, "value": 1})',
         'frame([])',
         'struct.pack(">II", 2**32 - 1, 2**32 - 1)',
         'struct.pack(">II", 10, 2**31) + b"{}" * 100',
@@ -267,7 +280,7 @@ def test_a_forged_answer_ends_the_process_and_counts_for_nothing(open_client: Op
 def test_an_answer_sent_ahead_of_its_question_is_never_taken_for_one(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
-            os.write(3, frame({"number": 3, "value": "honest"}) + frame({"number": 4, "value": "forged"}))
+            os.write(3, frame(["Reply", 3, "honest"]) + frame(["Reply", 4, "forged"]))
             time.sleep(100)
         """)
     student, client = answers(open_client, source)
@@ -332,7 +345,7 @@ def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkSer
     process = server.start(cpu_seconds=30, memory_mb=2048)
     [child] = processes.until(lambda: processes.children(server.pid))
     assert isinstance(process, ForkedProcess)
-    for end in (process.connection, process.output, process.grip):
+    for end in (process.connection, process.output, process.lifeline):
         end.close()
     processes.until_ended([child])
 

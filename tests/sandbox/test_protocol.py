@@ -13,20 +13,21 @@ import pytest
 import safetensors.torch
 import torch
 
-from grader.sandbox import protocol
+from grader.sandbox import bounds, messages, protocol, tensors, values
 
 
 def sent(value: Any) -> Any:
     """`value` as it arrives on the other side."""
-    tensors: list[torch.Tensor] = []
-    frame = protocol.pack_reply({"value": protocol.encode(value, tensors)}, tensors)
+    parts: list[torch.Tensor] = []
+    reply = messages.Reply(1, values.encode(value, parts))
+    frame = protocol.pack_reply(messages.plain(reply), parts)
     assert len(frame) == protocol.HEADER.size + sum(protocol.HEADER.unpack_from(frame))
     message, received = protocol.unpack_reply(*protocol.halves(frame))
-    return protocol.decode_reply(message["value"], received)
+    return values.decode_reply(messages.parse(message, messages.Reply).value, received)
 
 
 def refusal(action: Callable[[], Any]) -> str:
-    with pytest.raises(protocol.WireError) as caught:
+    with pytest.raises(bounds.ProtocolError) as caught:
         action()
     return str(caught.value)
 
@@ -34,7 +35,7 @@ def refusal(action: Callable[[], Any]) -> str:
 # -- what crosses ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", protocol.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", tensors.TENSOR_DTYPES.values(), ids=str)
 def test_a_tensor_of_every_dtype_arrives_bit_for_bit(dtype: torch.dtype) -> None:
     tensor = torch.arange(-3, 3).reshape(2, 3).to(dtype)
     arrived = sent(tensor)
@@ -48,11 +49,12 @@ def test_a_tensor_of_every_shape_keeps_it(shape: tuple[int, ...]) -> None:
 
 
 def test_the_library_of_safetensors_reads_what_is_written_here() -> None:
-    tensors = [torch.arange(number + 1).to(dtype).unsqueeze(0) for number, dtype in enumerate(protocol.DTYPES)]
-    frame = protocol.pack({}, tensors)
+    dtypes = tensors.TENSOR_DTYPES.values()
+    parts = [torch.arange(number + 1).to(dtype).unsqueeze(0) for number, dtype in enumerate(dtypes)]
+    frame = protocol.pack({}, parts)
     length, _ = protocol.HEADER.unpack_from(frame)
     found = safetensors.torch.load(frame[protocol.HEADER.size + length :])
-    for number, tensor in enumerate(tensors):
+    for number, tensor in enumerate(parts):
         torch.testing.assert_close(found[str(number)], tensor, rtol=0, atol=0)
 
 
@@ -68,6 +70,8 @@ def test_not_a_number_and_infinity_cross_in_tensors_and_alone() -> None:
     [
         None, True, False, 0, -(2**63) + 1, 2**63 - 1, 0.1, "", "naïve \0 \ud800 🙂", [], (), {}, torch.float64,
         [1, (2.5, [None, "x"]), {"a": (True,), 3: {}}],
+        set(), {1, (2, 3)}, frozenset({1.5, frozenset({2})}), b"", b"\0\xff text",
+        {(0, 1): {2}, b"key": 3, frozenset({4}): 5, math.inf: 6},
     ],
     ids=repr,
 )  # fmt: skip
@@ -102,9 +106,37 @@ def test_a_tensor_that_requires_gradients_crosses_as_plain_values() -> None:
     assert not arrived.requires_grad
 
 
-def test_numpy_arrays_and_numbers_cross_as_tensors() -> None:
-    assert torch.equal(sent(numpy.array([1, 2])), torch.tensor([1, 2]))
-    assert sent(numpy.float32(0.5)).item() == 0.5
+@pytest.mark.parametrize("dtype", values.NUMPY_DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3)], ids=str)
+def test_a_numpy_array_of_every_dtype_and_shape_arrives_as_it_is(dtype: Any, shape: tuple[int, ...]) -> None:
+    array = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
+    arrived = sent(array)
+    assert (type(arrived), arrived.dtype, arrived.shape) == (numpy.ndarray, dtype, shape)
+    assert numpy.array_equal(arrived, array)
+
+
+def test_views_of_numpy_arrays_arrive_with_the_same_values() -> None:
+    base = numpy.arange(24.0).reshape(4, 6)
+    for view in (base[::-1], base.T, base[:, ::2], numpy.asfortranarray(base), numpy.broadcast_to(base[0], (5, 6))):
+        assert numpy.array_equal(sent(view), view)
+
+
+@pytest.mark.parametrize(
+    "number", [numpy.float32(0.5), numpy.int64(-3), numpy.uint16(65535), numpy.bool_(True)], ids=repr
+)
+def test_a_numpy_number_arrives_as_one(number: Any) -> None:
+    arrived = sent({"number": number, "keys": {number}})
+    assert arrived == {"number": number, "keys": {number}}
+    assert type(arrived["number"]) is type(number)
+
+
+def test_a_numpy_float64_is_a_float() -> None:
+    assert type(sent(numpy.float64(0.5))) is float
+
+
+def test_a_large_text_of_bytes_that_is_named_many_times_is_made_once() -> None:
+    arrived = values.decode_reply(["list", *[["bytes", 0]] * 1000], [torch.zeros(2**26, dtype=torch.uint8)])
+    assert {id(one) for one in arrived} == {id(arrived[0])}
 
 
 def test_what_cannot_cross_is_held_back_and_named_by_a_handle() -> None:
@@ -112,16 +144,16 @@ def test_what_cannot_cross_is_held_back_and_named_by_a_handle() -> None:
 
     held: list[Any] = []
 
-    def hold(value: Any) -> protocol.Handle:
+    def hold(value: Any) -> values.Handle:
         held.append(value)
-        return protocol.Handle(len(held) - 1, ("module.Secret",))
+        return values.Handle(len(held) - 1, ("module.Secret",))
 
     secret = Secret()
-    encoded = protocol.encode([secret], [], hold)
+    encoded = values.encode([secret], [], hold)
     assert held == [secret]
-    arrived = protocol.decode(json.loads(json.dumps(encoded)), [])
+    arrived = values.decode(json.loads(json.dumps(encoded)), [])
     assert (arrived[0].number, arrived[0].kinds) == (0, ("module.Secret",))
-    assert protocol.decode(encoded, [], lambda handle: held[handle.number]) == [secret]
+    assert values.decode(encoded, [], lambda handle: held[handle.number]) == [secret]
 
 
 # -- what lies about itself -----------------------------------------------------------------------------------
@@ -187,14 +219,26 @@ def test_subclasses_of_plain_types_that_lie_cross_as_what_they_hold() -> None:
 
         __iter__ = keys = items
 
+    class LyingSet(set):
+        def __iter__(self) -> Any:
+            return iter([42])
+
     class LyingTuple(tuple):
         def __iter__(self) -> Any:
             return iter([42])
 
-    value = [LyingInt(1), LyingFloat(0.5), LyingText("a"), LyingList([1, 2]), LyingDict(a=1), LyingTuple((1, 2))]
+    value = [
+        LyingInt(1),
+        LyingFloat(0.5),
+        LyingText("a"),
+        LyingList([1, 2]),
+        LyingDict(a=1),
+        LyingTuple((1, 2)),
+        LyingSet({1}),
+    ]
     arrived = sent(value)
-    assert [type(one) for one in arrived] == [int, float, str, list, dict, tuple]
-    assert arrived == [1, 0.5, "a", [1, 2], {"a": 1}, (1, 2)]
+    assert [type(one) for one in arrived] == [int, float, str, list, dict, tuple, set]
+    assert arrived == [1, 0.5, "a", [1, 2], {"a": 1}, (1, 2), {1}]
 
 
 # -- what must not cross --------------------------------------------------------------------------------------
@@ -224,6 +268,15 @@ def nested(depth: int) -> list[Any]:
         (lambda: 2**63, "an int of more than 64 bits"),
         (lambda: -(10**400), "an int of more than 64 bits"),
         (lambda: object(), "a object, which cannot be sent"),
+        (lambda: (n for n in range(3)), "a generator, which cannot be sent"),
+        (lambda: numpy.ones(2, dtype=complex), "an array of dtype complex128"),
+        (lambda: numpy.array(["a"]), "an array of dtype <U1"),
+        (lambda: numpy.array([object()]), "an array of dtype object"),
+        (lambda: numpy.ones(2, dtype=">f8"), "an array of dtype >f8"),
+        (lambda: numpy.ones([1] * 17), "a tensor of 17 dimensions"),
+        (lambda: numpy.broadcast_to(1.0, 2**30), "a tensor of more than 64 MB"),
+        (lambda: b"x" * (2**26 + 1), "a tensor of more than 64 MB"),
+        (lambda: {torch.ones(1): 1}, "a dict or set in which a key is neither text, a number nor a tuple"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")  # torch deprecates quantised tensors
@@ -251,6 +304,10 @@ def test_a_message_that_is_too_long_is_refused() -> None:
         ([1] * 10_000, "more than 10,000 values"),
         ({number: number for number in range(5000)}, "more than 10,000 values"),
         ([torch.ones(1)] * 1001, "more than 1,000 tensors"),
+        ({*range(10_000)}, "more than 10,000 values"),
+        ([numpy.ones(1)] * 1001, "more than 1,000 tensors"),
+        ([b"x"] * 1001, "more than 1,000 tensors"),
+        (numpy.ones((10_001, 0)), "a tensor of more than 10,000 empty rows"),
         (torch.ones(10_001, 0), "a tensor of more than 10,000 empty rows"),
         (torch.ones(200, 0, 200), "a tensor of more than 10,000 empty rows"),
     ],
@@ -266,8 +323,8 @@ def test_a_request_may_hold_more_than_a_reply() -> None:
 
 
 def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
-    references = {"list": [{"tensor": 0}] * 1001}
-    assert refusal(lambda: protocol.decode_reply(references, [torch.ones(1)])) == "more than 1,000 tensors"
+    references = ["list", *[["tensor", 0]] * 1001]
+    assert refusal(lambda: values.decode_reply(references, [torch.ones(1)])) == "more than 1,000 tensors"
 
 
 # -- frames that are not what they claim ----------------------------------------------------------------------
@@ -277,44 +334,47 @@ def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
     "sizes", [(2**22 + 1, 0), (2**32 - 1, 2**32 - 1), (2, 2**32 - 1), (2, 68 * 2**20 + 1)], ids=str
 )
 def test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read(sizes: tuple[int, int]) -> None:
-    assert "more than" in refusal(lambda: protocol.check_sizes(*sizes))
+    assert "more than" in refusal(lambda: bounds.check_sizes(*sizes))
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        b"", b"{", b"\xff\xfe", b"[]", b"1", b'"text"', b"null", b'{"a": NaN}', b'{"a": -Infinity}', b"[" * 10**6,
+        b"", b"{", b"\xff\xfe", b'{"a": NaN}', b'{"a": -Infinity}', b"[" * 10**6,
         b'{"a":' * 10**5, b'{"a": 9223372036854775808}', b'{"a": ' + b"9" * 5000 + b"}",
     ],
     ids=lambda text: repr(text[:20]),
 )  # fmt: skip
-def test_a_message_that_is_no_json_object_of_plain_values_is_refused(text: bytes) -> None:
+def test_a_message_that_is_no_json_of_plain_values_is_refused(text: bytes) -> None:
     assert refusal(lambda: protocol.unpack(text, b"")).startswith("a message that is not")
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        [1], {}, {"unknown": 1}, {"tensor": 0}, {"tensor": -1}, {"tensor": True}, {"tensor": "0"}, {"list": 1},
-        {"dict": [[1]]}, {"dict": [1]}, {"dict": [[{"list": []}, 1]]}, {"float": "1e5"}, {"dtype": "complex64"},
-        {"handle": "0", "kinds": []}, {"handle": 0},
+        [1], [], {}, {"list": []}, ["unknown", 1], [["list"]], ["tensor"], ["tensor", 0], ["tensor", -1],
+        ["tensor", True], ["tensor", "0"], ["dict", 1], ["dict", ["list"], 1], ["set", ["list"]],
+        ["set", ["tuple", ["dict"]]], ["frozenset", ["handle", 0]],
+        ["float", "1e5"], ["float"], ["dtype", "complex64"], ["dtype", "uint16"],
+        ["dtype"], ["handle", "0"], ["handle"], ["handle", 0, 1], ["handle", 0, *["x"] * 21], ["handle", 0, "x" * 201],
+        ["array", 0], ["scalar", 0], ["bytes", 0], ["bytes"],
     ],
     ids=str,
 )  # fmt: skip
 def test_a_value_of_no_known_form_is_refused(value: Any) -> None:
-    refusal(lambda: protocol.decode_reply(value, []))
+    refusal(lambda: values.decode_reply(value, []))
 
 
 @pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [0, "1"], [False, True], [0.0, 1.0], "01", {"a": 1}], ids=str)
 def test_a_permutation_that_is_none_is_refused(order: Any) -> None:
-    assert "permutation" in refusal(lambda: protocol.decode_reply({"tensor": 0, "permute": order}, [torch.ones(2, 3)]))
+    assert "permutation" in refusal(lambda: values.decode_reply(["tensor", 0, order], [torch.ones(2, 3)]))
 
 
 def test_values_nested_too_deep_are_refused_on_arrival_too() -> None:
     value: Any = None
     for _ in range(100):
-        value = {"list": [value]}
-    assert "nested" in refusal(lambda: protocol.decode_reply(value, []))
+        value = ["list", value]
+    assert "nested" in refusal(lambda: values.decode_reply(value, []))
 
 
 def blob(header: Any, data: bytes = b"\0" * 8) -> bytes:

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import protocol
+from grader.sandbox import messages, protocol, values
+from grader.sandbox.messages import Error, Failed, Progress, Reply
 from grader.sandbox.worker import Worker
 
 
@@ -20,88 +21,98 @@ def worker(source: str, **siblings: str) -> Worker:
     return worker
 
 
-def answer(worker: Worker, operation: str, **details: Any) -> dict[str, Any]:
-    requests = protocol.Requests()
-    requests.add(operation, **details)
-    return worker.answer({"requests": requests.encoded}, requests.tensors)[0]
+def answer(worker: Worker, operation: str, **details: Any) -> Reply | Error:
+    calls = protocol.Calls()
+    calls.add(operation, **details)
+    reply, sent = worker.answer(calls.request(7), calls.tensors)
+    assert reply.number == 7
+    # As it arrives.
+    text, blob = protocol.halves(protocol.pack_reply(messages.plain(reply), sent))
+    arrived: Reply | Error = messages.parse(protocol.unpack_reply(text, blob)[0], Reply, Error)  # type: ignore[assignment]
+    return arrived
 
 
-def call(worker: Worker, name: str, *arguments: Any) -> dict[str, Any]:
+def call(worker: Worker, name: str, *arguments: Any) -> Reply | Error:
     return answer(worker, "call", target=("answers", name), arguments=arguments, options={})
 
 
-def value(reply: dict[str, Any]) -> Any:
-    return protocol.decode(reply["value"], [])
+def value(reply: Reply | Error) -> Any:
+    assert isinstance(reply, Reply), reply
+    return values.decode(reply.value, [])
+
+
+def error(reply: Reply | Error) -> Error:
+    assert isinstance(reply, Error), reply
+    return reply
 
 
 def test_a_call_gives_its_value() -> None:
-    assert call(worker("def f(x): return x + 1"), "f", 1) == {"value": 2}
+    assert value(call(worker("def f(x): return x + 1"), "f", 1)) == 2
 
 
 def test_an_error_tells_its_built_in_types_its_text_and_the_students_own_line() -> None:
     source = "class Odd(KeyError): ...\n\ndef g():\n    raise Odd('text')\ndef f():\n    g()\n"
-    assert call(worker(source), "f")["error"] == {
-        "types": ["KeyError", "LookupError", "Exception", "BaseException", "object"],
-        "text": "'text'", "line": 4, "file": "answers.py",
-    }  # fmt: skip
+    types = ["KeyError", "LookupError", "Exception", "BaseException", "object"]
+    assert list(call(worker(source), "f")) == [7, types, "'text'", 4, "answers.py"]
 
 
 def test_an_error_inside_a_library_is_told_with_the_students_line_that_led_there() -> None:
-    error = call(worker("import torch\ndef f():\n    return torch.ones(2) @ torch.ones(3)\n"), "f")["error"]
-    assert (error["types"][0], error["line"]) == ("RuntimeError", 3)
+    found = error(call(worker("import torch\ndef f():\n    return torch.ones(2) @ torch.ones(3)\n"), "f"))
+    assert (found.types[0], found.line) == ("RuntimeError", 3)
 
 
 def test_an_exit_and_an_interrupt_are_errors_like_any_other() -> None:
     answers = worker("import sys\ndef f(): sys.exit(0)\ndef g(): raise KeyboardInterrupt")
-    assert call(answers, "f")["error"]["types"][0] == "SystemExit"
-    assert call(answers, "g")["error"]["types"][0] == "KeyboardInterrupt"
+    assert error(call(answers, "f")).types[0] == "SystemExit"
+    assert error(call(answers, "g")).types[0] == "KeyboardInterrupt"
 
 
 def test_an_error_that_cannot_even_be_printed_is_still_told() -> None:
     answers = worker("class Bad(Exception):\n    def __str__(self): raise self\ndef f(): raise Bad")
-    assert call(answers, "f")["error"]["text"] == "(the error's text could not be read)"
+    assert error(call(answers, "f")).text == "(the error's text could not be read)"
 
 
 def test_the_text_of_an_error_is_cut() -> None:
-    assert len(call(worker("def f(): raise ValueError('x' * 10**6)"), "f")["error"]["text"]) == 2000
+    assert len(error(call(worker("def f(): raise ValueError('x' * 10**6)"), "f")).text) == 2000
 
 
 def test_a_name_that_is_not_there_is_undefined_and_not_an_error_of_the_students() -> None:
-    error = call(worker("a = 1"), "f")["error"]
-    assert (error["types"], error["text"]) == (["Undefined"], "f is not defined")
+    found = error(call(worker("a = 1"), "f"))
+    assert (list(found.types), found.text) == (["Undefined"], "f is not defined")
 
 
 def test_a_unit_is_run_once_and_its_failures_are_told_each_time() -> None:
     answers = worker("count = []\ncount.append(1)\nbad = 1 / 0\ndef f(): return len(count)")
     first = answer(answers, "load", unit="answers")
     assert answer(answers, "load", unit="answers") == first
-    assert call(answers, "f") == {"value": 1}
+    assert value(call(answers, "f")) == 1
 
 
 def test_a_failure_tells_the_names_it_cost_and_its_place() -> None:
     answers = worker("a = 1\nb, c = 1 / 0, 2\n")
-    [failure] = protocol.decode(answer(answers, "load", unit="answers")["value"], [])
-    assert (failure["names"], failure["line"], failure["file"]) == (("b", "c"), 2, "answers.py")
+    [found] = value(answer(answers, "load", unit="answers"))
+    failure = messages.checked(Failed, found)
+    assert (failure.names, failure.line, failure.file) == (("b", "c"), 2, "answers.py")
 
 
 def test_before_each_piece_its_place_is_told() -> None:
-    places: list[dict[str, Any]] = []
-    told = Worker(places.append)
-    told.do_begin(worker("a = 1\n\ndef b(): ...\n").sources)
-    told.do_load("answers")
-    assert [(place["line"], place["names"]) for place in places] == [(1, ("a",)), (3, ("b",))]
+    places: list[Progress] = []
+    notified = Worker(places.append)
+    notified.do_begin(worker("a = 1\n\ndef b(): ...\n").units.sources)
+    notified.do_load("answers")
+    assert [(place.line, place.names) for place in places] == [(1, ("a",)), (3, ("b",))]
 
 
 def test_a_value_that_cannot_be_sent_is_refused_with_the_reason() -> None:
-    error = call(worker("import torch\ndef f(): return torch.eye(2).to_sparse()"), "f")["error"]
-    assert error["types"] == ["Unsendable"]
-    assert error["text"] == "it gave a tensor that is sparse, quantised, nested or without data"
+    found = error(call(worker("import torch\ndef f(): return torch.eye(2).to_sparse()"), "f"))
+    assert list(found.types) == ["Unsendable"]
+    assert found.text == "it gave a tensor that is sparse, quantised, nested or without data"
 
 
 def test_an_unknown_request_is_an_error_and_not_the_end() -> None:
     answers = worker("def f(): return 1")
-    assert "error" in answer(answers, "nonsense")
-    assert call(answers, "f") == {"value": 1}
+    assert isinstance(answer(answers, "nonsense"), Error)
+    assert value(call(answers, "f")) == 1
 
 
 BUILDS = """\
@@ -123,18 +134,18 @@ def test_names_that_are_patched_mean_their_substitutes_until_they_are_unpatched(
     answers = worker(BUILDS)
     call(answers, "f")
     patch(answers, "dot_product", "normalize_by_sum")
-    assert call(answers, "f") == {"value": 12}
+    assert value(call(answers, "f")) == 12
     assert value(answer(answers, "unpatch")) == ["dot_product"]
-    assert call(answers, "f") == {"value": "the student's own"}
+    assert value(call(answers, "f")) == "the student's own"
 
 
 def test_a_name_that_is_not_there_is_there_while_it_is_patched() -> None:
     answers = worker("def f(): return dot_product([2], [3])")
-    assert call(answers, "f")["error"]["types"][0] == "NameError"
+    assert error(call(answers, "f")).types[0] == "NameError"
     patch(answers, "dot_product")
-    assert call(answers, "f") == {"value": 12}
+    assert value(call(answers, "f")) == 12
     answer(answers, "unpatch")
-    assert call(answers, "f")["error"]["types"][0] == "NameError"
+    assert error(call(answers, "f")).types[0] == "NameError"
 
 
 def test_siblings_find_the_substitutes_too() -> None:
@@ -142,14 +153,14 @@ def test_siblings_find_the_substitutes_too() -> None:
     for unit in ("other", "answers"):
         answer(answers, "load", unit=unit)
     patch(answers, "dot_product")
-    assert answer(answers, "call", target=("other", "f"), arguments=(), options={}) == {"value": 12}
+    assert value(answer(answers, "call", target=("other", "f"), arguments=(), options={})) == 12
 
 
 def test_an_exercise_without_a_substitute_is_seen_to_be_called_all_the_same() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
     patch(answers, "attention_dropout")
-    assert call(answers, "g")["error"]["types"][0] == "NotImplementedError"
+    assert error(call(answers, "g")).types[0] == "NotImplementedError"
     assert value(answer(answers, "unpatch")) == ["attention_dropout"]
 
 
@@ -158,7 +169,7 @@ def test_the_next_test_begins_with_the_students_own_names() -> None:
     call(answers, "f")
     patch(answers, "dot_product")
     answer(answers, "prepare", seed=1)
-    assert call(answers, "f") == {"value": "the student's own"}
+    assert value(call(answers, "f")) == "the student's own"
     assert value(answer(answers, "unpatch")) == []
 
 

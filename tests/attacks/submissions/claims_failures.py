@@ -1,4 +1,4 @@
-# Says of thousands of pieces of its source that they have failed, each because of the next.
+# Says of as many pieces as may be of its source that they have failed, each because of the next.
 import sys
 
 found = sys._getframe()
@@ -6,9 +6,9 @@ while found.f_code.co_name != "serve":
     found = found.f_back
 worker = found.f_locals["worker"]
 claimed = [
-    {"names": [f"n{number}"], "types": ["NameError"], "text": f"name 'n{number + 1}' is not defined" + "!" * 2000}
-    for number in range(700)
+    ((f"n{number}",), (), ("NameError",), f"name 'n{number + 1}' is not defined" + "!" * 1900, None, None)
+    for number in range(200)
 ]
-claimed[0]["names"] = ["scaled_dot_product_attention", "dot_product_variance"]
-worker.operations["load"] = lambda unit: worker.module(unit) and claimed
+claimed[0] = (("scaled_dot_product_attention", "dot_product_variance"), *claimed[0][1:])
+worker.operations["load"] = lambda unit: worker.units.module(unit) and claimed
 print("TRIED")

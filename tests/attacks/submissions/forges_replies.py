@@ -19,19 +19,19 @@ def number():
     found = sys._getframe()
     while found.f_code.co_name != "serve":
         found = found.f_back
-    return found.f_locals["number"]
+    return found.f_locals["request"].number
 
 
-RIGHT = {"tuple": [True, {"dict": []}]}
+RIGHT = ["tuple", True, ["dict"]]
 
 
 def scaled_dot_product_attention(queries, keys, values):
     for ahead in range(1000):
-        write(frame({"number": number() + ahead, "value": RIGHT}))
+        write(frame(["Reply", number() + ahead, RIGHT]))
 
 
 def SelfAttention_v1(d_in, d_out):
-    write(frame({"number": number() + 1, "value": {"handle": 0, "kinds": ["torch.nn.modules.module.Module"]}}))
+    write(frame(["Reply", number() + 1, ["handle", 0, "torch.nn.modules.module.Module"]]))
     os.close(3)
 
 
@@ -41,14 +41,14 @@ def SelfAttention_v2(d_in, d_out, qkv_bias=False):
 
 
 def transfer_weights(attention_v2, attention_v1):
-    write(frame({"number": number(), "error": {"types": ["Passed", "ValueError"], "text": None, "line": "x"}}))
-    write(frame({"at": {"unit": "self_attention", "cell": 0, "line": 1, "names": ["project_qkv"]}}))
+    write(frame(["Error", number(), ["Passed", "ValueError"], None, "x", None]))
+    write(frame(["Progress", "self_attention", 0, 1, ["project_qkv"]]))
 
 
 def dot_product_variance(d_k, samples, generator=None):
     for _ in range(300):
-        write(frame({"number": number(), "at": {"unit": "self_attention", "cell": 0, "line": 9, "names": ["project_qkv"]}}))
-    write(frame({"number": number(), "value": {"tuple": [{"float": "nan"}, {"float": "nan"}]}}))
+        write(frame(["Progress", number(), "self_attention", 0, 9, ["project_qkv"]]))
+    write(frame(["Reply", number(), ["tuple", ["float", "nan"], ["float", "nan"]]]))
 
 
 print("TRIED")

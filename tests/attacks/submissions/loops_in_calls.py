@@ -48,7 +48,7 @@ def transfer_weights(attention_v2, attention_v1):
 
 def dot_product_variance(d_k, samples, generator=None):
     while True:
-        os.write(3, struct.pack(">II", 2, 0) + b"{}") and time.sleep(0.01)
+        os.write(3, struct.pack(">II", 2, 0) + b"[]") and time.sleep(0.01)
 
 
 print("TRIED")

@@ -19,32 +19,41 @@ def safetensors(header, data=b""):
 
 
 def malformed(number):
-    tensor = {"number": number, "value": {"tensor": 0}}
+    tensor = ["Reply", number, ["tensor", 0]]
     yield b"\xff" * 10**6
     yield b"GET / HTTP/1.1\r\n\r\n"
-    yield frame({}, text_length=2**32 - 1)
-    yield frame({}, blob_length=2**32 - 1)
+    yield frame([], text_length=2**32 - 1)
+    yield frame([], blob_length=2**32 - 1)
     yield frame(b"not json")
     yield frame(b"[" * 10**6)
-    yield frame(b'{"number": %d, "value": ' % number + b'{"list": [' * 10000 + b"]}" * 10000 + b"}")
-    yield frame(b'{"number": %d, "value": NaN}' % number)
-    yield frame(b'{"number": %d, "value": 1' % number + b"0" * 10**6 + b"}")
-    yield frame({"number": number})
-    yield frame({"number": number, "error": [["ValueError"]]})
-    yield frame({"number": number, "error": {"types": [["ValueError"], 7, None], "text": {"a": [1]}, "line": [], "file": 3}})
-    yield frame({"number": number, "error": {"types": ["Undefined"], "text": "x" * 10**6}})
-    yield frame({"number": str(number), "value": 1})
-    yield frame({"number": number, "value": {"tensor": 5}})
-    yield frame({"number": number, "value": {"handle": 10**18, "kinds": ["x" * 10**6] * 3}})
-    yield frame({"number": number, "value": {"dict": [[{"list": []}, 1]]}})
+    yield frame(b'["Reply", %d, ' % number + b'["list", ' * 4000 + b"1" + b"]" * 4001)
+    yield frame(b'["Reply", %d, NaN]' % number)
+    yield frame(b'["Reply", %d, 1' % number + b"0" * 10**6 + b"]")
+    yield frame(["Reply", number])
+    yield frame({"number": number, "value": 1})
+    yield frame(["Request", number, []])
+    yield frame(["Handshake", {"seccomp": True}, 1])
+    yield frame(["Error", number, [["ValueError"]], "", 1, ""])
+    yield frame(["Error", number, [["ValueError"], 7, None], {"a": [1]}, [], 3])
+    yield frame(["Error", number, ["Undefined"], "x" * 10**6, None, None])
+    yield frame(["Error", number, ["ValueError"] * 9000, "", None, None])
+    yield frame(["Anomaly", number, "x" * 10**6, "y" * 10**6])
+    yield frame(["Reply", str(number), 1])
+    yield frame(["Reply", number, ["tensor", 5]])
+    yield frame(["Reply", number, ["handle", 10**18, *["x" * 10**6] * 3]])
+    yield frame(["Reply", number, ["dict", ["list"], 1]])
+    yield frame(["Reply", number, ["set", ["list"]]])
+    yield frame(["Reply", number, ["bytes", 0]])
+    yield frame(["Reply", number, ["scalar", 0]], safetensors({"0": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, b"1234"))
+    yield frame(["Reply", number, ["array", 0]], safetensors({"0": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, b"1234"))
     yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [2**40, 2**40], "data_offsets": [0, 4]}}, b"1234"))
     yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [2**40, 0], "data_offsets": [0, 0]}}))
     yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [1], "data_offsets": [-4, 0]}}, b""))
     yield frame(tensor, safetensors({"0": {"dtype": "F32", "shape": [-1, -1], "data_offsets": [0, 4]}}, b"1234"))
     yield frame(tensor, safetensors(b"{" * 1000))
-    yield frame({"number": number, "value": {"tensor": 0, "permute": [0, 0]}},
+    yield frame(["Reply", number, ["tensor", 0, [0, 0]]],
                 safetensors({"0": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}, b"1234"))
-    yield frame({"number": number, "value": {"tensor": 0, "permute": ["a", None]}},
+    yield frame(["Reply", number, ["tensor", 0, ["a", None]]],
                 safetensors({"0": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}, b"1234"))
 
 
@@ -52,7 +61,7 @@ def answer_badly(*_, **__):
     found = sys._getframe()
     while found.f_code.co_name != "serve":
         found = found.f_back
-    number = found.f_locals["number"]
+    number = found.f_locals["request"].number
     kinds = list(malformed(number))
     # The process is new after every such answer, and the clock is all that a forger can count by.
     data = kinds[time.monotonic_ns() // 1000 % len(kinds)]

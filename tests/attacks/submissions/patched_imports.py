@@ -37,7 +37,7 @@ builtins.__import__ = import_agreeing
 importlib.import_module = Agreeing
 for name in ("grader.testing.checks", "grader.engine.criteria", "grader.reports.scoring", "grader.engine.server", "pytest", "_pytest"):
     sys.modules[name] = Agreeing(name)
-for name in ("torch.testing", "grader.sandbox.toolbox", "grader.sandbox.protocol", "safetensors.torch"):
+for name in ("torch.testing", "grader.sandbox.toolbox", "grader.sandbox.protocol", "grader.sandbox.values", "safetensors.torch"):
     sys.modules[name] = Agreeing(name)
 
 

@@ -7,12 +7,12 @@ import sys
 import torch
 
 
-def reply(value, tensors=None, data=b""):
+def reply(kind, *fields, tensors=None, data=b""):
     """Writes a reply by hand, for what answers honestly would refuse to send it."""
     found = sys._getframe()
     while found.f_code.co_name != "serve":
         found = found.f_back
-    text = json.dumps({"number": found.f_locals["number"], **value}).encode()
+    text = json.dumps([kind, found.f_locals["request"].number, *fields]).encode()
     header = json.dumps(tensors).encode() if tensors else b""
     blob = struct.pack("<Q", len(header)) + header + data if tensors else b""
     frame = struct.pack(">II", len(text), len(blob)) + text + blob
@@ -25,7 +25,7 @@ def tensor(dtype, *shape, size=0):
     return {"0": {"dtype": dtype, "shape": shape, "data_offsets": [0, size]}}
 
 
-ONE = {"tensor": 0}
+ONE = ["tensor", 0]
 
 
 # Within every bound of a reply, and nothing that was asked for.
@@ -35,15 +35,15 @@ BYTES = torch.zeros(60 * 2**20, dtype=torch.uint8)
 def encode(text, vocabulary):
     if len(text) % 2:
         return BYTES
-    reply({"value": ONE}, tensor("F32", 6_000_000, 0))
+    reply("Reply", ONE, tensors=tensor("F32", 6_000_000, 0))
 
 
 def decode(ids, vocabulary):
-    reply({"value": {"list": [ONE] * 150_000}}, tensor("U8", 1, size=1), b"x")
+    reply("Reply", ["list", *[ONE] * 150_000], tensors=tensor("U8", 1, size=1), data=b"x")
 
 
 def sample_batch(data, block_size, batch_size, generator=None):
-    reply({"error": {"types": ["ValueError"], "text": "x" * (4 * 10**6), "line": 1, "file": "y" * 10**5}})
+    reply("Error", ["ValueError"], "x" * (4 * 10**6), 1, "y" * 10**5)
 
 
 def cross_entropy(logits, targets):
@@ -51,7 +51,7 @@ def cross_entropy(logits, targets):
 
 
 def flatten_for_cross_entropy(logits, targets):
-    reply({"value": {"list": [{"list": []}] * 10**6}})
+    reply("Reply", ["list", *[["list"]] * 10**6])
 
 
 print("TRIED")

@@ -1,0 +1,234 @@
+"""The messages between the processes, each with the form of its fields, which is checked where a message arrives.
+
+A message is a JSON list: the name of its kind, then its fields in order. Whoever reads says which kinds may come. What
+is of another kind or form is refused, so nothing behind this module sees a field of a wrong type or size.
+
+The bounds below are those of honest senders, who cut what is longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+
+from grader.sandbox.bounds import MAX_CALLS, ProtocolError
+
+MAX_TEXT = 2000
+MAX_NAME = 200
+MAX_NAMES = 100
+MAX_TYPES = 20
+MAX_FAILURES = 200
+MAX_KINDS = 20
+MAX_LAYERS = 20
+MAX_LATE = 10
+
+M = TypeVar("M", bound=tuple[Any, ...])
+Check = Callable[[Any], bool]
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_anything(_: Any) -> bool:
+    return True
+
+
+def _text(most: int) -> Check:
+    return lambda value: type(value) is str and len(value) <= most
+
+
+def _list(check: Check, most: int) -> Check:
+    return lambda value: type(value) in (list, tuple) and len(value) <= most and all(map(check, value))
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _by_name(check: Check, most: int) -> Check:
+    return lambda value: type(value) is dict and len(value) <= most and all(map(check, value.values()))
+
+
+def _is_call(value: Any) -> bool:
+    return type(value) in (list, tuple) and [type(part) for part in value] == [str, dict]
+
+
+Whole = Annotated[int, _is_whole]
+Line = Annotated[int | None, _optional(_is_whole)]
+Seconds = Annotated[float, lambda value: type(value) in (int, float)]
+Flag = Annotated[bool, lambda value: type(value) is bool]
+Name = Annotated[str, _text(MAX_NAME)]
+Text = Annotated[str, _text(MAX_TEXT)]
+File = Annotated[str | None, _optional(_text(MAX_TEXT))]
+Names = Annotated[tuple[str, ...], _list(_text(MAX_NAME), MAX_NAMES)]
+Types = Annotated[tuple[str, ...], _list(_text(MAX_NAME), MAX_TYPES)]
+Call = tuple[str, dict[str, Any]]
+"""An operation of the worker, and its arguments by name, encoded."""
+
+
+# -- the sandbox client to a student process ------------------------------------------------------------------
+
+
+class Request(NamedTuple):
+    """Calls to make in order. Only the last one's value is sent back, or the first error."""
+
+    number: Whole
+    calls: Annotated[list[Call], _list(_is_call, MAX_CALLS)]
+
+
+# -- a student process to the sandbox client ------------------------------------------------------------------
+
+
+class Handshake(NamedTuple):
+    """The process is there. Which layers isolate it, and its process id."""
+
+    layers: Annotated[dict[str, bool], _by_name(lambda value: type(value) is bool, MAX_LAYERS)]
+    pid: Whole
+
+
+class Progress(NamedTuple):
+    """A top-level statement of a unit is about to run, and which names it binds."""
+
+    number: Whole
+    unit: Name
+    cell: Whole
+    line: Whole
+    names: Names
+
+
+class Anomaly(NamedTuple):
+    """Student code did what no answer needs: what, in the words of the audit log, and with which argument."""
+
+    number: Whole
+    words: Name
+    argument: Name
+
+
+class Reply(NamedTuple):
+    """The encoded value of a request's last call."""
+
+    number: Whole
+    value: Annotated[Any, _is_anything]
+
+
+class Error(NamedTuple):
+    """What a call raised: built-in types from the most special on, text, and the student's line.
+
+    `types` may instead be one name of the worker's own, such as Undefined.
+    """
+
+    number: Whole
+    types: Types
+    text: Text
+    line: Line = None
+    file: File = None
+
+
+class Failed(NamedTuple):
+    """A statement that failed when its unit was loaded, within the value of a reply.
+
+    Attributes:
+        names: What it would have defined.
+        kept: Those of them that an earlier statement has defined.
+    """
+
+    names: Names
+    kept: Names
+    types: Types
+    text: Text
+    line: Line
+    file: File
+
+
+# -- the sandbox client and the fork server -------------------------------------------------------------------
+
+
+class Start(NamedTuple):
+    """Start a student process, which may use these parts of torch. Three descriptors come with it."""
+
+    cpu_seconds: Whole
+    memory_bytes: Whole
+    late: Annotated[list[str], _list(_text(MAX_NAME), MAX_LATE)]
+
+
+class Ready(NamedTuple):
+    """The fork server is there: the layers that this system lacks, each with a sentence."""
+
+    missing: Annotated[dict[str, str], _by_name(_text(MAX_TEXT), MAX_LAYERS)]
+
+
+class NotReady(NamedTuple):
+    """The fork server cannot start, and why."""
+
+    reason: Text
+
+
+class NotStarted(NamedTuple):
+    """No student process could be started, and why."""
+
+    reason: Text
+
+
+class Exited(NamedTuple):
+    """A student process has ended: its exit code, negative for a signal; whether the fork server ended it."""
+
+    code: Whole
+    cpu_seconds: Seconds
+    was_ended: Flag
+
+
+# ------------------------------------------------------------------------------------------------------------
+
+
+def _checks(kind: type) -> tuple[Check, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(hint.__metadata__[0] for hint in hints.values())
+
+
+CHECKS: dict[type, tuple[Check, ...]] = {
+    kind: _checks(kind)
+    for kind in (
+        Request, Handshake, Progress, Anomaly, Reply, Error, Failed, Start, Ready, NotReady, NotStarted, Exited,
+    )
+}  # fmt: skip
+
+
+def plain(message: tuple[Any, ...]) -> list[Any]:
+    """Return a message as plain JSON."""
+    return [type(message).__name__, *message]
+
+
+def parse(plain: Any, *kinds: type[M]) -> M:
+    """Return the message of one of these kinds that `plain` is.
+
+    Raises:
+        ProtocolError: It is of another kind, or a field is not of its form.
+    """
+    if type(plain) is list and plain:
+        for kind in kinds:
+            if plain[0] == kind.__name__:
+                return checked(kind, plain[1:])
+    raise ProtocolError("a message of an unknown kind")
+
+
+def checked(kind: type[M], fields: Any) -> M:
+    """Return a message of this kind with these fields.
+
+    Raises:
+        ProtocolError: There are more or fewer, or one is not of its form.
+    """
+    checks = CHECKS[kind]
+    if (
+        type(fields) not in (list, tuple)
+        or len(fields) != len(checks)
+        or not all(check(field) for check, field in zip(checks, fields, strict=True))
+    ):
+        raise ProtocolError(f"a {kind.__name__} of the wrong form")
+    return kind(*fields)
+
+
+def cut(texts: Iterable[Any], most: int = MAX_NAMES) -> tuple[str, ...]:
+    """Return the texts among these, no more and none longer than a message may hold."""
+    found = (str.__str__(text)[:MAX_NAME] for text in texts if isinstance(text, str))
+    return tuple(text for text, _ in zip(found, range(most), strict=False))

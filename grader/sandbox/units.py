@@ -1,0 +1,91 @@
+"""The student's units in the student process: each is run once, piece by piece, and imported by its siblings."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+import traceback
+import types
+from collections.abc import Callable, Collection
+from typing import Any
+
+from grader.sandbox import loader
+from grader.sandbox.messages import MAX_FAILURES, MAX_TEXT, MAX_TYPES, Error, Failed, Progress, cut
+
+MAX_LINE = 2**31
+
+
+class Units:
+    """The units that were handed in; none runs before it is asked for, or imported by another."""
+
+    def __init__(self, notify: Callable[[Progress], None]) -> None:
+        """Make an empty collection. `notify` is called before each piece of a unit runs."""
+        self.notify = notify
+        self.sources: dict[str, dict[str, Any]] = {}
+        self.modules: dict[str, types.ModuleType] = {}
+        self.failures: dict[str, list[Failed]] = {}
+        self.labels: set[str] = set()  # what tracebacks call the student's own sources
+
+    def module(self, unit: str) -> types.ModuleType:
+        """Return a unit's module, which is run the first time."""
+        if unit in self.modules:
+            return self.modules[unit]
+        source = self.sources[unit]
+        module = self.modules[unit] = types.ModuleType(unit)
+        module.__file__ = source["filename"]
+        sys.modules[unit] = module
+        failures = self.failures[unit] = []
+        skipped = {tuple(place) for place in source["skip"]}
+        self.labels.update(source["labels"])
+
+        def before(cell: int, piece: loader.Piece) -> bool:
+            if (cell, piece.line) in skipped:
+                return False
+            self.notify(Progress(0, unit, cell, piece.line, cut(piece.names)))
+            return True
+
+        def failed(cell: int, piece: loader.Piece, error: BaseException) -> None:
+            if len(failures) == MAX_FAILURES:  # a text that is no Python at all has one for each of its lines
+                return
+            # A definition that fails leaves an earlier one of the same name in force.
+            kept = cut(name for name in piece.names if name in module.__dict__)
+            _, kinds, text, line, _ = describe(error, self.labels)
+            line = line or piece.line
+            if isinstance(error, loader.AlwaysTrue):
+                kinds, line = (loader.AlwaysTrue.__name__,), error.args[0]
+            failures.append(Failed(cut(piece.names), kept, kinds, text, line, source["labels"][cell]))
+
+        loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
+        return module
+
+    # -- an import finder and loader: a unit may import its siblings by plain name --------------------------
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        return importlib.machinery.ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return self.module(spec.name)
+
+    def exec_module(self, _: types.ModuleType) -> None: ...
+
+
+def describe(error: BaseException, labels: Collection[str]) -> Error:
+    """Return an error's built-in types, its text, and the last line that it passed of the sources so labelled."""
+    kinds = cut((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), MAX_TYPES)
+    text, line, file = _text(error), None, None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename in labels:
+            line, file = number, frame.f_code.co_filename
+    if isinstance(error, SyntaxError) and file is None:
+        # Student code may have made it, with anything in the place of these.
+        line = error.lineno if type(error.lineno) is int and abs(error.lineno) < MAX_LINE else None
+        file = error.filename[:MAX_TEXT] if type(error.filename) is str else None
+        text = _text(error.msg)
+    return Error(0, kinds, text, line, file)
+
+
+def _text(value: Any) -> str:
+    try:
+        return str.__str__(str(value))[:MAX_TEXT]
+    except BaseException:
+        return "(the error's text could not be read)"
