@@ -48,8 +48,9 @@ class Case:
 def cases_of(course: Course, unit: str) -> list[Case]:
     """Return every case of a unit, an exercise after the other. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
-    for name in ("misconceptions", "probes"):
-        _tree(course.suites / unit / f"{name}.py")  # says so before anything is graded
+    probes = course.suites / unit / "probes.py"
+    for path in (course.misconceptions(unit), *([probes] if probes.is_file() else [])):
+        _tree(path)  # says what is wrong with it before anything is graded
     cases = [
         *_whole_files(course, unit),
         *_misconceptions(course, unit),

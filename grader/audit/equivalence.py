@@ -12,16 +12,16 @@ import random
 import signal
 import warnings
 from dataclasses import dataclass
-from types import FrameType, ModuleType, SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from grader.testing.alike import alike
-from grader.testing.probes import ANY_ERROR, Draw, Probe, Property, probes_of
+from grader.testing.probes import ANY_ERROR, Draw, Probe, Property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 PROBE_SECONDS = 10  # of processor time that a changed answer may take for one draw
 FIRST = 20  # draws of every probe that come before the many
@@ -47,12 +47,9 @@ class Search:
 class Solution:
     """A solution's exercise as the probes see it. What it shows is kept, for all changed answers to be held against."""
 
-    def __init__(self, names: Mapping[str, Any], probes: ModuleType, exercise: str) -> None:
-        """Take what the solution's file defines, and the unit's probes. Raises ValueError where there is none."""
-        self.exercise = exercise
-        self.probes = probes_of(probes, exercise)
-        if not self.probes:
-            raise ValueError(f"{probes.__name__} has no probe of {exercise}")
+    def __init__(self, names: Mapping[str, Any], probes: Sequence[tuple[Probe, int]]) -> None:
+        """Take what the solution's file defines, and the probes of the exercise, each with its number of draws."""
+        self.probes = probes
         self._names = names
         self._shown: dict[tuple[str, int], list[Property]] = {}
 

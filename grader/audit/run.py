@@ -11,10 +11,10 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from grader.audit.cases import WRITTEN, Case
+from grader.audit.derived import derived_probes
 from grader.audit.equivalence import Search, Solution
 from grader.course.model import Course
 from grader.course.modules import import_file
@@ -25,6 +25,7 @@ from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.processes import ForkServer
 from grader.testing.misconceptions import Misconception, misconceptions_of
+from grader.testing.probes import Probe, probes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,19 +97,26 @@ def _begin() -> None:
 
 
 @functools.cache
-def _unit(course: Course, unit: str) -> tuple[list[Criterion], list[Misconception], ModuleType]:
-    """Return a unit's criteria, misconceptions and probes."""
-    probes = import_file(course.suites / unit / "probes.py")
-    return criteria_of_unit(course, unit), misconceptions_of(course, unit), probes
+def _unit(course: Course, unit: str) -> tuple[list[Criterion], list[Misconception]]:
+    """Return a unit's criteria and misconceptions."""
+    return criteria_of_unit(course, unit), misconceptions_of(course, unit)
+
+
+def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> list[tuple[Probe, int]]:
+    """Return the probes of an exercise, with the draws of each: those by hand, or else those of its criteria."""
+    unit = criteria[0].unit
+    file = course.suites / unit / "probes.py"
+    written = probes_of(import_file(file), exercise) if file.is_file() else []
+    return written or derived_probes(criteria)
 
 
 def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
     """Return what the cases of one exercise come to."""
     unit, exercise = cases[0].unit, cases[0].exercise
-    criteria, known, probes = _unit(course, unit)
+    criteria, known = _unit(course, unit)
     asked = [criterion for criterion in criteria if criterion.exercise == exercise]
     [right] = [case for case in cases if case.kind == "solution"]
-    solution = Solution(names_in(unit, right.sources), probes, exercise)
+    solution = Solution(names_in(unit, right.sources), probes_for(course, exercise, asked))
 
     def result(case: Case) -> Result:
         outcomes = _graded(course, case, asked)

@@ -114,6 +114,25 @@ def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: 
 
 
 @pytest.mark.proof(part="audit")
+@pytest.mark.parametrize("has_others", [True, False])
+def test_an_exercise_without_a_probe_is_audited_with_what_its_tests_ask(course: Path, has_others: bool) -> None:
+    path = course / "grader/suites/sums/probes.py"
+    if has_others:
+        path.write_text(path.read_text(encoding="utf-8").partition('@probe("Scale"')[0], encoding="utf-8")
+    else:
+        path.unlink()
+    before = {mutant["name"]: mutant["fate"] for mutant in table(course, "Scale")["mutants"]}
+
+    found = courses.run_grader(course, "audit", "--unit", "sums")
+
+    assert (found.returncode, "problems" in found.stderr) == (0, False), found.stderr
+    mutants = table(course, "Scale")["mutants"]
+    assert {mutant["name"]: mutant["fate"] for mutant in mutants} == before
+    assert {"killed", "equivalent"} == set(before.values())
+    assert any(mutant["evidence"].endswith(" of scale_multiplies") for mutant in mutants)
+
+
+@pytest.mark.proof(part="audit")
 def test_a_sample_writes_nothing(course: Path) -> None:
     shutil.rmtree(course / "build" / "audit")
     found = courses.run_grader(course, "audit", "--quick")

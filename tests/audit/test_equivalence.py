@@ -14,7 +14,17 @@ import torch
 from grader.audit import equivalence
 from grader.audit.equivalence import Difference, Search, Solution
 from grader.testing.alike import Estimate, alike
-from grader.testing.probes import Draw, Property, call, draws_from_generator, probe, refusal, shares
+from grader.testing.probes import (
+    Draw,
+    Probe,
+    Property,
+    call,
+    draws_from_generator,
+    probe,
+    probes_of,
+    refusal,
+    shares,
+)
 
 Function = Callable[[Any], Any]
 
@@ -33,14 +43,14 @@ def double(number: Any) -> Any:
     return number * 2
 
 
-def probes(*functions: Any) -> ModuleType:
+def probes(*functions: Any) -> list[tuple[Probe, int]]:
     module = ModuleType("probes")
     vars(module).update({function.__name__: function for function in functions})
-    return module
+    return probes_of(module, "double")
 
 
 def search(right: Function, other: Function, *functions: Any) -> Search:
-    return Solution({"double": right}, probes(*functions), "double").search({"double": other})
+    return Solution({"double": right}, probes(*functions)).search({"double": other})
 
 
 # -- the search --------------------------------------------------------------------------------------------------
@@ -113,7 +123,7 @@ def test_what_a_solution_shows_is_made_once() -> None:
         calls.append(number)
         return number * 2
 
-    solution = Solution({"double": counted}, probes(doubled), "double")
+    solution = Solution({"double": counted}, probes(doubled))
     solution.search({"double": double})
     solution.search({"double": double})
 
@@ -130,11 +140,6 @@ def test_both_answers_meet_the_same_draws_and_the_same_random_states() -> None:
         return torch.rand(3), random.random()
 
     assert search(from_chance, from_chance, by_chance).difference is None
-
-
-def test_an_exercise_without_a_probe_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no probe of halve"):
-        Solution({}, probes(doubled), "halve")
 
 
 # -- when two observations are the same ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from courses import REPOSITORY
 from units import COURSE, SUITES, defined_in
 
 from grader.audit.equivalence import Solution
+from grader.audit.run import probes_for
 from grader.testing.probes import probes_of
 
 pytestmark = pytest.mark.proof(part="audit")
@@ -44,7 +45,7 @@ def accepted_answers_of(unit: str) -> dict[str, dict[str, Any]]:
 
 
 def probed(unit: str, exercise: str) -> Solution:
-    return Solution(solution_of(unit), importlib.import_module(f"grader.suites.{unit}.probes"), exercise)
+    return Solution(solution_of(unit), probes_for(COURSE, exercise, SUITES[unit].of(exercise)))
 
 
 @functools.cache

@@ -1,0 +1,63 @@
+"""Derives the probes of an exercise that has none by hand: what its hidden tests ask of an answer, with other draws.
+
+Such a probe takes the hidden tests for all there is to see. It finds what they look at and do not judge, and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from grader.engine.replay import Recorded
+from grader.sandbox import protocol
+from grader.sandbox.failures import Failure, Raised
+from grader.testing.checks import REFUSALS
+from grader.testing.student import InProcessBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grader.engine.criteria import Criterion
+    from grader.testing.probes import Draw, Probe, Property
+
+DRAWS = 20
+"""Of each criterion. They are not those of the course's version."""
+
+
+def derived_probes(criteria: Iterable[Criterion]) -> list[tuple[Probe, int]]:
+    """Return a probe for each of an exercise's criteria, with its number of draws."""
+    return [(_probe(criterion), DRAWS) for criterion in criteria]
+
+
+def _probe(criterion: Criterion) -> Probe:
+    def probe(unit: Any, draw: Draw) -> Iterator[Property]:
+        recorded = Recorded(InProcessBackend(criterion.unit, vars(unit)))
+        outcome = replace(criterion, version=f"{criterion.version}/{draw.number}").run(recorded)
+        for number, (operation, answer) in enumerate(recorded.answers, 1):
+            yield f"answer {number}, to {operation}", _comparable(operation, answer)
+        yield "the verdict", outcome.passed
+
+    probe.__name__ = criterion.name
+    return probe
+
+
+def _comparable(operation: str, answer: Any) -> Any:
+    """Return what of an answer should be the same for all right ones."""
+    match operation, answer:
+        case _, Raised():
+            return "a refusal" if REFUSALS & set(answer.types) else answer.types[0]
+        case _, Failure():
+            return type(answer).__name__
+        case "torch_functions", _:
+            return ""
+        case "parameters", torch.Tensor():  # their first values are random
+            return str(answer.shape)
+        case _, protocol.Handle():
+            return "an object"
+        case _, tuple() | list():
+            return [_comparable(operation, one) for one in answer]
+        case _, dict():
+            return [(str(name), _comparable(operation, answer[name])) for name in sorted(answer, key=str)]
+    return answer

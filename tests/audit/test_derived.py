@@ -1,0 +1,102 @@
+"""Probes that are made of the hidden tests: what they see of an answer, and what they do not take for a difference."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from courses import COURSE
+
+from grader.audit.derived import DRAWS, derived_probes
+from grader.audit.equivalence import Search, Solution
+from grader.audit.run import probes_for
+from grader.engine.criteria import criterion_of
+from grader.testing.checks import expect_close, expect_error
+from grader.testing.inputs import Fresh
+from grader.testing.student import Student
+
+Double = Callable[[Any], Any]
+
+
+@pytest.mark.exercise("double", rule="double doubles")
+def doubles(student: Student, fresh: Fresh) -> None:
+    """The numbers should be doubled."""
+    x = fresh(3)
+    expect_close(student.double(x), 2 * x)
+
+
+@pytest.mark.exercise("double", rule="double refuses texts")
+def refuses(student: Student) -> None:
+    """A text should be refused."""
+    expect_error(lambda: student.double("a"))
+
+
+@pytest.mark.exercise("double", rule="a Doubling has a factor")
+def begins(student: Student) -> None:
+    """A layer should have weights of any values."""
+    student.make("Linear", 2, 3).parameters()
+    student.double(1)
+
+
+def double(x: Any) -> Any:
+    if isinstance(x, str):
+        raise ValueError(x)
+    return 2 * x
+
+
+def search(other: Double, *tests: Callable[..., None]) -> Search:
+    probes = derived_probes(criterion_of(test, "sums", "1") for test in tests)
+    return Solution({"double": double}, probes).search({"double": other})
+
+
+def test_an_answer_that_does_the_same_shows_no_difference() -> None:
+    assert search(lambda x: double(x), doubles, refuses, begins) == Search(None, 3 * DRAWS)
+
+
+def test_another_value_is_seen_where_the_test_asks_for_it() -> None:
+    found = search(lambda x: double(x) + 1, doubles).difference
+    assert found
+    assert (found.probe, found.what) == ("doubles", "answer 1, to call")
+
+
+def test_what_differs_for_some_inputs_only_is_found_among_other_draws() -> None:
+    found = search(lambda x: double(x) if x.sum() < 2 else x, doubles).difference
+    assert found
+    assert found.draw > 0
+
+
+def test_one_refusal_is_as_good_as_the_other() -> None:
+    def asserting(x: Any) -> Any:
+        assert not isinstance(x, str)
+        return 2 * x
+
+    def failing(x: Any) -> Any:
+        if isinstance(x, str):
+            raise KeyError(x)
+        return 2 * x
+
+    assert search(asserting, refuses).difference is None
+    assert search(failing, refuses).difference is not None
+
+
+def test_first_values_of_parameters_are_no_difference() -> None:
+    def drawing(x: Any) -> Any:
+        torch.rand(1)
+        return double(x)
+
+    assert search(drawing, begins).difference is None
+
+
+def test_probes_by_hand_come_before_derived_ones() -> None:
+    of_hand, other = (
+        criterion_of(functools.update_wrapper(functools.partial(doubles), doubles), unit, "1")
+        for unit in ("simple_attention", "sums")
+    )
+    assert {draws for _, draws in probes_for(COURSE, "dot_product", [of_hand])} != {DRAWS}
+    assert [draws for _, draws in probes_for(COURSE, "nothing", [of_hand])] == [
+        DRAWS
+    ]  # the unit's probes have none of it
+    assert [draws for _, draws in probes_for(COURSE, "double", [other])] == [DRAWS]  # the unit has no probes
