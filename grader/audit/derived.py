@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from grader.engine.replay import Recorded
-from grader.sandbox import protocol
+from grader.sandbox import values
 from grader.sandbox.failures import Failure, Raised
 from grader.testing.checks import REFUSALS
 from grader.testing.student import InProcessBackend
@@ -54,7 +54,7 @@ def _comparable(operation: str, answer: Any) -> Any:
             return ""
         case "parameters", torch.Tensor():  # their first values are random
             return str(answer.shape)
-        case _, protocol.Handle():
+        case _, values.Handle():
             return "an object"
         case _, tuple() | list():
             return [_comparable(operation, one) for one in answer]

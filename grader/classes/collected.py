@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
 
 from grader.documents import Model
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COLLECTED = "collected.json"
 

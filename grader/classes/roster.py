@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.errors import GraderError
 from grader.submissions.names import STUDENT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 HEADER = ["student", "repository"]
 

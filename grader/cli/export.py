@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,8 @@ import typer
 from grader.errors import GraderError, InternalError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from grader.reports.model import Report
 
 export = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")

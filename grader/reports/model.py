@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,6 +14,9 @@ from grader.course.model import Level
 from grader.documents import Model
 from grader.files import held, remove_partial, write_atomically
 from grader.reports.sanitize import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."

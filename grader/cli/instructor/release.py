@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from grader.cli.console import CourseFolder, out
 from grader.integrations.release import GradingMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
 

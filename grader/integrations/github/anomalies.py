@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import collections
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, Work, alike
-from grader.integrations.github.api import Push
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grader.classes.collected import Push
 
 # A clock may be a little off; and who commits on a train pushes days later.
 _CLOCKS_DIFFER = datetime.timedelta(minutes=10)

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import re
 import time
-from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,6 +14,8 @@ from grader.classes.collected import Push
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     import requests
 
 API, SERVER = "https://api.github.com", "https://github.com"

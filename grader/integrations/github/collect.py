@@ -12,14 +12,13 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
 from grader.classes.collected import COLLECTED, Collected, CollectError, Student, Work
-from grader.classes.roster import Entry
 from grader.course.model import FILENAME, Course
 from grader.files import held, remove_partial, write_atomically
 from grader.integrations.github.anomalies import anomalies
@@ -30,6 +29,11 @@ from grader.integrations.github.release import RECORD, of_students
 from grader.integrations.release.wheel import received
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.plain_files import MEGABYTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from grader.classes.roster import Entry
 
 AT_ONCE = 8
 

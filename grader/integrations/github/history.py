@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
 from grader.classes.collected import CollectError, Push, Time
 from grader.documents import Model
 from grader.integrations.github.anomalies import said
+
+if TYPE_CHECKING:
+    import datetime
 
 SNAPSHOTS = "snapshots.jsonl"
 

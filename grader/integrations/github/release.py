@@ -10,10 +10,9 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from grader.course.build import BuildError, check
 from grader.course.model import FILENAME, Course
@@ -25,6 +24,9 @@ from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel, received
 from grader.submissions.names import SHEET_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 RECORD = ".course.json"
 """Of each file as a release wrote it, its SHA-256: what differs from that, somebody else has worked on."""

@@ -7,12 +7,14 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 BRANCH = "main"
 

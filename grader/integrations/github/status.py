@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from grader.classes.gradebook import Grade
 from grader.integrations.github.api import GitHub, GitHubError
 from grader.reports.model import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grader.classes.gradebook import Grade
 
 
 def post_statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[tuple[str, str | None]]:

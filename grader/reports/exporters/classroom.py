@@ -9,12 +9,15 @@ import base64
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grader.reports.model import Report
 from grader.reports.reading import Entry, counted_quizzes, entries
 from grader.text import log_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from grader.reports.model import Report
 
 MOST_BYTES = 400
 """Of a message: all outputs of a job together are to stay far below a megabyte."""

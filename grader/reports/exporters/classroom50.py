@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
 from grader.reports.exporters.summary import opening
-from grader.reports.model import Report
 from grader.reports.reading import Entry, counted_quizzes, entries, points
 from grader.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grader.reports.model import Report
 
 # The keys of a result, each with the environment variables that may give it, the first one first.
 _FROM_ENVIRONMENT = {

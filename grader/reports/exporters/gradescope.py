@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grader.reports.model import Message, Report
 from grader.reports.reading import (
     Entry,
     answer_feedback,
@@ -17,6 +16,9 @@ from grader.reports.reading import (
     sentence_of,
 )
 from grader.text import plain
+
+if TYPE_CHECKING:
+    from grader.reports.model import Message, Report
 
 
 def results(report: Report) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from grader.reports.exporters.escape import code, markdown, sentence
-from grader.reports.model import Message, Report, Unit
 from grader.reports.reading import (
     Entry,
     State,
@@ -19,6 +18,11 @@ from grader.reports.reading import (
     points,
     sentence_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.reports.model import Message, Report, Unit
 
 MOST_BYTES = 200_000
 """GitHub takes a mebibyte a step; nobody reads so much."""
