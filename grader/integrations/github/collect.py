@@ -25,7 +25,7 @@ from grader.integrations.github.anomalies import anomalies
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
-from grader.integrations.github.release import RECORD, of_students
+from grader.integrations.github.update import RECORD, of_students
 from grader.integrations.release.wheel import received
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.plain_files import MEGABYTE
