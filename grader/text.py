@@ -6,6 +6,10 @@ Terminals print it through `printable`, and logs through `log_lines` or `log_lin
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST_OF_A_LINE = 400
 """The most characters in one line of an export."""
@@ -42,3 +46,15 @@ def plain(text: str, most: int = MOST_OF_A_LINE) -> str:
 def log_line(text: str, most: int = MOST_OF_A_LINE) -> str:
     """Make text one plain line, and break up the workflow commands in it."""
     return _COMMAND.sub(lambda found: f"{found[0]} ", plain(text, most))
+
+
+def in_words(words: Sequence[str]) -> str:
+    """Join words like this: a, b and c."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return the first names of many, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -47,6 +47,7 @@ class Push:
 
     @property
     def branch(self) -> str:
+        """The name of the branch."""
         return self.ref.removeprefix("refs/heads/")
 
 
@@ -67,6 +68,7 @@ class Work(Model):
 
     @property
     def may_be_late(self) -> bool:
+        """Whether the commit may have come after the due date."""
         return self.commit is not None and self.dated_by == "nothing"
 
 
@@ -86,7 +88,7 @@ class Student(Model):
 
     @property
     def problems(self) -> list[str]:
-        """Why something of this student's is missing, of the whole or by unit."""
+        """Why something is missing, of the whole or by unit."""
         return [self.problem] if self.problem else alike({unit: work.problem for unit, work in self.units.items()})
 
     @property
@@ -96,7 +98,7 @@ class Student(Model):
 
 
 class Collected(Model):
-    """What one run of `grader collect` found. units: the time as of which each was collected."""
+    """What one run of `grader collect` found; `units` has the time as of which each was collected."""
 
     schema_: Literal["attention-from-scratch/collected/v1"] = Field(alias="schema")
     collected: Time
@@ -104,11 +106,12 @@ class Collected(Model):
     students: list[Student]
 
     def to_json(self) -> str:
+        """Return the text of collected.json."""
         return self.model_dump_json(by_alias=True, indent=2) + "\n"
 
 
 def read_collected(path: Path) -> Collected:
-    """What `collect` wrote there. Raises CollectError."""
+    """Read what `grader collect` wrote. Raises CollectError."""
     try:
         return Collected.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -118,7 +121,7 @@ def read_collected(path: Path) -> Collected:
 
 
 def alike(texts: Mapping[str, str | None]) -> list[str]:
-    """What there is to say of units, once for all of which it is the same."""
+    """Return the texts of units, each once with the units that it is for."""
     units: dict[str, list[str]] = {}
     for unit, text in texts.items():
         if text:

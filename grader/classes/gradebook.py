@@ -26,6 +26,7 @@ class Grade:
 
     @property
     def graded(self) -> list[model.Unit]:
+        """The units that have a grade."""
         return [unit for unit in self.units.values() if isinstance(unit, model.Unit)]
 
     @property
@@ -41,7 +42,7 @@ class Grade:
         return alike({unit: f"{NOT_GRADED}: {why}" for unit, why in self.units.items() if isinstance(why, str)})
 
     def points(self, unit: str) -> str:
-        """What a cell of the table says."""
+        """Return the text of a cell of the table."""
         found, work = self.units[unit], self.student.units.get(unit)
         if not isinstance(found, model.Unit):
             return NOT_GRADED
@@ -49,9 +50,10 @@ class Grade:
 
 
 def grades(collected: Collected, reports: Path) -> list[Grade]:
-    """The grade of everyone who was collected, by reports/<unit>/<student>.json.
+    """Return the grade of everyone who was collected, by reports/<unit>/<student>.json.
 
-    Raises CollectError where there should be reports, and is none.
+    Raises:
+        CollectError: There are no reports.
     """
     students = [student for student in collected.students if not student.problem]
     works = [work for student in students for unit, work in student.units.items() if unit in collected.units]
@@ -68,7 +70,7 @@ def grades(collected: Collected, reports: Path) -> list[Grade]:
 
 
 def csv_text(grades: list[Grade]) -> str:
-    """One row a student: points by unit, their sum and what it is of, the commits, and what was noticed."""
+    """Return one row for each student: points by unit, the total, the commits and the anomalies."""
     units = list(grades[0].units) if grades else []
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -89,7 +91,7 @@ def csv_text(grades: list[Grade]) -> str:
 
 
 def markdown_text(grades: list[Grade]) -> str:
-    """A table with a row a student, and below it why somebody is not graded, and what was noticed."""
+    """Return a table with a row for each student, and below it who is not graded, and the anomalies."""
     units = list(grades[0].units) if grades else []
     if not units:
         return "## Grades of record\n\nNo unit is over yet.\n"
@@ -116,7 +118,7 @@ def markdown_text(grades: list[Grade]) -> str:
 
 
 def _told(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
-    """A section with what there is to say of each student; nothing where that is nothing."""
+    """Return a section with the sentences on each student; nothing if there are none."""
     lines = []
     for student, said in sentences:
         if said:
@@ -126,7 +128,7 @@ def _told(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) 
 
 
 def _unit(student: Student, name: str, folder: Path) -> model.Unit | str:
-    """The unit of the report that belongs to what was collected, or why none does."""
+    """Return the unit of the report that belongs to what was collected, or why there is none."""
     work = student.units.get(name)
     if student.problem or work is None:
         return student.problem or "it was not collected."
@@ -143,7 +145,7 @@ def _unit(student: Student, name: str, folder: Path) -> model.Unit | str:
 
 
 def _possible(grades: list[Grade], unit: str) -> int:
-    """What a unit is worth, as any report of it says."""
+    """Return the points of a unit, from any report of it."""
     found = (grade.units[unit] for grade in grades)
     return next((one.possible for one in found if isinstance(one, model.Unit)), 0)
 

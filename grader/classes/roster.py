@@ -27,14 +27,21 @@ class RosterError(GraderError):
 
 
 class Entry(NamedTuple):
+    """A student of the roster."""
+
     student: str
     repository: str
 
 
 def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
-    """The students of the roster, in its order. Raises RosterError.
+    """Read the students of the roster, in its order.
 
-    reserved: what nobody can be called, because folders are.
+    Args:
+        path: The roster.
+        reserved: Names of folders, which no student can have.
+
+    Raises:
+        RosterError: A line is wrong, or there is none.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -65,7 +72,7 @@ def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header that are not blank, each with the line that it ends on."""
+    """Yield the rows below the header that are not blank, each with the line that it ends on."""
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])]
@@ -80,7 +87,7 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
-    """What is wrong with a row, first of all."""
+    """Return the first thing that is wrong with a row."""
     if len(cells) != len(HEADER):
         many = f"there are {len(cells)} values" if len(cells) > 1 else "there is no comma"
         return f"{many}: write a student and a repository with one comma between, as in ada,our-course/attention-ada"

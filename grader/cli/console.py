@@ -19,7 +19,7 @@ from grader.errors import INTERNAL, GraderError
 from grader.text import log_lines, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -44,6 +44,7 @@ class Program(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
         try:
             return super().invoke(ctx)
         except GraderError as error:
@@ -70,26 +71,20 @@ def run(app: typer.Typer) -> None:
 
 
 def stop(code: int, *sentences: str) -> typer.Exit:
-    """Says what is wrong, and gives the exit to raise."""
+    """Print what is wrong, and return the exit to raise."""
     for sentence in sentences:
         err.print(safe(sentence, err), soft_wrap=True)
     return typer.Exit(code)
 
 
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """Return the first names of many, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def safe(text: str, console: Console) -> str:
-    """Escapes text from others for printing: control characters, rich markup and, in a log, workflow commands."""
+    """Escape text from others for printing: control characters, rich markup and, in a log, workflow commands."""
     return escape(printable(text) if console.is_terminal else log_lines(text))
 
 
 @contextlib.contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
-    """Says who is done: by a bar where someone is watching, by a line each where it goes to a log."""
+    """Show who is done: with a bar in a terminal, and with a line each in a log."""
     columns = (
         TextColumn(what),
         BarColumn(),
@@ -110,6 +105,7 @@ def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
 
 
 def one_of(name: str, allowed: list[str]) -> str:
+    """Return the unit `name`. Raises GraderError where the course has no such unit."""
     from grader.documents import nearest
 
     if name in allowed:

@@ -24,7 +24,7 @@ ReportFile = Annotated[Path, typer.Argument(metavar="REPORT", help="The report, 
 
 @export.command("annotations")
 def export_annotations(report: ReportFile) -> None:
-    """Workflow commands that annotate the student's lines on GitHub."""
+    """Print workflow commands that annotate the student's lines on GitHub."""
     from grader.reports.exporters.annotations import annotations as commands
 
     _print(commands(_read(report)))
@@ -32,7 +32,7 @@ def export_annotations(report: ReportFile) -> None:
 
 @export.command("summary")
 def export_summary(report: ReportFile) -> None:
-    """Markdown for $GITHUB_STEP_SUMMARY."""
+    """Print Markdown for $GITHUB_STEP_SUMMARY."""
     from grader.reports.exporters.summary import summary
 
     _print([summary(_read(report)).rstrip("\n")])
@@ -40,7 +40,7 @@ def export_summary(report: ReportFile) -> None:
 
 @export.command("classroom")
 def export_classroom(report: ReportFile) -> None:
-    """Lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
+    """Print lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
     from grader.reports.exporters.classroom import environment
 
     _print(_lines(environment(_read(report))))
@@ -50,12 +50,13 @@ def export_classroom(report: ReportFile) -> None:
 def export_classroom50(report: ReportFile) -> None:
     """Write ./result.json and ./release-body.md for Classroom 50, and status and summary to $GITHUB_OUTPUT."""
     from grader.files import write_atomically
-    from grader.reports.exporters.classroom50 import outputs, release_body, result
+    from grader.reports.exporters.classroom50 import outputs, result
+    from grader.reports.exporters.summary import opening
 
     read = _read(report)
     made = result(read, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
     try:
-        write_atomically(Path("release-body.md"), release_body(read))
+        write_atomically(Path("release-body.md"), opening(read))
         write_atomically(Path("result.json"), _json(made))
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
@@ -66,7 +67,7 @@ def export_classroom50(report: ReportFile) -> None:
 
 @export.command("gradescope")
 def export_gradescope(report: ReportFile) -> None:
-    """Gradescope's results.json."""
+    """Print Gradescope's results.json."""
     from grader.reports.exporters.gradescope import results
 
     _print([_json(results(_read(report))).rstrip("\n")])
@@ -85,7 +86,7 @@ def _read(path: Path) -> Report:
 
 
 def _committed() -> datetime.datetime:
-    """The committer date of the commit that is checked out here."""
+    """Return the committer date of the commit that is checked out here."""
     from grader.git import run_git
 
     done = run_git(["show", "-s", "--format=%ct", "HEAD"], Path(), settings={"safe.directory": "*"})

@@ -40,6 +40,7 @@ def program(
 
 
 def main() -> None:
+    """Run the command that was typed."""
     run(app)
 
 

@@ -6,6 +6,8 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from grader.text import in_words
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -98,12 +100,6 @@ def parse_shape(raw: str) -> tuple[int, ...]:
     if not all(re.fullmatch("[0-9]{1,9}", size) for size in sizes):
         raise AnswerError(f"{text!r} is not a shape", "write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()")
     return tuple(map(int, sizes))
-
-
-def in_words(letters: Sequence[str]) -> str:
-    """Join letters like this: a, b and c."""
-    *first, last = letters
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _is(letters: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ class SheetError(ValueError):
 
 
 def write_sheet(questions: Questions, variant: int | None, answers: Mapping[str, str]) -> str:
-    """The sheet of a variant, filled in as far as there are `answers`; variant 0, and it does not say so, for None."""
+    """Return the sheet of a variant with these answers. None is variant 0, and the sheet does not say so."""
     front = ["---", f"quiz: {questions.unit}", *([] if variant is None else [f"variant: {variant}"]), "---"]
     blocks = ["\n".join(front), f"# {questions.title}", RULES.format(unit=questions.unit).strip()]
     for number, (name, question) in enumerate(questions.items.items(), start=1):

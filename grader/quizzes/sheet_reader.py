@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grader.quizzes.answers import AnswerError, in_words, is_blank, parse
+from grader.quizzes.answers import AnswerError, is_blank, parse
 from grader.quizzes.questions import VARIANTS, Question, Questions
 from grader.quizzes.sheet import BLANK, Sheet, SheetError, has_boxes
 from grader.quizzes.sheet_sections import Section, Sections
 from grader.submissions.source import SHEET_LIMIT
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

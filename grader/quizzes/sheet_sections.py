@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 
-from grader.quizzes.answers import in_words
 from grader.quizzes.sheet import SheetError, heading
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

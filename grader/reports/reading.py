@@ -165,6 +165,16 @@ def answer_feedback(quiz: Quiz) -> Iterator[tuple[str, str]]:
             yield name, sentence
 
 
+def quiz_problems(quiz: Quiz) -> list[str]:
+    """Return what is wrong with a quiz's sheet and its answers."""
+    return [*quiz.remarks, *(item.problem for item in quiz.items.values() if item.problem)]
+
+
+def anomalies(report: Report) -> list[str]:
+    """Return what the code was seen to try beyond the exercises, each once."""
+    return list(dict.fromkeys(one.text for one in report.messages if one.kind == "attempted"))
+
+
 def is_missing(name: str, unit: Unit) -> bool:
     """Return whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
     return unit.path is None and unit.remarks == [missing_unit(name)]

@@ -16,6 +16,7 @@ from grader.reports import model
 from grader.reports.fingerprint import fingerprint
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.source import CellsSource, SheetSource, Submission
+from grader.text import in_words
 
 if TYPE_CHECKING:
     import datetime
@@ -198,7 +199,7 @@ class _Scorer:
         substituted = _substitutes(outcome for outcome in outcomes.values() if outcome["passed"])
         remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
         if substituted:
-            remarks.append(f"{_SUBSTITUTED} {_in_words(substituted)}, so that mistakes there cost nothing here.")
+            remarks.append(f"{_SUBSTITUTED} {in_words(substituted)}, so that mistakes there cost nothing here.")
         return model.Exercise(
             points=sum(test.points for test in tests),
             possible=sum(test.possible for test in tests),
@@ -238,9 +239,5 @@ def _substitutes(outcomes: Iterable[dict[str, Any]]) -> list[str]:
 
 def _depends_on(names: list[str]) -> str:
     return (
-        f"Depends on {_in_words([f'`{name}`' for name in names])}; fix {'that' if len(names) == 1 else 'those'} first."
+        f"Depends on {in_words([f'`{name}`' for name in names])}; fix {'that' if len(names) == 1 else 'those'} first."
     )
-
-
-def _in_words(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

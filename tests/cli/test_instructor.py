@@ -535,7 +535,7 @@ def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
         "syntax.json", "instructor/syntax.pytest.json",
     }  # fmt: skip
     assert run_grader(small_course, *arguments).stderr.splitlines() == [
-        "kept syntax (1 of 2)",
+        "skipped syntax (1 of 2)",
         "graded talks (2 of 2)",
     ]
 

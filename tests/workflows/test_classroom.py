@@ -23,8 +23,7 @@ from students import KEY, answers, git, hand_in, host, make_instructors, release
 from grader.integrations.release import GradingMode
 from grader.integrations.release.leaks import scan
 from grader.reports.exporters import annotations as annotating
-from grader.reports.exporters.classroom50 import release_body
-from grader.reports.exporters.summary import summary
+from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Report
 
 REPORT_SCHEMA = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
@@ -230,7 +229,7 @@ def test_classroom_50_reads_the_result(graded: Grade, kind: str) -> None:
     assert result["commit"] == f"https://github.com/{found.push.repository}/commit/{found.push.sha}"
     committed = datetime.datetime.fromtimestamp(int(git(found.clone, "show", "-s", "--format=%ct")), datetime.UTC)
     assert result["datetime"] == committed.strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert files["release-body.md"].decode() == release_body(report)
+    assert files["release-body.md"].decode() == opening(report)
 
 
 @proof

@@ -108,7 +108,7 @@ def audit(
 
 
 def _print_audit(tables: list[UnitTable]) -> None:
-    """One line a unit: what became of right answers, wrong ones and mutants, and how mistakes are named."""
+    """Print one line for each unit: what became of right and wrong answers and mutants, and how mistakes are named."""
     from grader.audit.pages import COLUMNS, totals
     from grader.audit.verdict import naming_of
 

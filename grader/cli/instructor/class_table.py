@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import listed, out, safe
-from grader.text import log_line
+from grader.cli.console import out, safe
+from grader.text import listed, log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ MOST_IGNORED = 50
 
 
 def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports: list[Report]) -> None:
-    """What the submissions were taken for, and what of them was left out; first of all, if most hold nothing."""
+    """Print how the submissions were read and what was ignored; first, whether most of them are empty."""
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
 
@@ -53,7 +53,7 @@ def _whose(students: list[str]) -> str:
 
 
 def print_table(reports: list[Report], missed: set[str], course: Course, into: Path) -> None:
-    """One line a student: points by unit, and the first thing worth knowing; of those missed, that they were."""
+    """Print one line for each student: points by unit, and the main issue."""
     if not reports:
         return
     # Units by their numbers: the names of eight would leave no room for anything else.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import CourseFolder, listed, one_of, out, progress, require_folder, stop
+from grader.cli.console import CourseFolder, one_of, out, progress, require_folder, stop
 from grader.cli.instructor.class_table import print_reading, print_table
 from grader.errors import IMPERFECT, INTERNAL, GraderError
+from grader.text import listed
 
 if TYPE_CHECKING:
     from grader.classes.batch import Batch

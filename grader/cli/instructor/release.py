@@ -120,5 +120,5 @@ def _releasing(directory: Path) -> Iterator[None]:
 
 
 def _say(line: str) -> None:
-    """Prints one line as it is, whatever stands in the names of files."""
+    """Print one line without markup."""
     out.print(escape(line), soft_wrap=True)

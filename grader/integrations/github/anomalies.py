@@ -7,6 +7,7 @@ import datetime
 from typing import TYPE_CHECKING
 
 from grader.classes.collected import COLLECTED, Work, alike
+from grader.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +27,14 @@ def anomalies(
     dates: Mapping[str, datetime.datetime],
     units: Mapping[str, datetime.datetime],
 ) -> list[str]:
-    """All that is noticed of one student.
+    """Return all that an instructor may want to look at, of one student.
 
-    pushes: to the default branch; to_all: to all branches. dates: what commits say of themselves. units: the time of
-    each.
+    Args:
+        works: What was collected of each unit.
+        pushes: Those to the default branch.
+        to_all: Those to all branches.
+        dates: The date in each commit.
+        units: The time of each unit.
     """
     return [
         *alike({unit: work.remark for unit, work in works.items()}),
@@ -42,11 +47,12 @@ def anomalies(
 
 
 def said(time: datetime.datetime) -> str:
+    """Return a time as text."""
     return f"{time:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _rewritten(pushes: Sequence[Push], units: Mapping[str, datetime.datetime]) -> Iterator[str]:
-    """Sentences on pushes that took commits away."""
+    """Yield sentences on pushes that took commits away."""
     found = [push for push in pushes if push.kind == "force_push" or push.ends]
     for push in found[:_MOST_SAID]:
         what = (
@@ -61,18 +67,17 @@ def _rewritten(pushes: Sequence[Push], units: Mapping[str, datetime.datetime]) -
 
 
 def _accounts(pushes: Sequence[Push]) -> Iterator[str]:
-    """Who pushed, where it was not one alone. Handing the repository out is not counted."""
+    """Yield who pushed, if it was more than one account. Handing the repository out is not counted."""
     own = [push for push in pushes if not (push.begins and push is pushes[-1])]
     counts = collections.Counter(push.actor or "unknown" for push in own).most_common()
     if len(counts) > 1:
-        more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""
-        yield f"Several accounts pushed: {', '.join(f'{name} {count}' for name, count in counts[:10])}{more}."
+        yield f"Several accounts pushed: {listed([f'{name} {count}' for name, count in counts], 10)}."
 
 
 def _odd_dates(
     pushes: Sequence[Push], dates: Mapping[str, datetime.datetime], units: Mapping[str, datetime.datetime]
 ) -> Iterator[str]:
-    """Commits whose own date does not fit when they were pushed."""
+    """Yield commits whose own date does not fit the time of their push."""
     # The first time that it came.
     pushed = {push.after: push for push in pushes}
     for commit, date in sorted(dates.items(), key=lambda item: item[1]):
@@ -88,7 +93,7 @@ def _odd_dates(
 
 def _changes(works: Mapping[str, Work]) -> Iterator[str]:
     what = "not as the course has it now, or handed it out"
-    yield from alike({unit: f"{what}: {_listed(work.changed)}." for unit, work in works.items() if work.changed})
+    yield from alike({unit: f"{what}: {listed(work.changed, 5)}." for unit, work in works.items() if work.changed})
 
 
 def _later(works: Mapping[str, Work]) -> Iterator[str]:
@@ -99,8 +104,3 @@ def _later(works: Mapping[str, Work]) -> Iterator[str]:
 
 def _after(units: list[str]) -> str:
     return f", after {', '.join(units)} {'was' if len(units) == 1 else 'were'} due" if units else ""
-
-
-def _listed(paths: list[str]) -> str:
-    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
-    return f"{', '.join(paths[:5])}{more}"

@@ -50,13 +50,14 @@ class GitHub:
     """
 
     def __init__(self, api: str, server: str, token: str | None) -> None:
+        """Ask `api` with the token, if any; `server` is where repositories are."""
         self.api = api.rstrip("/")
         self.server = server.rstrip("/")
         self.token = token
 
     @classmethod
     def from_environment(cls) -> GitHub:
-        """The GitHub that GITHUB_API_URL and GITHUB_SERVER_URL name, as who GITHUB_TOKEN belongs to."""
+        """Return the GitHub of GITHUB_API_URL and GITHUB_SERVER_URL, with the token GITHUB_TOKEN."""
         if importlib.util.find_spec("requests") is None:
             raise GitHubError("To ask GitHub, requests is needed: run `pip install -e .[github]`.")
         named = {name: os.environ.get(f"GITHUB_{name}", "").strip() for name in ("API_URL", "SERVER_URL", "TOKEN")}
@@ -70,6 +71,7 @@ class GitHub:
         return cls(named["API_URL"] or API, named["SERVER_URL"] or SERVER, named["TOKEN"] or None)
 
     def default_branch(self, repository: str) -> str:
+        """Return the name of a repository's default branch. Raises GitHubError."""
         with self._asked("GET", f"repos/{repository}") as response:
             if response.status_code in {401, 403, 404}:
                 raise GitHubError(self._no_access(repository, response.status_code))
@@ -79,9 +81,11 @@ class GitHub:
         return branch
 
     def pushes(self, repository: str) -> list[Push]:
-        """All pushes to all branches, from the newest on.
+        """Return all pushes to all branches, from the newest on.
 
-        Raises NotKept where GitHub gives no such record, and GitHubError where it may have one that is not had.
+        Raises:
+            NotKept: GitHub gives no such record.
+            GitHubError: There may be a record, and it cannot be read.
         """
         parameters: dict[str, str] | None = {"per_page": "100"}
         address = f"repos/{repository}/activity"
@@ -103,7 +107,7 @@ class GitHub:
         )
 
     def post_status(self, repository: str, commit: str, context: str, description: str) -> None:
-        """Puts a status that says success beside a commit."""
+        """Post a status that says success beside a commit."""
         status = {"state": "success", "context": context, "description": description}
         with self._asked("POST", f"repos/{repository}/statuses/{commit}", json=status) as response:
             if response.status_code in {401, 403, 404}:
@@ -121,7 +125,7 @@ class GitHub:
         json: Any = None,
         transient: Collection[int] = _TRANSIENT,
     ) -> requests.Response:
-        """The answer to a request, once it is no transient one."""
+        """Send a request, again while the answer is transient, and return the answer."""
         import requests
 
         address = address if address.startswith(f"{self.api}/") else f"{self.api}/{address}"
@@ -173,13 +177,13 @@ def _is_address(text: str) -> bool:
 
 
 def _waits() -> Iterator[float | None]:
-    """Seconds to wait after each try, twice as many each time; None after the last."""
+    """Yield the seconds to wait after each try, twice as many each time; None after the last."""
     yield from (float(2**number) for number in range(TRIES - 1))
     yield None
 
 
 def _pause(response: requests.Response, wait: float | None, transient: Collection[int]) -> float | None:
-    """How long to wait before the same is asked again; None where the answer is one to keep."""
+    """Return how long to wait before asking again; None if the answer is final."""
     headers, status = response.headers, response.status_code
     # GitHub says 403 both to who may not and to who asked too often.
     is_limit = status == 403 and (

@@ -48,13 +48,13 @@ _PATH = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+){0,5}")
 
 
 def times(course: Course, unit: str | None, now: datetime.datetime) -> dict[str, datetime.datetime]:
-    """The units to collect, each with its time: all that are over; or the one that is named, now if it is not over."""
+    """Return the units to collect and their times: all that are over, or the named one, now if it is not over."""
     names = [name for name in course.units if course.is_over(name, now)] if unit is None else [unit]
     return {name: min(course.units[name].due, now).astimezone(datetime.UTC) for name in names}
 
 
 def folders(course: Course) -> set[str]:
-    """What no student can be called: the folder of a class with a child so called would be taken for a submission."""
+    """Return the names that no student can have, since `grader grade` would take their folders for a submission's."""
     files = {f"{name}{ending}" for name in course.units for ending in (".py", ".ipynb", SHEET_SUFFIX)}
     return {"exercises", *course.units, *files}
 
@@ -67,10 +67,26 @@ def collect(
     into: Path,
     advance: Callable[[str, str], None] | None = None,
 ) -> Collected:
-    """Writes into/<unit>/<student>/ for each of `units` at its time, and into/collected.json, which is returned.
+    """Write into/<unit>/<student>/ for each unit at its time, and into/collected.json.
 
-    What the last run left there is replaced, but for the snapshots, which are added to. A student of whom nothing can
-    be had is told in collected.json, and has no folder. Raises CollectError, FolderInUse or OSError.
+    What the last run left there is replaced, except the snapshots, which are added to. A student whose repository
+    cannot be read has a problem in collected.json, and no folder.
+
+    Args:
+        roster: The students.
+        course: The course.
+        units: The time of each unit.
+        github: Where the repositories are.
+        into: The folder, which this program alone may write to.
+        advance: Called with each student and the outcome.
+
+    Returns:
+        The content of collected.json.
+
+    Raises:
+        CollectError: The folder holds something else.
+        FolderInUse: Another program writes to it.
+        OSError: A file cannot be written.
     """
     # What belongs to somebody else is not replaced. Snapshots are what every run leaves there first.
     strangers = [name for name in course.units if (into / name).exists() and not (into / SNAPSHOTS).is_file()]
@@ -107,7 +123,7 @@ def collect(
 
 @contextlib.contextmanager
 def _partial(into: Path) -> Iterator[Path]:
-    """A folder in `into` for what is not complete yet. One that a run which was killed left there goes."""
+    """Make a folder in `into` for what is not complete yet, and remove one that a killed run left there."""
     for left_behind in into.glob(f"{_PARTIAL}*"):
         shutil.rmtree(left_behind)
     for name in (COLLECTED, SNAPSHOTS):
@@ -136,6 +152,7 @@ class _Job:
         self.owned = _owned(course)
 
     def student(self, entry: Entry) -> Student:
+        """Collect one student's work."""
         try:
             with tempfile.TemporaryDirectory() as folder:
                 store = Store(Path(folder) / "store", self.github.server, entry.repository, self.github.token)
@@ -229,10 +246,10 @@ class _Job:
         )
 
     def _changed(self, store: Store, commit: str, handed_out: dict[str, str] | None) -> list[str]:
-        """The course's own files that are not as they should be.
+        """Return the course's own files that students changed.
 
-        Those that lie in this repository should be as here. All others should be as they were handed out, by the
-        manifest that came with the first push; where there is none, by the one that is in the commit.
+        Files of this repository should be as here. All others should be as they were handed out, by the manifest of the
+        first push; without one, by the manifest in the commit.
         """
         manifest = self._manifest(store, commit)
         listed = handed_out or manifest or {}
@@ -249,7 +266,7 @@ class _Job:
         return sorted(changed)
 
     def _manifest(self, store: Store, commit: str) -> dict[str, str] | None:
-        """What the release says it wrote, with plain paths alone; None where nothing like it is there."""
+        """Return the record of the release with plain paths alone; None where there is no valid one."""
         try:
             store.fetch(commit)
             content = store.read(commit, [RECORD], _RECORD_LIMIT).get(RECORD)
@@ -261,7 +278,7 @@ class _Job:
 
 
 def _owned(course: Course) -> dict[str, str]:
-    """The files that students receive and are not to change, as they are here: path and SHA-256."""
+    """Return the files that students receive and should not change, as path and SHA-256."""
     files = {f"exercises/{name}": content for name, content in received(course).items()}
     files[FILENAME] = (course.root / FILENAME).read_bytes()
     theirs = of_students(course)

@@ -27,7 +27,7 @@ class Snapshot(Model):
 
 
 def read_snapshots(path: Path) -> list[Snapshot]:
-    """What earlier runs saw, of all repositories. Raises CollectError."""
+    """Read what earlier runs saw, of all repositories. Raises CollectError."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -83,14 +83,14 @@ class History:
         return own[-1].after
 
     def count_since(self, time: datetime.datetime) -> int | None:
-        """How many pushes to the branch came after this time. A branch that is only renamed is not pushed to."""
+        """Return how many pushes to the branch came after this time. Renaming a branch is no push."""
         if self.pushes is None:
             return None
         elsewhere = {push.after for push in self.pushes if push.branch != self.branch}
         return sum(push.at > time and not (push.begins and push.after in elsewhere) for push in self.own)
 
     def at(self, time: datetime.datetime) -> Found:
-        """What the branch pointed to at this time, by push time; a push at the time itself counts."""
+        """Return what the branch pointed to at this time, by push time; a push at the time itself counts."""
         own = self.own
         last = next((push for push in own if push.at <= time), None)
         if last and not last.ends:
@@ -129,7 +129,7 @@ class History:
         return Found(commit, "nothing", remark=remark)
 
     def _why(self, last: Push | None, following: Push | None) -> str:
-        """Why the pushes to the branch do not tell what it held: `last` ended it, or there is none up to the time."""
+        """Return why the pushes do not show what the branch held: `last` ended it, or there is none in time."""
         if self.pushes is None:
             return self.why_not
         if last:

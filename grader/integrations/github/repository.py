@@ -20,6 +20,8 @@ BRANCH = "main"
 
 
 class Author(NamedTuple):
+    """Who commits."""
+
     name: str
     email: str
 
@@ -28,17 +30,19 @@ class Repository:
     """A git repository with its files in `folder`."""
 
     def __init__(self, folder: Path) -> None:
+        """Take the folder of the repository and its files."""
         self.folder = folder
 
     @classmethod
     def create(cls, folder: Path) -> Repository:
+        """Make a repository in a folder."""
         repository = cls(folder)
         repository._git("init", "--quiet", "--template=", f"--initial-branch={BRANCH}")
         return repository
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lets no other git stage or commit anything. Raises ReleaseError where one is about to."""
+        """Keep other git programs from staging or committing. Raises ReleaseError where one is running."""
         lock = self._own("index.lock")
         try:
             lock.open("x").close()
@@ -52,27 +56,27 @@ class Repository:
             lock.unlink(missing_ok=True)
 
     def committed(self) -> dict[str, str]:
-        """The files of the latest commit: the object of each. Raises ReleaseError where there is no commit."""
+        """Return the object of each file of the latest commit. Raises ReleaseError where there is no commit."""
         if not self._head():
             raise ReleaseError(f"{self.folder} has no commit yet: commit what is in it, then release again.")
         rows = self._git("ls-tree", "-r", "-z", "HEAD").split("\0")
         return {path: about.split()[2] for about, _, path in (row.partition("\t") for row in rows if row)}
 
     def staged(self) -> dict[str, str]:
-        """The files that the next commit would hold: the object of each. Raises ReleaseError in a merge."""
+        """Return the object of each file of the next commit. Raises ReleaseError in a merge."""
         rows = [row.partition("\t") for row in self._git("ls-files", "--stage", "-z").split("\0") if row]
         if any(about.split()[2] != "0" for about, _, _ in rows):
             raise ReleaseError(f"{self.folder} is in the midst of a merge: finish that first, with `git commit`.")
         return {path: about.split()[1] for about, _, path in rows}
 
     def content(self, name: str) -> bytes:
-        """What an object holds."""
+        """Return the content of an object."""
         return self._git("cat-file", "blob", name).encode("utf-8", "surrogateescape")
 
     def commit(self, changes: Mapping[str, bytes | None], message: str, author: Author) -> bool:
-        """Has git hold these changes, None for a file that goes: staged, and in a commit of nothing else.
+        """Stage these changes, None for a file that goes, and commit nothing else.
 
-        What else is staged stays so. Gives whether a commit was needed. Where one cannot be made, all is as before.
+        What else is staged stays so. If it cannot be done, nothing changes. Return whether a commit was needed.
         """
         objects = {path: None if content is None else self._write(content) for path, content in changes.items()}
         parent, index = self._head(), self._own("index")
@@ -107,7 +111,7 @@ class Repository:
         return True
 
     def push(self) -> str:
-        """The command that pushes the latest commit; in capitals, what nobody but its user can know."""
+        """Return the command that pushes the latest commit; in capitals, what only the user can know."""
         branch = self._git("symbolic-ref", "--quiet", "--short", "HEAD", may_fail=True).strip()
         remotes = self._git("remote", may_fail=True).split()
         remote, merge = (
@@ -122,19 +126,19 @@ class Repository:
         return f"git push {'--set-upstream ' if remotes else ''}{to} {shlex.quote(branch)}"
 
     def _head(self) -> str:
-        """The latest commit; empty where there is none."""
+        """Return the latest commit; "" where there is none."""
         return self._git("rev-parse", "--verify", "--quiet", "HEAD", may_fail=True).strip()
 
     def _own(self, name: str) -> Path:
-        """Where git keeps a file of its own."""
+        """Return where git keeps a file of its own."""
         return Path(self.folder, self._git("rev-parse", "--git-path", name).rstrip("\n")).absolute()
 
     def _write(self, content: bytes) -> str:
-        """The object that holds this content, and is there from now on."""
+        """Store this content and return its object."""
         return self._git("hash-object", "--no-filters", "--stdin", "-w", content=content).strip()
 
     def _stage(self, objects: Mapping[str, str | None], index: Path) -> None:
-        """Has an index hold these objects, None for a file that goes, whatever is in the folder."""
+        """Make an index hold these objects, None for a file that goes, whatever is in the folder."""
         absent = "0" * len(self._git("hash-object", "--stdin", content=b"").strip())
         rows = [f"0 {absent}\t{path}" if name is None else f"100644 {name}\t{path}" for path, name in objects.items()]
         variables = {"GIT_INDEX_FILE": str(index)}
@@ -154,19 +158,19 @@ class Repository:
 
 
 def around(folder: Path) -> Path | None:
-    """The git repository that `folder` lies in, other than one of its own; None where there is none."""
+    """Return the git repository that `folder` lies in, other than its own; None where there is none."""
     return next((parent for parent in folder.resolve().parents if (parent / ".git").exists()), None)
 
 
 def identity(folder: Path) -> Author | None:
-    """Who commits in `folder` by the settings of this machine and its user; None where they name nobody."""
+    """Return who commits in `folder` by the settings of this machine and its user; None where they name nobody."""
     done = run_git(["var", "GIT_AUTHOR_IDENT"], folder, settings={"user.useConfigOnly": "true"}, as_user=True)
     found = re.match(r"(.+) <(.+)> ", done.output.decode("utf-8", "replace"))
     return Author(*found.groups()) if found and not done.code else None
 
 
 def origin(folder: Path) -> str | None:
-    """OWNER/NAME of the repository on GitHub that `folder` is pushed to; None where there is none."""
+    """Return OWNER/NAME of the repository on GitHub that `folder` is pushed to; None where there is none."""
     done = run_git(["remote", "get-url", "origin"], folder, as_user=True)
     address = done.output.decode("utf-8", "replace").strip()
     found = re.search(r"(?:://[^/]+/|^[^/]+:)([\w.-]+/[\w.-]+?)(?:\.git)?/?$", address)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def post_statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[tuple[str, str | None]]:
-    """Posts the points of each unit that is graded: the student and the unit, with why it failed or None."""
+    """Post the points of each graded unit; yield the student and the unit, and why it failed or None."""
     for grade in grades:
         for name, unit in grade.units.items():
             work = grade.student.units.get(name)

@@ -20,10 +20,9 @@ class _Error(NamedTuple):
 
 
 def annotations(report: Report) -> list[str]:
-    """Workflow commands, one a line: a notice of the points, and an error for each exercise that went wrong.
+    """Return workflow commands, one a line: a notice of the points, and an error for each exercise that went wrong.
 
-    What is not written or not handed in yet is no error. Where there are more errors than are shown, a last notice
-    says so.
+    What is not written or not handed in yet is no error. A last notice says that there are more errors than are shown.
     """
     errors = sorted(_errors(report), key=lambda error: error.rank)
     total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
@@ -64,7 +63,7 @@ def _of_line(message: Message, unit: Unit) -> _Error:
 
 
 def _in_words(message: Message) -> str:
-    """A place that no annotation can point to."""
+    """Return a place that no annotation can point to, as text."""
     words = Place(message.file, message.line).words()
     return f" ({words})" if words else ""
 

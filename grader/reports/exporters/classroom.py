@@ -24,9 +24,9 @@ MOST_BYTES = 400
 
 
 def environment(report: Report) -> dict[str, str]:
-    """What the reporter finds in its environment: RUNNERS, their ids with commas between them, and the results of each.
+    """Return the reporter's environment variables: RUNNERS, the ids separated by commas, and the results of each.
 
-    Where nothing is handed in yet there are no runners, and the reporter is not to run.
+    Where nothing is handed in yet there are no runners, and the reporter must not run.
     """
     results: dict[str, dict[str, Any]] = {}
     for name, worth, tests in _graded(report) if report.handed_in else ():
@@ -38,7 +38,7 @@ def environment(report: Report) -> dict[str, str]:
 
 
 def _graded(report: Report) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
-    """Each exercise and each quiz that counts: its name, what a test of it is worth, and its tests, all or nothing."""
+    """Yield each exercise and each quiz that counts: its name, the points of one of its tests, and its tests."""
     for entry in entries(report):
         yield entry.name, entry.exercise.tests[0].possible, _tests(entry)
     for unit, quiz, earned in counted_quizzes(report):
@@ -47,7 +47,7 @@ def _graded(report: Report) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
 
 
 def _parts(tests: list[dict[str, Any]], worth: int) -> list[list[dict[str, Any]]]:
-    """The tests in as few parts as there must be for the reporter to show whole points of each, whatever passes."""
+    """Split tests into as few parts as the reporter needs to show whole points of each, whatever passes."""
     for count in range(1, len(tests)):
         bounds = [len(tests) * number // count for number in range(count + 1)]
         if all(_is_exact(end - begin, worth) for begin, end in itertools.pairwise(bounds)):
@@ -56,12 +56,12 @@ def _parts(tests: list[dict[str, Any]], worth: int) -> list[list[dict[str, Any]]
 
 
 def _is_exact(tests: int, worth: int) -> bool:
-    """The reporter's table has passed / tests · points, in floating point: 15 of 22 points are 14.999999999999998."""
+    """Return whether the reporter's sum, passed / tests · points, is exact: 15 of 22 points are 14.999999999999998."""
     return all(passed / tests * (tests * worth) == passed * worth for passed in range(tests + 1))
 
 
 def _free_id(name: str, taken: Collection[str]) -> str:
-    """A runner's id: letters and digits, and none that differs from another in upper and lower case alone."""
+    """Return a runner's id: letters and digits, and different from all others even if case is ignored."""
     first, *more = re.sub(r"[^A-Za-z0-9]+", " ", name).split()
     own = first + "".join(word[0].upper() + word[1:] for word in more)
     while own.upper() in map(str.upper, taken):

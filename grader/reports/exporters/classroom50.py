@@ -6,7 +6,6 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
-from grader.reports.exporters.summary import opening
 from grader.reports.reading import Entry, counted_quizzes, entries, points
 from grader.text import plain
 
@@ -36,9 +35,16 @@ class EnvironmentFault(GraderError):
 def result(
     report: Report, environment: Mapping[str, str], committed: datetime.datetime, graded: datetime.datetime
 ) -> dict[str, Any]:
-    """What result.json holds. committed: the commit's committer date. Both times have a zone.
+    """Return the content of result.json.
 
-    Raises EnvironmentFault.
+    Args:
+        report: The report.
+        environment: The variables that Classroom 50 sets.
+        committed: The commit's committer date, with a zone.
+        graded: The time of grading, with a zone.
+
+    Raises:
+        EnvironmentFault: A variable is missing or wrong.
     """
     tests = [
         _test(f"{one.unit_name}/{one.name}", one.state == "done", one.exercise.points, one.exercise.possible)
@@ -60,13 +66,8 @@ def result(
     }
 
 
-def release_body(report: Report) -> str:
-    """Markdown: the points, what to look at next, and the units."""
-    return opening(report)
-
-
 def outputs(report: Report) -> dict[str, str]:
-    """What Classroom 50 makes a commit status of: its state, as its own graders give it, and its sentence."""
+    """Return the state and the sentence of Classroom 50's commit status."""
     if not report.handed_in:
         return {"status": "success", "summary": "nothing handed in yet"}
     is_full = report.points == report.possible
@@ -100,7 +101,7 @@ def _test(name: str, passed: bool, score: int, possible: int) -> dict[str, Any]:
 
 
 def _why(entry: Entry) -> dict[str, Any]:
-    """What more there is to say of an exercise that lacks points, as far as the report tells it."""
+    """Return what the report says of an exercise that lacks points."""
     if entry.state == "done":
         return {}
     named = next((one.name for one in entry.exercise.misconceptions), None)

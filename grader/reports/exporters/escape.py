@@ -21,9 +21,9 @@ _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
-    """One workflow command, such as `::error file=a.py,line=3::message`. Line ends in the message stay.
+    """Return one workflow command, such as `::error file=a.py,line=3::message`.
 
-    Properties that are None or empty are left out.
+    Line ends in the message stay. Properties that are None or empty are left out.
     """
     given = {key: _property(str(value)) for key, value in properties.items() if value not in (None, "")}
     head = " ".join([name, ",".join(f"{key}={value}" for key, value in given.items())]).rstrip()
@@ -32,19 +32,19 @@ def command(name: str, message: str, **properties: str | int | None) -> str:
 
 
 def markdown(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """One line of Markdown that shows this text and nothing else, in a paragraph, a list or a table."""
+    """Return one line of Markdown that shows this text and nothing else, in a paragraph, a list or a table."""
     broken = _LINKS.sub(lambda found: found[0] + _BREAK, plain(text, most))
     return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
 
 
 def sentence(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """The same of a sentence that the course wrote, in which `code` stays code."""
+    """Return a sentence of the course as one line of Markdown, in which `code` stays code."""
     pieces = _CODE.split(plain(text, most))
     return "".join(code(piece) if number % 2 else _piece(piece) for number, piece in enumerate(pieces))
 
 
 def code(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """The same as code."""
+    """Return a text as one line of code in Markdown."""
     line = plain(text, most)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     gap = " " if line.startswith("`") or line.endswith("`") or not line else ""
@@ -52,7 +52,7 @@ def code(text: str, most: int = MOST_OF_A_LINE) -> str:
 
 
 def _piece(text: str) -> str:
-    """A part of a sentence, with its spaces."""
+    """Escape a part of a sentence, and keep the spaces around it."""
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     return f"{before}{markdown(text)}{after}" if text.strip() else text
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.reports.reading import (
     Entry,
+    anomalies,
     answer_feedback,
     counted_quizzes,
     entries,
@@ -13,6 +14,7 @@ from grader.reports.reading import (
     not_handed_in,
     place_of,
     points,
+    quiz_problems,
     sentence_of,
 )
 from grader.text import plain
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def results(report: Report) -> dict[str, Any]:
-    """What Gradescope reads. All text is plain: it is shown as it is, whatever stands in it."""
+    """Return the content of results.json. All text is plain, and Gradescope shows it as it is."""
     numbers = {name: number for number, name in enumerate(report.units, 1)}
     tests = []
     counts = dict.fromkeys(report.units, 0)
@@ -77,16 +79,14 @@ def _opening(report: Report) -> list[str]:
         elif unit.quiz and unit.quiz.points is None:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date.")
         if unit.quiz:
-            problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
-            lines += [f"{name}, quiz: {plain(problem)}" for problem in problems]
-    tried = list(dict.fromkeys(one.text for one in report.messages if one.kind == "attempted"))
-    if tried:
-        lines += ["What the code was seen to try:", *(f"- {plain(text)}" for text in tried[:20])]
+            lines += [f"{name}, quiz: {plain(problem)}" for problem in quiz_problems(unit.quiz)]
+    if texts := anomalies(report):
+        lines += ["What the code was seen to try:", *(f"- {plain(text)}" for text in texts[:20])]
     return lines
 
 
 def _told(entry: Entry) -> list[str]:
-    """One line for each thing to say."""
+    """Return one line for each thing to say."""
     exercise = entry.exercise
     lines = []
     if entry.state == "not written yet":

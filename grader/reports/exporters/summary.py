@@ -8,6 +8,7 @@ from grader.reports.exporters.escape import code, markdown, sentence
 from grader.reports.reading import (
     Entry,
     State,
+    anomalies,
     answer_feedback,
     entries,
     entries_of,
@@ -16,6 +17,7 @@ from grader.reports.reading import (
     not_run,
     place_of,
     points,
+    quiz_problems,
     sentence_of,
 )
 
@@ -39,9 +41,9 @@ _MARKS: dict[State, str] = {
 
 
 def summary(report: Report) -> str:
-    """The points and what they mean, what to look at next, a table of the units, and folded details of each.
+    """Return the points and what they mean, what to look at next, a table of the units, and folded details of each.
 
-    Where it would be too long, the details of the last units are left out, and it says so.
+    If it is too long, the details of the last units are left out, and a sentence says so.
     """
     blocks = [*_opening(report), *_details(report)]
     shortened = "The rest was left out here, for it is too long. It is all in the report."
@@ -54,7 +56,7 @@ def summary(report: Report) -> str:
 
 
 def opening(report: Report) -> str:
-    """The same without the details."""
+    """Return the same without the details: the body of a release in Classroom 50."""
     return "\n\n".join(_opening(report)) + "\n"
 
 
@@ -70,9 +72,9 @@ def _opening(report: Report) -> Iterator[str]:
 
 
 def _next(found: list[Entry]) -> Iterator[str]:
-    """What lost points and was begun, else what could not be read, else what is to be written or handed in.
+    """Yield what to do next: fix what is in progress, or else what could not be read, or else write the next exercise.
 
-    In the first unit with such an exercise, one whose mistake is known goes first. What is worth no points comes last.
+    In the first such unit, an exercise with a named misconception goes first. What is worth no points comes last.
     """
     states: tuple[State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
     found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
@@ -142,9 +144,7 @@ def _details(report: Report) -> Iterator[str]:
         yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
     if lacking:
         yield f"Not handed in yet: {', '.join(map(code, lacking))}."
-    tried = [one for one in report.messages if one.kind == "attempted"]
-    if tried:
-        texts = list(dict.fromkeys(one.text for one in tried))
+    if texts := anomalies(report):
         more = [f"- and {len(texts) - MOST_ATTEMPTS} more"] if len(texts) > MOST_ATTEMPTS else []
         items = "\n".join([*(f"- {code(text)}" for text in texts[:MOST_ATTEMPTS]), *more])
         head = "<details><summary>What your code was seen to try beyond the exercises</summary>"
@@ -152,7 +152,7 @@ def _details(report: Report) -> Iterator[str]:
 
 
 def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[str]:
-    """The exercises with their points, then what there is to say."""
+    """Yield the exercises with their points, then the remarks."""
     remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
     for message in not_run(report, name):
         remarks.append(
@@ -166,14 +166,13 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
             if lines := _exercise(entry):
                 yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
     if unit.quiz:
-        problems = [*unit.quiz.remarks, *(item.problem for item in unit.quiz.items.values() if item.problem)]
-        lines = [f"- {markdown(problem)}" for problem in problems]
+        lines = [f"- {markdown(problem)}" for problem in quiz_problems(unit.quiz)]
         lines += [f"- {code(item)}: {sentence(said)}" for item, said in answer_feedback(unit.quiz)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
 
 
 def _exercises(own: list[Entry]) -> str:
-    """A table, with the lines where they are known: in notebooks they are not."""
+    """Return a table, with the lines where they are known: in notebooks they are not."""
     has_lines = any(entry.place.line for entry in own)
     rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
     for entry in own:
@@ -198,7 +197,7 @@ def _exercise(entry: Entry) -> list[str]:
 
 
 def _where(entry: Entry, message: Message | None) -> str:
-    """Where an error came from, but for the line that the table tells."""
+    """Return where an error came from, unless the table shows that line."""
     place = place_of(message, entry.unit) if message else None
     return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 

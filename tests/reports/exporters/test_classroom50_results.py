@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 from made_reports import exercise, of_exercises, quiz, report, unit, unwritten
 
-from grader.reports.exporters.classroom50 import EnvironmentFault, outputs, release_body, result
+from grader.reports.exporters.classroom50 import EnvironmentFault, outputs, result
+from grader.reports.exporters.summary import opening
 from grader.reports.model import Report
 
 SCHEMA = json.loads(Path(__file__).with_name("classroom50-result-v1.schema.json").read_text(encoding="utf-8"))
@@ -101,7 +102,7 @@ def test_where_nothing_is_handed_in_yet_nothing_failed() -> None:
 
 
 def test_the_release_tells_the_points_and_what_to_look_at_next_without_details() -> None:
-    body = release_body(MIXED)
+    body = opening(MIXED)
     assert "15 of 23 points" in body
     assert "`total`" in body
     assert "<details>" not in body

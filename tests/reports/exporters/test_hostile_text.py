@@ -23,9 +23,8 @@ from grader.cli import check
 from grader.cli.instructor import class_table
 from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
-from grader.reports.exporters.classroom50 import release_body
 from grader.reports.exporters.gradescope import results
-from grader.reports.exporters.summary import summary
+from grader.reports.exporters.summary import opening, summary
 from grader.reports.model import Message, Report
 
 # What the grader itself writes, and no student can.
@@ -111,7 +110,7 @@ def test_a_workflow_obeys_our_annotations_alone(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("exporter", [summary, release_body])
+@pytest.mark.parametrize("exporter", [summary, opening])
 def test_a_page_is_built_as_with_a_harmless_word(exporter: Any, attack: str) -> None:
     made = exporter(with_text(attack))
     assert built_of(rendered(made)) == built_of(rendered(exporter(with_text("word"))))
@@ -119,7 +118,7 @@ def test_a_page_is_built_as_with_a_harmless_word(exporter: Any, attack: str) -> 
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("exporter", [summary, release_body])
+@pytest.mark.parametrize("exporter", [summary, opening])
 def test_a_page_has_nothing_that_github_would_make_a_link_of(exporter: Any, attack: str) -> None:
     page = rendered(exporter(with_text(attack)))
     for element in page.find_all("code"):
@@ -151,7 +150,7 @@ def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("exporter", [summary, release_body, lambda report: "\n".join(annotations_of(report))])
+@pytest.mark.parametrize("exporter", [summary, opening, lambda report: "\n".join(annotations_of(report))])
 def test_no_character_steers_or_hides(exporter: Any, attack: str) -> None:
     assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 
