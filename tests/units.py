@@ -28,7 +28,7 @@ class Suite:
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.path = COURSE.hidden_tests(unit)
+        self.path = COURSE.suites / unit / f"test_{unit}.py"
         self.criteria = criteria_of_unit(COURSE, unit)
         self.known = misconceptions_of(COURSE, unit)
         self.accepted_answers = sorted((self.path.parent / "accepted_answers").glob("[!_]*.py"))

@@ -49,7 +49,7 @@ def cases_of(course: Course, unit: str) -> list[Case]:
     """Return every case of a unit, an exercise after the other. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
     probes = course.suites / unit / "probes.py"
-    for path in (course.misconceptions(unit), *([probes] if probes.is_file() else [])):
+    for path in (*course.misconceptions(unit), *([probes] if probes.is_file() else [])):
         _tree(path)  # says what is wrong with it before anything is graded
     cases = [
         *_whole_files(course, unit),

@@ -115,13 +115,14 @@ class Course(Model):
         """The folder of what `grader build` and `grader audit` compute from the sources."""
         return self._root / "build"
 
-    def hidden_tests(self, unit: str) -> Path:
-        """Return the file of a unit's hidden tests."""
-        return self.suites / unit / f"test_{unit}.py"
+    def hidden_tests(self, unit: str) -> list[Path]:
+        """Return the files of a unit's hidden tests."""
+        return sorted((self.suites / unit).glob("test_*.py"))
 
-    def misconceptions(self, unit: str) -> Path:
-        """Return the file of a unit's misconceptions."""
-        return self.suites / unit / "misconceptions.py"
+    def misconceptions(self, unit: str) -> list[Path]:
+        """Return the files that may have misconceptions of a unit: their own file, and the hidden tests."""
+        own = self.suites / unit / "misconceptions.py"
+        return [*([own] if own.is_file() else []), *self.hidden_tests(unit)]
 
     def shown(self, path: Path) -> str:
         """Return how messages name a file: by its path from the root where it is part of the course."""

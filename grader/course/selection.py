@@ -18,9 +18,9 @@ def deselect(items: list[pytest.Item], course: Course) -> None:
 
 
 def _is_left_out(item: pytest.Item, missing: dict[str, list[str]]) -> bool:
-    names = set(missing.get(item.path.stem.removeprefix("test_"), []))
     if mark := item.get_closest_marker("exercise"):
-        return not names.isdisjoint(mark.args)
+        return not set(missing.get(item.path.parent.name, [])).isdisjoint(mark.args)
+    names = set(missing.get(item.path.stem.removeprefix("test_"), []))
     return item.location[2].partition("[")[0] in tests_left_out(item.path.read_text(encoding="utf-8"), names)
 
 

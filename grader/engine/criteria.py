@@ -290,5 +290,6 @@ def hidden_substitutes(course: Course) -> Substitutes:
 
 def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     """Return the criteria of a unit's hidden suite."""
-    suite = import_file(course.hidden_tests(unit))
-    return criteria_of(suite, unit, course.version, hidden_substitutes(course))
+    substitutes = hidden_substitutes(course)
+    suites = map(import_file, course.hidden_tests(unit))
+    return [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes)]

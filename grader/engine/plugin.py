@@ -77,9 +77,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _criterion(item: pytest.Item, course: Course) -> Criterion:
     where = f"{item.path.name}:{(item.location[1] or 0) + 1}: {item.name}"
-    unit = item.path.stem.removeprefix("test_")
+    is_hidden = item.path.is_relative_to(course.suites)
+    unit = item.path.parent.name if is_hidden else item.path.stem.removeprefix("test_")
     try:
-        substitutes = hidden_substitutes(course) if item.path.is_relative_to(course.suites) else NO_SUBSTITUTES
+        substitutes = hidden_substitutes(course) if is_hidden else NO_SUBSTITUTES
         criterion = criterion_of_item(item, unit, course.version, substitutes)
     except ValueError as error:
         raise pytest.UsageError(f"{where}: {error}.") from error

@@ -1,6 +1,7 @@
 """Misconceptions: named wrong answers, each with the sentence that helps whoever gave it.
 
-Beside each suite lies `misconceptions.py`. The normal case there is a row: a change to the text of the solution.
+They are in `misconceptions.py` beside a unit's hidden tests, or in one of the files of those. The normal case is a row:
+a change to the text of the solution.
 
     ROWS = [
         row("double", "halved", replace("2 * x", "x / 2"),
@@ -23,6 +24,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
 
+_IS_SOURCE = re.compile(r"^(ROWS\b|@misconception\b)", re.MULTILINE)
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 
@@ -82,22 +85,22 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
 
     Raises MisconceptionError where the rows have changed since `build`.
     """
-    module = _module_of(course, unit)
-    file = course.shown(course.misconceptions(unit))
     found = []
-    if written := _rows(module):
+    modules = _modules_of(course, unit)
+    if written := _rows(modules):
         made = _made(course, unit)
         for one in written:
-            place = f"{file}:{one.line}"
+            place = f"{course.shown(one.file)}:{one.line}"
             found += [
                 Misconception(exercise, one.name, one.sentence, getattr(made, attribute(one, exercise)), place)
                 for exercise in one.exercises
             ]
-    for value in vars(module).values():
-        mark = getattr(value, "__dict__", {}).get("misconception")
-        if isinstance(mark, Mark):
-            place = f"{file}:{_line_of(value)}"
-            found.append(Misconception(mark.exercise, value.__name__, mark.sentence, value, place))
+    for module in modules:
+        for value in vars(module).values():
+            mark = getattr(value, "__dict__", {}).get("misconception")
+            if isinstance(mark, Mark):
+                place = f"{course.shown(Path(module.__file__ or ''))}:{_line_of(value)}"
+                found.append(Misconception(mark.exercise, value.__name__, mark.sentence, value, place))
     return found
 
 
@@ -108,11 +111,11 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
     """
     written = []
     for unit in units:
-        path, source = made_file(course, unit), course.misconceptions(unit)
-        if not source.is_file():
-            raise MisconceptionError(f"{course.shown(source)} is missing: write the unit's misconceptions there.")
-        # Looked at as texts, for the modules import torch.
-        if "ROWS" in source.read_text(encoding="utf-8") and not _is_current(course, unit):
+        path, sources = made_file(course, unit), _sources(course, unit)
+        if not sources:
+            folder = course.shown(course.suites / unit)
+            raise MisconceptionError(f"{folder}/misconceptions.py is missing: write the unit's misconceptions there.")
+        if any("ROWS" in path.read_text(encoding="utf-8") for path in sources) and not _is_current(course, unit):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, f"# {_digest(course, unit)}\n{_made_text(course, unit)}")
             written.append(path)
@@ -128,21 +131,32 @@ def made_file(course: Course, unit: str) -> Path:
 
 
 def _made_text(course: Course, unit: str) -> str:
-    module = _module_of(course, unit)
-    file = course.shown(course.misconceptions(unit))
-    return changed_definitions(course.solutions / f"{unit}.py", _rows(module), getattr(module, "CALLS", {}), file)
+    modules = _modules_of(course, unit)
+    calls = {name: called for module in modules for name, called in getattr(module, "CALLS", {}).items()}
+    return changed_definitions(course, unit, _rows(modules), calls)
 
 
-def _module_of(course: Course, unit: str) -> ModuleType:
-    path = course.misconceptions(unit)
-    try:
-        return import_file(path)
-    except SyntaxError as error:
-        raise MisconceptionError(f"{course.shown(path)}:{error.lineno} is not Python: {error.msg}.") from None
+def _sources(course: Course, unit: str) -> list[Path]:
+    """Return the files with misconceptions of a unit. They are looked at as texts, for the modules import torch."""
+    return [
+        path
+        for path in course.misconceptions(unit)
+        if path.name == "misconceptions.py" or _IS_SOURCE.search(path.read_text(encoding="utf-8"))
+    ]
 
 
-def _rows(module: ModuleType) -> list[Row]:
-    return list(getattr(module, "ROWS", []))
+def _modules_of(course: Course, unit: str) -> list[ModuleType]:
+    found = []
+    for path in _sources(course, unit):
+        try:
+            found.append(import_file(path))
+        except SyntaxError as error:
+            raise MisconceptionError(f"{course.shown(path)}:{error.lineno} is not Python: {error.msg}.") from None
+    return found
+
+
+def _rows(modules: Iterable[ModuleType]) -> list[Row]:
+    return [one for module in modules for one in getattr(module, "ROWS", [])]
 
 
 @functools.cache
@@ -170,7 +184,7 @@ def _digest(course: Course, unit: str) -> str:
     """Return the digest of the rows, the solutions, and the modules that apply the ones to the others."""
     total = hashlib.sha256()
     ours = (Path(__file__), Path(rows.__file__))
-    for path in (*ours, course.misconceptions(unit), *sorted(course.solutions.glob("*.py"))):
+    for path in (*ours, *_sources(course, unit), *sorted(course.solutions.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+
+    from grader.course.model import Course
 
 RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
 
@@ -52,6 +54,7 @@ class Row:
     name: str
     change: Change
     sentence: str
+    file: Path
     line: int
 
 
@@ -65,27 +68,30 @@ def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str)
         sentence: What helps a student who made the mistake.
     """
     exercises = (exercise,) if isinstance(exercise, str) else tuple(exercise)
-    return Row(exercises, name, change, sentence, sys._getframe(1).f_lineno)
+    caller = sys._getframe(1)
+    return Row(exercises, name, change, sentence, Path(caller.f_code.co_filename), caller.f_lineno)
 
 
-def changed_definitions(source: Path, rows: Sequence[Row], calls: Mapping[str, Sequence[str]], file: str) -> str:
+def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: Mapping[str, Sequence[str]]) -> str:
     """Return a module with the changed definitions, under their rows' names, and with all that they need.
 
     Args:
-        source: The solutions of the unit that is changed.
+        course: The course.
+        unit: The unit whose solutions are changed.
         rows: The changes.
         calls: What the changed answers to an exercise call under its public name, by exercise.
-        file: Where rows and calls are written, for messages.
 
     Raises:
         MisconceptionError: A row does not apply, or a call is of nothing that the solution defines.
     """
+    source = course.solutions / f"{unit}.py"
     imports, definitions = _parts_of(source)
     exercises = [name for name, node in definitions.items() if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for name in (*calls, *(name for names in calls.values() for name in names)):
         if name not in exercises:
             raise MisconceptionError(
-                f"{file}: CALLS names {name}, which solutions/{source.name} does not define: correct it."
+                f"{course.shown(course.suites / unit)}: CALLS names {name}, which solutions/{source.name} does not "
+                "define: correct it."
             )
     right = {name: f"{RIGHT}{name}" for name in exercises}
     changed = []
@@ -94,13 +100,13 @@ def changed_definitions(source: Path, rows: Sequence[Row], calls: Mapping[str, S
             # Under its own name, what a changed answer calls would be taken for the student's, and have a substitute.
             private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
             changed.append(
-                _renamed(_changed(source, one, exercise, file), {**private, exercise: attribute(one, exercise)})
+                _renamed(_changed(course, source, one, exercise), {**private, exercise: attribute(one, exercise)})
             )
     needed = _needed_by(changed, definitions)
     kept = [_renamed(node, right) for name, node in definitions.items() if name in needed]
     public = sorted(needed.intersection(name for names in calls.values() for name in names))
     return "\n".join(
-        ['"""Made by `grader build` from the rows in misconceptions.py: edit those."""', ""]
+        ['"""Made by `grader build` from the rows of the misconceptions: edit those."""', ""]
         + [ast.unparse(node) for node in (*imports, *kept)]
         + [f"{name} = {RIGHT}{name}" for name in public]
         + [ast.unparse(node) for node in changed]
@@ -108,7 +114,7 @@ def changed_definitions(source: Path, rows: Sequence[Row], calls: Mapping[str, S
     )
 
 
-def _changed(source: Path, one: Row, exercise: str, file: str) -> ast.stmt:
+def _changed(course: Course, source: Path, one: Row, exercise: str) -> ast.stmt:
     """Return the definition of an exercise as a row changes it. Raises MisconceptionError."""
     try:
         text = one.change.applied(_undocumented(source, exercise))
@@ -120,7 +126,8 @@ def _changed(source: Path, one: Row, exercise: str, file: str) -> ast.stmt:
     else:
         return definition
     raise MisconceptionError(
-        f"{file}:{one.line}: the row {one.name} {problem}. Compare it with {exercise} in solutions/{source.name}."
+        f"{course.shown(one.file)}:{one.line}: the row {one.name} {problem}. "
+        f"Compare it with {exercise} in solutions/{source.name}."
     )
 
 

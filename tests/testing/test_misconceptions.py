@@ -89,6 +89,4 @@ def test_calls_that_name_no_exercise_are_refused(course: Path) -> None:
     write(course, f'{ROWS}CALLS = {{"add": ["plus"]}}\n')
     done = run_grader(course, "build")
     assert done.returncode == 2
-    assert "misconceptions.py: CALLS names plus, which solutions/sums.py does not define" in " ".join(
-        done.stderr.split()
-    )
+    assert "suites/sums: CALLS names plus, which solutions/sums.py does not define" in " ".join(done.stderr.split())

@@ -22,6 +22,7 @@ def build(course: CourseFolder = None) -> None:
     from grader.course.build import build as build_exercises
     from grader.course.find import find_course
     from grader.course.model import describe_left_out
+    from grader.course.new import to_do
     from grader.integrations.github.release import write_workflow
     from grader.testing.misconceptions import build as build_misconceptions
 
@@ -35,7 +36,7 @@ def build(course: CourseFolder = None) -> None:
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as advance:
             failure_matrix.fill(found, found.units, lambda exercise: advance(exercise, "recorded", 1))
-        for sentence in describe_left_out(found):
+        for sentence in [*describe_left_out(found), *to_do(found)]:
             out.print(escape(sentence), soft_wrap=True)
     except OSError as error:
         raise InternalError(f"Not all could be written: {error}.") from None

@@ -23,7 +23,7 @@ from grader.quizzes.source import load_quiz
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
 EXPLANATION = " ".join(QUIZ.items["nothing_found"].explanation.split())
-SUITE = COURSE.hidden_tests("self_attention").read_text(encoding="utf-8")
+SUITE = (COURSE.suites / "self_attention" / "test_self_attention.py").read_text(encoding="utf-8")
 BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
 
 

@@ -1,0 +1,183 @@
+"""`grader new`: a small working course to start from, and the files of a new unit or exercise."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import keyword
+import tempfile
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from grader.course.model import FILENAME, Course, load_course
+from grader.errors import GraderError
+from grader.files import write_atomically
+from grader.quizzes.questions import QUIZ_SUFFIX
+
+TO_DO = "TODO (author)"
+"""What marks a place in a course's source that its author has still to write."""
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_NAMES = {"gitignore": ".gitignore"}
+_ONE_WEEK = datetime.timedelta(weeks=1)
+
+
+class NewError(GraderError):
+    """Nothing was written; the text says why and what to do."""
+
+
+def new_course(folder: Path, title: str) -> list[Path]:
+    """Write a small course that works: one unit, two exercises, a quiz and known mistakes.
+
+    Args:
+        folder: The course's folder, which is empty or does not exist.
+        title: The course's title.
+
+    Returns:
+        The files.
+
+    Raises:
+        NewError: The folder is not empty.
+        OSError: A file cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise NewError(f"{folder} is not empty: name a folder that is empty or does not exist.")
+    template = _TEMPLATES / "course"
+    target = folder.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
+        staging = Path(name, "course")
+        for source in sorted(path for path in template.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+            relative = source.relative_to(template)
+            path = staging / relative.with_name(_NAMES.get(relative.name, relative.name))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_filled(source, title=title, quoted_title=json.dumps(title)), encoding="utf-8")
+        if target.exists():
+            target.rmdir()
+        staging.replace(target)
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def new_unit(course: Course, unit: str, title: str) -> list[Path]:
+    """Write the files of a new unit with one exercise, `example_of_<unit>`, which its author renames.
+
+    Raises:
+        NewError: The name cannot be a unit's, or the files exist.
+        OSError: A file cannot be written.
+    """
+    exercise = f"example_of_{unit}"
+    for name in (unit, exercise):
+        _require_new(course, name)
+    due = max(one.due for one in course.units.values()) + _ONE_WEEK
+    block = (
+        f"{unit}:\n  title: {json.dumps(title)}\n  due: {due.isoformat()}  # {TO_DO}: set the date\n  quiz: 1\n"
+        f"  exercises:\n    {exercise}: 1\n"
+    )
+    names = {"unit": unit, "title": title}
+    files = {
+        course.solutions / f"{unit}.py": _filled(_TEMPLATES / "unit" / "solution.py", **names),
+        course.solutions / f"{unit}{QUIZ_SUFFIX}": _filled(_TEMPLATES / "unit" / "quiz.yml", **names),
+        course.exercises / f"test_{unit}.py": _filled(_TEMPLATES / "unit" / "visible_tests.py", **names),
+        course.suites / unit / "__init__.py": f'"""{title}."""\n',
+    }
+    for path, text in _exercise_files(course, unit, exercise).items():
+        files[path] = files.get(path, "") + text
+    files[course.root / FILENAME] = _inserted(course, ("units",), block)
+    return _written(course, files, extended=set())
+
+
+def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
+    """Write all that a new exercise of a unit needs: a working example, to be replaced.
+
+    Raises:
+        NewError: The name cannot be an exercise's, or the files exist.
+        OSError: A file cannot be written.
+    """
+    _require_new(course, exercise)
+    extended = {course.solutions / f"{unit}.py", course.exercises / f"test_{unit}.py"}
+    files = _exercise_files(course, unit, exercise)
+    for path in extended:
+        if not path.is_file():
+            raise NewError(f"{course.shown(path)} is missing: the unit {unit} needs it.")
+        files[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n" + files[path]
+    files[course.root / FILENAME] = _inserted(course, ("units", unit, "exercises"), f"{exercise}: 1\n")
+    return _written(course, files, extended)
+
+
+def to_do(course: Course) -> list[str]:
+    """Return a line for each place that an author has still to write: the file, the line and what to do."""
+    folders = (course.solutions, course.suites, course.exercises)
+    paths = [course.root / FILENAME, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+    generated = {course.exercises / f"{unit}.py" for unit in course.units}
+    return [
+        f"{course.shown(path)}:{number}: {line[line.index(TO_DO) :].strip()}"
+        for path in paths
+        if path.suffix in (".py", ".yml") and path not in generated
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if TO_DO in line
+    ]
+
+
+def _exercise_files(course: Course, unit: str, exercise: str) -> dict[Path, str]:
+    title = exercise.replace("_", " ").capitalize()
+    folder, suite = _TEMPLATES / "exercise", course.suites / unit
+    sources = {
+        course.solutions / f"{unit}.py": "solution.py",
+        course.exercises / f"test_{unit}.py": "visible_test.py",
+        suite / f"test_{exercise}.py": "hidden_test.py",
+        suite / "accepted_answers" / f"{exercise}.py": "accepted_answer.py",
+    }
+    return {path: _filled(folder / name, exercise=exercise, title=title) for path, name in sources.items()}
+
+
+def _require_new(course: Course, name: str) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise NewError(f"{name!r} cannot be a name: use letters, digits and _, and begin with a letter.")
+    known = [*course.units, *(one for unit in course.units.values() for one in unit.exercises)]
+    if name.casefold() in map(str.casefold, known):
+        raise NewError(f"The course already has {name!r}: choose another name.")
+
+
+def _filled(template: Path, **values: str) -> str:
+    return Template(template.read_text(encoding="utf-8")).substitute(values)
+
+
+def _inserted(course: Course, keys: tuple[str, ...], block: str) -> str:
+    """Return autograder.yml with a block at the end of the mapping under these keys. The rest stays as it is."""
+    path = course.root / FILENAME
+    text = path.read_text(encoding="utf-8")
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key in keys:
+        node = next(value for name, value in node.value if name.value == key)
+    if node.flow_style:
+        raise NewError(f"{FILENAME}:{node.start_mark.line + 1}: write {keys[-1]} with one entry on each line.")
+    column = node.value[0][0].start_mark.column
+    lines = text.splitlines(keepends=True)
+    last = max(_last_line(value) for _, value in node.value)
+    lines[last] = lines[last].rstrip("\n") + "\n"
+    separator = "\n" if len(keys) == 1 else ""
+    lines.insert(last + 1, separator + "".join(f"{' ' * column}{line}\n" for line in block.splitlines()))
+    return "".join(lines)
+
+
+def _last_line(node: yaml.Node) -> int:
+    """Return the number of the last line with something of a node on it, from 0."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        children = [one for pair in node.value for one in (pair if isinstance(pair, tuple) else (pair,))]
+        return max(map(_last_line, children))
+    return node.end_mark.line
+
+
+def _written(course: Course, files: dict[Path, str], extended: set[Path]) -> list[Path]:
+    """Write these files, of which only autograder.yml and the extended ones may exist, and read the course again."""
+    for path in files.keys() - extended - {course.root / FILENAME}:
+        if path.exists():
+            raise NewError(f"{course.shown(path)} already exists: rename it, or choose another name.")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    load_course(course.root)
+    return list(files)

@@ -1,0 +1,1 @@
+"""The hidden tests of the course. Students never receive this folder."""

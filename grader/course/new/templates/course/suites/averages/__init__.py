@@ -1,0 +1,1 @@
+"""Unit 1: averages."""

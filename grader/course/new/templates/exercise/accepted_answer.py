@@ -1,0 +1,3 @@
+# TODO (author): solve it in another style.
+def $exercise(number):
+    return number + number

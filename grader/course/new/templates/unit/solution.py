@@ -1,0 +1,4 @@
+# %% [markdown]
+# # $title
+#
+# TODO (author): say what the unit is about.
