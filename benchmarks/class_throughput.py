@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from grader.audit.cases import needed_by
+from grader.audit.cases import completed, needed_by
 from grader.course.model import load_course
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 
@@ -75,7 +75,7 @@ def read(folder: str, unit: str) -> str:
 def accepted_answers(unit: str) -> list[str]:
     """The solution, and the right answers in other styles."""
     others = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
-    return [read("solutions", unit), *(path.read_text(encoding="utf-8") for path in others)]
+    return [read("solutions", unit), *(completed(COURSE, path, unit) for path in others)]
 
 
 def source_of(mistake: Misconception) -> str:

@@ -68,18 +68,20 @@ def blocks() -> list[Block]:
 
 
 def add(block: Block, root: Path) -> None:
-    """Add a block to its file, in the place that the page names."""
-    files = sorted(path for path in root.glob(block.file) if path.name != "__init__.py")
-    assert files
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        if block.after:
-            [place] = [line for line in text.splitlines(keepends=True) if line.strip().startswith(block.after)]
-            indent = place[: len(place) - len(place.lstrip())]
-            text = text.replace(place, place + textwrap.indent(block.text, indent))
-        else:
-            text += f"\n\n{block.text}"
-        file.write_text(text, encoding="utf-8")
+    """Add a block to its file, in the place that the page names. Only an accepted answer has a file of its own."""
+    file = root / block.file
+    if file.parent.name == "accepted_answers":
+        assert not file.exists()
+        file.write_text(block.text, encoding="utf-8")
+        return
+    text = file.read_text(encoding="utf-8")
+    if block.after:
+        [place] = [line for line in text.splitlines(keepends=True) if line.strip().startswith(block.after)]
+        indent = place[: len(place) - len(place.lstrip())]
+        text = text.replace(place, place + textwrap.indent(block.text, indent))
+    else:
+        text += f"\n\n{block.text}"
+    file.write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +125,7 @@ def test_every_step_names_the_file_that_its_block_belongs_to() -> None:
     for block in blocks():
         [step] = [step for step in STEPS.split("\n## ") if block.text in step]
         prose = step.partition("```")[0]
-        assert not block.file or f"`{block.file.removesuffix('*.py')}`" in prose
+        assert not block.file or f"`{block.file}`" in prose
         assert not block.after or f"`{block.after}`" in prose
 
 

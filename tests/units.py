@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from courses import COURSE, REPOSITORY
+from courses import COURSE
 
-from grader.audit.cases import with_imports
+from grader.audit.cases import completed, with_imports
 from grader.audit.run import names_in
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit, hidden_substitutes
@@ -86,5 +86,8 @@ SUITES = {unit: Suite(unit) for unit in COURSE.units}
 
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
-    """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions."""
-    return names_in(unit, with_imports(unit, path.read_text(encoding="utf-8"), REPOSITORY / "solutions"))
+    """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions.
+
+    So are the exercises that it lacks.
+    """
+    return names_in(unit, with_imports(unit, completed(COURSE, path, unit), COURSE.solutions))

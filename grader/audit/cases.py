@@ -16,7 +16,7 @@ from grader.errors import GraderError
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
@@ -68,17 +68,15 @@ def sample(cases: Sequence[Case]) -> list[Case]:
 
 
 def _whole_files(course: Course, unit: str) -> Iterator[Case]:
-    styles = sorted((course.suites / unit / "accepted_answers").glob("[!_]*.py"))
-    files: list[tuple[Kind, str, Path]] = [
-        ("solution", "solution", course.solutions / f"{unit}.py"),
-        ("stub", "stub", course.exercises / f"{unit}.py"),
-        *(("right answer", path.stem, path) for path in styles),
-    ]
-    for kind, name, path in files:
-        siblings = course.exercises if kind == "stub" else course.solutions
-        sources = with_imports(unit, _read(path), siblings)
-        for exercise in course.units[unit].exercises:
-            yield Case(unit, exercise, kind, name, sources)
+    exercises = list(course.units[unit].exercises)
+    kinds: tuple[tuple[Kind, Path], ...] = (("solution", course.solutions), ("stub", course.exercises))
+    for kind, folder in kinds:
+        sources = with_imports(unit, _read(folder / f"{unit}.py"), folder)
+        yield from (Case(unit, exercise, kind, kind, sources) for exercise in exercises)
+    for path in sorted((course.suites / unit / "accepted_answers").glob("[!_]*.py")):
+        sources = with_imports(unit, completed(course, path, unit), course.solutions)
+        covered = _bound_in(path)
+        yield from (Case(unit, one, "right answer", path.stem, sources) for one in exercises if one in covered)
 
 
 def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
@@ -89,14 +87,14 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Yield those that are written by hand in tests/, to measure the diagnosis: of a known kind, and of none."""
+    """Yield those that are written by hand, if any, to measure the diagnosis: of a known kind, and of none."""
     known = _known(course, unit)
-    path = course.root / "tests" / "paraphrases" / f"{unit}.py"
-    for name in definitions_in(path):
+    path = course.suites / unit / "paraphrases.py"
+    for name in definitions_in(path) if path.is_file() else ():
         if name in known:
             yield Case(unit, known[name], "in other words", name, standing_alone(path, name, unit, known[name]))
-    path = course.root / "tests" / "unlisted_mistakes" / f"{unit}.py"
-    for name in definitions_in(path):
+    path = course.suites / unit / "unlisted_mistakes.py"
+    for name in definitions_in(path) if path.is_file() else ():
         exercise, _, what = name.partition("__")
         if exercise in course.units[unit].exercises and what:
             yield Case(unit, exercise, "unknown mistake", name, standing_alone(path, name, unit, exercise))
@@ -131,6 +129,14 @@ def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
     return {**sources, unit: text}
 
 
+def completed(course: Course, path: Path, unit: str) -> str:
+    """Return the text of an accepted answer, and below it the solution's for each exercise that it lacks."""
+    own = _bound_in(path)
+    missing = [exercise for exercise in course.units[unit].exercises if exercise not in own]
+    added = needed_by(course.solutions / f"{unit}.py", *missing, without=own) if missing else []
+    return "\n\n\n".join([_read(path), *added])
+
+
 def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str, str]:
     """Return a definition as a student would hand it in: as the exercise, with no more of our file than it needs.
 
@@ -140,26 +146,38 @@ def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str,
     return {"mistakes": mistakes, unit: f"from mistakes import {name} as {exercise}\n"}
 
 
-def needed_by(path: Path, name: str) -> list[str]:
-    """Return the imports and definitions of a file that one of its definitions needs, and itself, in their order."""
+def needed_by(path: Path, *names: str, without: Collection[str] = ()) -> list[str]:
+    """Return the imports and definitions of a file that some of its definitions need, and those, in their order.
+
+    without: the names that are there already.
+    """
     definitions = _unmarked_definitions(path)
-    wanted, used = [name], set[str]()
+    wanted, used = list(names), set[str]()
     while wanted:
-        if (one := wanted.pop()) not in used:
+        if (one := wanted.pop()) not in used and one not in without:
             used.add(one)
             if one in definitions:
                 wanted += _names(definitions[one])
     texts = []
     for node in _tree(path).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            if getattr(node, "module", "") != "__future__" and used & bound:
+            if getattr(node, "module", "") != "__future__" and used & _imported(node):
                 texts.append(ast.unparse(node))
         else:
             texts += [
                 ast.unparse(one) for name, one in definitions.items() if name in used and one.lineno == node.lineno
             ]
     return texts
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
+    return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+
+
+def _bound_in(path: Path) -> set[str]:
+    """Return what a file defines or imports at its top level."""
+    imports = (_imported(node) for node in _tree(path).body if isinstance(node, ast.Import | ast.ImportFrom))
+    return set(definitions_in(path)).union(*imports)
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:

@@ -79,7 +79,9 @@ def interval(count: int, total: int) -> tuple[float, float]:
 
 
 def _share(what: str, count: int, total: int) -> list[str]:
-    low, high = interval(count, total) if total else (0.0, 1.0)
+    if not total:
+        return [what, "none", "none"]
+    low, high = interval(count, total)
     return [what, f"{count:,} of {total:,}", f"{low:.1%} to {high:.1%}"]
 
 
@@ -93,8 +95,11 @@ def unit_page(table: UnitTable, course: Course) -> str:
     return _page(
         f"# {course.units[table.unit].title}",
         _table(
-            ["exercise", *COLUMNS],
-            [[f"`{name}`", *_exercise_totals([one])] for name, one in exercises.items()],
+            ["exercise", *COLUMNS, "paraphrases", "unlisted mistakes"],
+            [
+                [f"`{name}`", *_exercise_totals([one]), *_counts(one.paraphrases, one.unlisted_mistakes)]
+                for name, one in exercises.items()
+            ],
         ),
         f"Tests that no wrong answer fails: {', '.join(dead) or 'none'}. "
         f"Points that no wrong answer can lose: {sum(one.weight * len(one.dead) for one in exercises.values())}. "
@@ -104,6 +109,10 @@ def unit_page(table: UnitTable, course: Course) -> str:
         "## Mutants that were not killed",
         *(_described(exercise, mutant) for exercise, one in exercises.items() for mutant in one.mutants if mutant.diff),
     )
+
+
+def _counts(*lists: Sequence[object]) -> list[str]:
+    return [f"{len(one):,}" if one else "none" for one in lists]
 
 
 def _described(exercise: str, mutant: MutantFate) -> str:

@@ -9,6 +9,7 @@ from courses import COURSE, REPOSITORY
 from example_class import CLASS
 from units import SUITES
 
+from grader.audit.cases import completed
 from grader.engine.client import Engine
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission, UnitSource
@@ -28,7 +29,7 @@ def attempts(engine: Engine, submission: Submission) -> list[str]:
 @pytest.mark.parametrize("name", RIGHT_ANSWERS)
 def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
     unit, path = RIGHT_ANSWERS[name]
-    source = UnitSource(f"{unit}.py", (path.read_text(encoding="utf-8"),))
+    source = UnitSource(f"{unit}.py", (completed(COURSE, path, unit),))
     assert attempts(engine, Submission(name, path, None, {unit: source}, {})) == []
 
 

@@ -55,7 +55,7 @@ class Scale(torch.nn.Module):
     def forward(self, x):
         return x * self.factor
 """,
-    "tests/paraphrases/sums.py": """\
+    "grader/suites/sums/paraphrases.py": """\
 import torch
 
 
@@ -66,7 +66,7 @@ def subtracts(a, b):
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
-    "tests/unlisted_mistakes/sums.py": "def add__multiplies(a, b):\n    return a * b\n",
+    "grader/suites/sums/unlisted_mistakes.py": "def add__multiplies(a, b):\n    return a * b\n",
 }
 
 
@@ -156,7 +156,7 @@ def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Pat
 
 @pytest.mark.proof(part="audit")
 def test_a_file_that_is_missing_is_named(course: Path) -> None:
-    name = "tests/paraphrases/sums.py"
+    name = "exercises/sums.py"
     (course / name).unlink()
     found = courses.run_grader(course, "audit")
     assert (found.returncode, "Traceback" in found.stderr) == (2, False)
@@ -164,11 +164,26 @@ def test_a_file_that_is_missing_is_named(course: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
+def test_an_accepted_answer_may_cover_one_exercise_and_what_measures_the_diagnosis_may_be_missing(course: Path) -> None:
+    shutil.rmtree(course / "tests")
+    one = "import torch\n\n\ndef add(a, b):\n    return torch.sub(a, -b)\n"
+    (course / "grader/suites/sums/accepted_answers/one.py").write_text(one, encoding="utf-8")
+
+    found = courses.run_grader(course, "audit", "--unit", "sums")
+
+    assert (found.returncode, "problems" in found.stderr) == (0, False), found.stderr
+    assert (table(course, "add")["accepted_answers"], table(course, "Scale")["accepted_answers"]) == (3, 2)
+    assert (table(course, "add")["paraphrases"], table(course, "add")["unlisted_mistakes"]) == ([], [])
+    page = (course / "build" / "audit" / "sums.md").read_text(encoding="utf-8")
+    assert [line.endswith(" none | none |") for line in page.splitlines() if line.startswith("| `")] == [True, True]
+
+
+@pytest.mark.proof(part="audit")
 def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
-    change(course, "tests/unlisted_mistakes/sums.py", "return", "return return")
+    change(course, "grader/suites/sums/unlisted_mistakes.py", "return", "return return")
     found = courses.run_grader(course, "audit")
     assert found.returncode == 2
-    assert "tests/unlisted_mistakes/sums.py:2 is not valid Python" in found.stderr
+    assert "grader/suites/sums/unlisted_mistakes.py:2 is not valid Python" in found.stderr
 
 
 def test_a_unit_that_does_not_exist_is_bad_input(small_course: Path) -> None:

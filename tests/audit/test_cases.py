@@ -14,6 +14,7 @@ from grader.audit.cases import (
     AuditError,
     Case,
     cases_of,
+    completed,
     definitions_in,
     sample,
     standing_alone,
@@ -42,11 +43,11 @@ def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_k
 
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_what_is_written_by_hand_in_tests_is_graded(unit: str) -> None:
+def test_what_is_written_by_hand_is_graded(unit: str) -> None:
     """A name that fits nothing would be left out without a word."""
     graded = {case.name for case in cases(unit)}
-    for folder in (COURSE.root / "tests" / "paraphrases", COURSE.root / "tests" / "unlisted_mistakes"):
-        path = folder / f"{unit}.py"
+    for folder in ("paraphrases", "unlisted_mistakes"):
+        path = COURSE.suites / unit / f"{folder}.py"
         helpers = used_in(path)
         assert definitions_in(path).keys() - graded <= helpers
 
@@ -90,6 +91,29 @@ def test_an_answer_brings_only_the_imports_and_definitions_that_it_needs(tmp_pat
     assert "ONE = 1" in sources["mistakes"]
     assert "random" not in sources["mistakes"]
     assert "TWO" not in sources["mistakes"]
+
+
+def test_an_accepted_answer_is_completed_with_what_it_lacks_of_the_solution(tmp_path: Path) -> None:
+    path = tmp_path / "own_softmax.py"
+    path.write_text(
+        "from torch import softmax as softmax_stable\n\n\ndef context_vector(weights, inputs):\n    return 0\n"
+    )
+    exercises = COURSE.units["simple_attention"].exercises
+
+    text = completed(COURSE, path, "simple_attention")
+
+    assert text.startswith(path.read_text())
+    assert text.count("def context_vector") == 1
+    assert "def softmax_stable" not in text
+    names = names_in("simple_attention", {"simple_attention": text})
+    assert exercises.keys() <= names.keys()
+    assert names["simple_self_attention"].__globals__["context_vector"](1, 2) == 0
+
+
+def test_an_accepted_answer_that_lacks_nothing_stays_as_it_is() -> None:
+    for unit in COURSE.units:
+        for path in (COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"):
+            assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")
 
 
 def test_a_sample_has_all_accepted_answers_and_some_of_each_other_kind() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import courses
 import pytest
-from courses import LISTED, REPOSITORY, read_reports, run_grader
+from courses import LISTED, read_reports, run_grader
 
 from grader.course.model import load_course
 from grader.integrations.release.wheel import received
@@ -34,8 +34,6 @@ RIGHT, WRONG = "    values = inputs @ W_value\n", "    values = keys\n"
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The course, and what building it printed."""
     root = courses.make_changed_course(tmp_path_factory.mktemp("changed"))
-    for name in ("paraphrases", "unlisted_mistakes"):
-        shutil.copytree(REPOSITORY / "tests" / name, root / "tests" / name)
     done = run_grader(root, "build")
     assert done.returncode == 0, done.stderr
     return root, done.stdout

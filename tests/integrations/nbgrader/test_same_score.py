@@ -21,7 +21,7 @@ from handed_in import as_python, filled_in, is_test, read_notebook, script_of, s
 from nbgrader.api import Gradebook
 from terms import COURSE_ID, run_in_one_process
 
-from grader.audit.cases import definitions_in, needed_by
+from grader.audit.cases import completed, definitions_in, needed_by
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
@@ -64,18 +64,18 @@ def mistaken(path: Path, unit: str, mistakes: Mapping[str, str]) -> str:
 
 def right(unit: str) -> str:
     styles = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
-    return styles[UNITS.index(unit) % len(styles)].read_text(encoding="utf-8")
+    return completed(COURSE, styles[UNITS.index(unit) % len(styles)], unit)
 
 
 def paraphrases(unit: str) -> str:
     known = misconceptions_of(COURSE, unit)
-    path = REPOSITORY / "tests" / "paraphrases" / f"{unit}.py"
+    path = COURSE.suites / unit / "paraphrases.py"
     written = definitions_in(path)
     return mistaken(path, unit, {mistake.exercise: mistake.name for mistake in known if mistake.name in written})
 
 
 def unlisted_mistakes(unit: str) -> str:
-    path = REPOSITORY / "tests" / "unlisted_mistakes" / f"{unit}.py"
+    path = COURSE.suites / unit / "unlisted_mistakes.py"
     written = (name for name in definitions_in(path) if "__" in name)
     return mistaken(path, unit, {name.partition("__")[0]: name for name in written})
 
