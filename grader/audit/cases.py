@@ -88,7 +88,7 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
     """Yield those that are written by hand, if any, to measure the diagnosis: of a known kind, and of none."""
-    known = _known(course, unit)
+    known = {one.name: one.exercise for one in misconceptions_of(course, unit)}
     path = course.suites / unit / "paraphrases.py"
     for name in definitions_in(path) if path.is_file() else ():
         if name in known:
@@ -98,12 +98,6 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
         exercise, _, what = name.partition("__")
         if exercise in course.units[unit].exercises and what:
             yield Case(unit, exercise, "unknown mistake", name, standing_alone(path, name, unit, exercise))
-
-
-@functools.cache
-def _known(course: Course, unit: str) -> dict[str, str]:
-    """Return the exercise of each misconception, by its name."""
-    return {known.name: known.exercise for known in misconceptions_of(course, unit)}
 
 
 def _mutants(course: Course, unit: str) -> Iterator[Case]:

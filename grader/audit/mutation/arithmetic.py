@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, in_scope, integer, keyword_of, kind_of, names_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
@@ -29,7 +25,7 @@ power: `**` stands for `*`, or `*` for `**`.
 
 
 @OPERATORS.add
-def residual(place: Place) -> Iterator[Changed]:
+def residual(place: Place) -> Changes:
     """In x + f(x) one of the two is left out."""
     match place.node:
         case ast.BinOp(ast.Name(name) as left, ast.Add(), ast.Call() as right) if name in names_in(right):
@@ -59,7 +55,7 @@ parentheses: A pair of parentheses is forgotten.
 
 
 @OPERATORS.add
-def off_by_one(place: Place) -> Iterator[Changed]:
+def off_by_one(place: Place) -> Changes:
     """A diagonal, an index, or an end of a slice or range is one too low or too high."""
     match place.parent, place.field:
         case (ast.keyword("diagonal"), _) | (ast.Slice(), "lower" | "upper") | (ast.Subscript(), "slice"):
@@ -72,7 +68,7 @@ def off_by_one(place: Place) -> Iterator[Changed]:
             yield from rewritten(place.node, "range(X) -> range(1, X)", "L.arange(X, **K) -> L.arange(1, X, **K)")
 
 
-def _moved(place: Place) -> Iterator[ast.expr]:
+def _moved(place: Place) -> Changes:
     value = integer(place)
     if value is not None:
         yield from (make(f"{value - 1}"), make(f"{value + 1}"))
@@ -81,7 +77,7 @@ def _moved(place: Place) -> Iterator[ast.expr]:
 
 
 @OPERATORS.add
-def constant(place: Place) -> Iterator[Changed]:
+def constant(place: Place) -> Changes:
     """A number is one less or one more, or a fraction is ten times as large or as small; "" is a space."""
     value = integer(place)
     if value is not None and called(place.parent) != "transpose":
@@ -96,7 +92,7 @@ def constant(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def flipped_bool(place: Place) -> Iterator[Changed]:
+def flipped_bool(place: Place) -> Changes:
     """True stands for False, or False for True."""
     if keyword_of(place) != "keepdim":
         yield from rewritten(place.node, "True -> False", "False -> True")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place, make
+from grader.audit.mutation.operators import Changes, Operators, Place, make
 from grader.audit.mutation.scope import gives, in_scope, of_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
 
 @OPERATORS.add
-def condition(place: Place) -> Iterator[Changed]:
+def condition(place: Place) -> Changes:
     """The way of an if is taken always, never, or in the other cases."""
     match place.parent, place.node:
         case ast.If(body=body), ast.expr() as test if place.field == "test":
@@ -33,7 +29,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 
 
 @OPERATORS.add
-def comparison(place: Place) -> Iterator[Changed]:
+def comparison(place: Place) -> Changes:
     """Another comparison is made: <= for <, > for !=."""
     match place.node:
         case ast.Compare(left, signs, others):
@@ -46,7 +42,7 @@ def comparison(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def boolean(place: Place) -> Iterator[Changed]:
+def boolean(place: Place) -> Changes:
     """`and` stands for `or`, one side of it is left out, or a not is left out or added."""
     match place.node:
         case ast.BoolOp(sign, values):
@@ -65,14 +61,14 @@ other_error: An error of another type is raised.
 
 
 @OPERATORS.add
-def other_result(place: Place) -> Iterator[Changed]:
+def other_result(place: Place) -> Changes:
     """A step in between, or an argument, is returned."""
     if not isinstance(place.node, ast.Name):
         yield from of_tensor(place, *(name for name, kind in in_scope(place).items() if kind == "Tensor"))
 
 
 @OPERATORS.add
-def other_container(place: Place) -> Iterator[Changed]:
+def other_container(place: Place) -> Changes:
     """The result is of another type: a list for a tuple, a tuple for a list, a float for an int."""
     others = {"list": "tuple(X)", "int": "float(X)", "str": "list(X)"}
     match place.node, place.parent:

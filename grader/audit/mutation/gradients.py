@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten, statements
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten, statements
 from grader.audit.mutation.scope import attributes, before_all, in_scope, kind_of, of_module, of_tensor, tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 # What programs call tensors of whole numbers or bools.
@@ -21,7 +17,7 @@ def _has_gradient(function: ast.FunctionDef | None) -> bool:
 
 
 @OPERATORS.add
-def detached(place: Place) -> Iterator[Changed]:
+def detached(place: Place) -> Changes:
     """No gradient flows through an argument, a step in between or a result."""
     if not _has_gradient(place.function):
         return
@@ -49,7 +45,7 @@ def _is_only_returned(name: str, place: Place) -> bool:
 
 
 @OPERATORS.add
-def no_grad(place: Place) -> Iterator[Changed]:
+def no_grad(place: Place) -> Changes:
     """torch.no_grad() is put round a definition, or forgotten."""
     match place.node:
         case ast.FunctionDef(name, arguments, body, decorators, ast.expr() as returns) if _has_gradient(place.node):
@@ -63,14 +59,14 @@ def no_grad(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def frozen(place: Place) -> Iterator[Changed]:
+def frozen(place: Place) -> Changes:
     """A parameter does not require gradients."""
     yield from rewritten(place.node, "nn.Parameter(*A) -> nn.Parameter(*A, requires_grad=False)")
     yield from of_module(place, "X.requires_grad_(False)")
 
 
 @OPERATORS.add
-def cast(place: Place) -> Iterator[Changed]:
+def cast(place: Place) -> Changes:
     """An argument or a result is cast to float32, or a module to float64."""
     yield from of_tensor(place, "X.float()")
     yield from of_module(place, "X.double()")
@@ -81,7 +77,7 @@ IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 
 
 @OPERATORS.add
-def in_place(place: Place) -> Iterator[Changed]:
+def in_place(place: Place) -> Changes:
     """A step is done in the memory of an argument."""
     arguments = tensors(place.function)
     match place.node:
@@ -98,7 +94,7 @@ def in_place(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def changed_argument(place: Place) -> Iterator[Changed]:
+def changed_argument(place: Place) -> Changes:
     """An argument is not left as it was."""
     match place.node:
         case ast.Return(ast.expr() as value):

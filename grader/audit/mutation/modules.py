@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten, statements
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten, statements
 from grader.audit.mutation.scope import attributes, before_all, kind_of, names_in, of_module, parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
@@ -23,7 +19,7 @@ plain_tensor: A tensor that should be a parameter is none.
 
 
 @OPERATORS.add
-def buffer(place: Place) -> Iterator[Changed]:
+def buffer(place: Place) -> Changes:
     """A buffer is a plain attribute, or a parameter without gradient."""
     match place.node:
         case ast.Expr(ast.Call(ast.Attribute(_, "register_buffer"), [ast.Constant(str(name)), value, *_])):
@@ -32,7 +28,7 @@ def buffer(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def unregistered(place: Place) -> Iterator[Changed]:
+def unregistered(place: Place) -> Changes:
     """A module is kept where its parameters and its mode are not found."""
     yield from rewritten(place.node, "nn.ModuleList(X) -> list(X)")
     match place.node:
@@ -42,7 +38,7 @@ def unregistered(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def shared(place: Place) -> Iterator[Changed]:
+def shared(place: Place) -> Changes:
     """One module stands in several places, where each should have one of its own."""
     match place.node:
         case ast.GeneratorExp(element, [ast.comprehension(ast.Name("_"), ast.Call(ast.Name("range"), [times]))]):
@@ -54,7 +50,7 @@ def shared(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def mode(place: Place) -> Iterator[Changed]:
+def mode(place: Place) -> Changes:
     """A module puts itself into training or evaluation mode, or drops numbers in both."""
     kept = attributes(place)
     holds_modules = "nn.Module" in kept.values() or "dropout" in kept
@@ -66,7 +62,7 @@ def mode(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def generator(place: Place) -> Iterator[Changed]:
+def generator(place: Place) -> Changes:
     """The generator is not handed on, or another one draws."""
     match place.node:
         case ast.Call(func, arguments, [*_, ast.keyword("generator")] as keywords):
@@ -86,7 +82,7 @@ greedy: The likeliest is taken where one should be drawn.
 
 
 @OPERATORS.add
-def backwards(place: Place) -> Iterator[Changed]:
+def backwards(place: Place) -> Changes:
     """A sequence is gone through from its end, or sorted from the largest down."""
     match place.node, place.parent:
         case ast.expr() as sequence, ast.For(ast.Name(name)) | ast.comprehension(ast.Name(name)) if name != "_":
@@ -97,7 +93,7 @@ def backwards(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def tidied_text(place: Place) -> Iterator[Changed]:
+def tidied_text(place: Place) -> Changes:
     """A text loses its capital letters, or the white space at its ends."""
     if parameters(place.function).get("text") == "str":
         yield from before_all(place, "text = text.lower()", "text = text.strip()")

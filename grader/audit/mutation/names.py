@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import ast
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place
-from grader.audit.mutation.scope import (
-    OF_ANOTHER_KIND,
-    attributes,
-    called,
-    in_library,
-    in_scope,
-    parameters,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from grader.audit.mutation.operators import Changes, Operators, Place
+from grader.audit.mutation.scope import OF_ANOTHER_KIND, attributes, called, in_library, in_scope, parameters
 
 OPERATORS = Operators()
 
 
 @OPERATORS.add
-def other_name(place: Place) -> Iterator[Changed]:
+def other_name(place: Place) -> Changes:
     """One parameter, local or layer stands for another of its kind."""
     match place.node:
         case ast.Name(name, ast.Load()):
@@ -52,7 +41,7 @@ NEIGHBOURS = {
 
 
 @OPERATORS.add
-def other_function(place: Place) -> Iterator[Changed]:
+def other_function(place: Place) -> Changes:
     """A function or an attribute stands for its neighbour: mean for sum, tril for triu, bias for weight."""
     match place.node:
         case ast.Attribute(owner, name, ast.Load()) if not (isinstance(owner, ast.Name) and owner.id == "self"):
@@ -68,7 +57,7 @@ def _swapped(nodes: list[ast.expr], one: int, other: int) -> list[ast.expr]:
 
 
 @OPERATORS.add
-def swapped_arguments(place: Place) -> Iterator[Changed]:
+def swapped_arguments(place: Place) -> Changes:
     """Two arguments of a call change places."""
     unlike = {"transpose", "masked_fill", "gather", "getattr", "register_buffer"}  # no slip, or one that does nothing
     match place.node:
@@ -78,7 +67,7 @@ def swapped_arguments(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def swapped_parameters(place: Place) -> Iterator[Changed]:
+def swapped_parameters(place: Place) -> Changes:
     """Two parameters of a definition change places."""
     match place.node:
         case ast.arguments(args=args, defaults=defaults):
@@ -89,7 +78,7 @@ def swapped_parameters(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def swapped_elements(place: Place) -> Iterator[Changed]:
+def swapped_elements(place: Place) -> Changes:
     """Two elements of a tuple change places."""
     match place.node:
         case ast.Tuple(elements) if not all(isinstance(element, ast.Constant) for element in elements):
@@ -98,7 +87,7 @@ def swapped_elements(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def swapped_calls(place: Place) -> Iterator[Changed]:
+def swapped_calls(place: Place) -> Changes:
     """Two steps, one inside of the other or one behind the other, are taken in the other order."""
     match place.node:
         case ast.Call(outer, [ast.Call(inner, [first, *rest]) as within, *others]) if _is_step(place.node, within):
@@ -115,14 +104,13 @@ def swapped_calls(place: Place) -> Iterator[Changed]:
 
 
 def _is_step(*calls: ast.Call) -> bool:
-    return all(keeps_kind(call) or is_layer(call) for call in calls)
+    return all(keeps_kind(call) or _is_layer(call) for call in calls)
 
 
-def is_layer(node: ast.AST) -> bool:
-    """Return whether it calls a layer or module that self has."""
+def _is_layer(node: ast.AST) -> bool:
     match node:
-        case ast.Call(ast.Attribute(ast.Name("self"), name), [_], []):
-            return name != "register_buffer"
+        case ast.Call(ast.Attribute(ast.Name("self")), [_], []):
+            return True
     return False
 
 

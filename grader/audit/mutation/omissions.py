@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.names import is_layer, keeps_kind, method
-from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
+from grader.audit.mutation.names import keeps_kind, method
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, in_scope, keyword_of, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
 
-@OPERATORS.add
-def dropped_layer(place: Place) -> Iterator[Changed]:
-    """A layer or module of its own is not applied."""
-    if is_layer(place.node):
-        yield from rewritten(place.node, "F(X) -> X")
+OPERATORS.rewrite("""
+dropped_layer: A layer or module of its own is not applied.
+  self.NAME(X) -> X
+""")
 
 
 @OPERATORS.add
-def dropped_method(place: Place) -> Iterator[Changed]:
+def dropped_method(place: Place) -> Changes:
     """A method is not called on what it should be, for example no .T, no .unsqueeze(1), no .item()."""
     found = method(place.node)
     if found and not isinstance(place.parent, ast.Expr) and not isinstance(found, ast.Constant):
@@ -32,7 +27,7 @@ def dropped_method(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def dropped_function(place: Place) -> Iterator[Changed]:
+def dropped_function(place: Place) -> Changes:
     """A function is not applied to what it should be."""
     match place.node:
         case ast.Call(_, [first, *_]) if keeps_kind(place.node):
@@ -45,14 +40,14 @@ def dropped_function(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def dropped_star(place: Place) -> Iterator[Changed]:
+def dropped_star(place: Place) -> Changes:
     """The star before an argument is forgotten."""
     if isinstance(place.node, ast.Starred):
         yield place.node.value
 
 
 @OPERATORS.add
-def bias(place: Place) -> Iterator[Changed]:
+def bias(place: Place) -> Changes:
     """A layer has a bias where it should have none, or has none."""
     if keyword_of(place) == "bias":
         yield from (make("True"), make("False"))
@@ -64,7 +59,7 @@ SAME_AS_DEFAULT = {"bias", "diagonal", "start_dim", "keepdim", "generator"}
 
 
 @OPERATORS.add
-def dropped_argument(place: Place) -> Iterator[Changed]:
+def dropped_argument(place: Place) -> Changes:
     """An argument that has a default, or one with a name, is left out."""
     match place.node:
         case ast.Call(func, arguments, keywords):
@@ -82,7 +77,7 @@ def dropped_argument(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def dropped_default(place: Place) -> Iterator[Changed]:
+def dropped_default(place: Place) -> Changes:
     """A parameter has no default value."""
     match place.node:
         case ast.arguments(args=args, defaults=[_, *others]):
@@ -90,7 +85,7 @@ def dropped_default(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def left_out(place: Place) -> Iterator[Changed]:
+def left_out(place: Place) -> Changes:
     """One part of a returned tuple, or one of several names, is left out."""
     is_returned = isinstance(place.parent, ast.Return)
     match place.node:
@@ -112,7 +107,7 @@ dropped_check: What should be refused is not.
 
 
 @OPERATORS.add
-def dropped_statement(place: Place) -> Iterator[Changed]:
+def dropped_statement(place: Place) -> Changes:
     """A statement is forgotten."""
     match place.node:
         case ast.Assign([ast.Name(name)]) if name in in_scope(place):

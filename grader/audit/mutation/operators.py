@@ -16,6 +16,7 @@ from typing import Any
 
 Changed = ast.AST | list[ast.stmt]
 """What stands in the place of a node; some statements, or none, where it was a statement."""
+Changes = Iterator[Changed]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Place:
         return next(node for node in (self.node, *reversed(self.around)) if isinstance(node, ast.stmt))
 
 
-Operator = Callable[[Place], Iterator[Changed]]
+Operator = Callable[[Place], Changes]
 
 
 class Operators(dict[str, Operator]):
@@ -72,14 +73,14 @@ class Operators(dict[str, Operator]):
 
 
 def _rewriting(sentence: str, rules: Sequence[str]) -> Operator:
-    def operator(place: Place) -> Iterator[Changed]:
+    def operator(place: Place) -> Changes:
         return rewritten(place.node, *rules)
 
     operator.__doc__ = sentence
     return operator
 
 
-def rewritten(node: ast.AST, *rules: str) -> Iterator[Changed]:
+def rewritten(node: ast.AST, *rules: str) -> Changes:
     """Yield each template of the first rule whose pattern a node matches.
 
     Templates that are expressions are for expressions, and others for statements.

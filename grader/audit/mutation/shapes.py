@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.audit.mutation.operators import Changed, Operators, Place, make, rewritten
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten
 from grader.audit.mutation.scope import called, integer, keyword_of, names_in, of_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATORS = Operators()
 
@@ -24,7 +20,7 @@ transpose_dims: A transpose swaps two other dimensions.
 
 
 @OPERATORS.add
-def other_dim(place: Place) -> Iterator[Changed]:
+def other_dim(place: Place) -> Changes:
     """A sum, a softmax, a stack and the like goes along another dimension."""
     is_dim = keyword_of(place) in {"dim", "start_dim"}
     match place.parent, place.field:
@@ -43,7 +39,7 @@ def other_dim(place: Place) -> Iterator[Changed]:
 
 
 @OPERATORS.add
-def keepdim(place: Place) -> Iterator[Changed]:
+def keepdim(place: Place) -> Changes:
     """keepdim=True is left out, or given where it was not."""
     match place.node:
         case ast.Call(func, arguments, keywords):
@@ -68,7 +64,7 @@ view_for_reshape: A view, which not every memory layout allows, stands for a res
 
 
 @OPERATORS.add
-def squeeze(place: Place) -> Iterator[Changed]:
+def squeeze(place: Place) -> Changes:
     """Dimensions of size 1 are taken out of a result."""
     return of_tensor(place, "X.squeeze()")
 
@@ -82,7 +78,7 @@ scale: A division by the square root of a size is dropped, inverted, or done wit
 
 
 @OPERATORS.add
-def added_scale(place: Place) -> Iterator[Changed]:
+def added_scale(place: Place) -> Changes:
     """A matrix product is divided by the square root of a size where it should not be."""
     if place.function and not any(isinstance(x, ast.Constant) and x.value == 0.5 for x in ast.walk(place.function)):
         yield from rewritten(place.node, "X @ Y -> X @ Y / X.shape[-1] ** 0.5")
@@ -101,7 +97,7 @@ X.masked_fill(M, -1.0)
 
 
 @OPERATORS.add
-def added_mask(place: Place) -> Iterator[Changed]:
+def added_mask(place: Place) -> Changes:
     """The later tokens are masked, before or after a softmax, where none should be."""
     if place.function and "masked_fill" not in names_in(place.function) and called(place.node).startswith("softmax"):
         later = "torch.ones(X.shape[-2:], dtype=torch.bool).triu(1)"
