@@ -27,22 +27,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Batch:
-    """Submissions, how they are graded, and what became of them.
+    """Submissions, how they are graded into the folder `into`, and what became of them.
 
-    Attributes:
-        course: The course.
-        quizzes: Its quizzes.
-        unit: The unit to grade alone, if any.
-        found: Each student with the submission.
-        into: The folder of the reports.
-        now: Decides the feedback.
-        force: Whether to grade what is up to date as well.
-        allow_unisolated: Whether to run student code even where it cannot be isolated.
-        ignored: Names in submissions that nothing needs, each with the students.
-        skipped: The reports that are up to date.
-        graded: The new reports.
-        faults: Why other submissions were not graded.
-        changed: Units that left a report because they changed since, each with the students.
+    `changed` has the units that left a report because they changed since, each with the students.
     """
 
     course: Course

@@ -77,14 +77,16 @@ class Student(Model):
 
     student: str
     repository: str
-    problem: str | None = Field(description="Why nothing of it could be collected.")
-    branch: str | None = Field(description="The default branch, the only one that counts.")
-    head: str | None = Field(description="What it points to now.")
+    problem: str | None = Field(default=None, description="Why nothing of it could be collected.")
+    branch: str | None = Field(default=None, description="The default branch, the only one that counts.")
+    head: str | None = Field(default=None, description="What it points to now.")
     pushes: list[Push] | None = Field(
-        description="Those to the default branch, from the newest on; None where GitHub keeps no record of them."
+        default=None, description="To the default branch; None where GitHub keeps no record."
     )
-    units: dict[str, Work]
-    noticed: list[str] = Field(description="Sentences. None of it changes a score.")
+    units: dict[str, Work] = Field(default_factory=dict)
+    noticed: list[str] = Field(
+        default_factory=list, description="Anomalies, as sentences. None of them changes a score."
+    )
 
     @property
     def problems(self) -> list[str]:

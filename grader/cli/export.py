@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import json
 import os
 from pathlib import Path
@@ -17,60 +18,56 @@ if TYPE_CHECKING:
 
     from grader.reports.model import Report
 
-export = typer.Typer(no_args_is_help=True, help="Print a report as others read it.")
 
-ReportFile = Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")]
+class Reader(enum.StrEnum):
+    """Who reads an exported report."""
 
-
-@export.command("annotations")
-def export_annotations(report: ReportFile) -> None:
-    """Print workflow commands that annotate the student's lines on GitHub."""
-    from grader.reports.exporters.annotations import annotations as commands
-
-    _print(commands(_read(report)))
+    annotations = "annotations"
+    summary = "summary"
+    classroom = "classroom"
+    classroom50 = "classroom50"
+    gradescope = "gradescope"
 
 
-@export.command("summary")
-def export_summary(report: ReportFile) -> None:
-    """Print Markdown for $GITHUB_STEP_SUMMARY."""
+def export(
+    reader: Annotated[Reader, typer.Argument(help="Who reads it: GitHub's annotations or summary, or a service.")],
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")],
+) -> None:
+    """Print a report as others read it. For Classroom 50, write ./result.json and ./release-body.md instead."""
+    from grader.reports.exporters.annotations import annotations
+    from grader.reports.exporters.classroom import environment
+    from grader.reports.exporters.gradescope import results
     from grader.reports.exporters.summary import summary
 
-    _print([summary(_read(report)).rstrip("\n")])
+    read = _read(report)
+    match reader:
+        case Reader.annotations:
+            _print(annotations(read))
+        case Reader.summary:
+            _print([summary(read).rstrip("\n")])
+        case Reader.classroom:
+            _print(_lines(environment(read)))
+        case Reader.gradescope:
+            _print([_json(results(read)).rstrip("\n")])
+        case Reader.classroom50:
+            _write_classroom50(read)
 
 
-@export.command("classroom")
-def export_classroom(report: ReportFile) -> None:
-    """Print lines for $GITHUB_ENV: the runners of GitHub Classroom's reporter, and the results of each."""
-    from grader.reports.exporters.classroom import environment
-
-    _print(_lines(environment(_read(report))))
-
-
-@export.command("classroom50")
-def export_classroom50(report: ReportFile) -> None:
-    """Write ./result.json and ./release-body.md for Classroom 50, and status and summary to $GITHUB_OUTPUT."""
+def _write_classroom50(report: Report) -> None:
+    """Write ./result.json and ./release-body.md, and status and summary to $GITHUB_OUTPUT."""
     from grader.files import write_atomically
     from grader.reports.exporters.classroom50 import outputs, result
     from grader.reports.exporters.summary import opening
 
-    read = _read(report)
-    made = result(read, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
+    made = result(report, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
     try:
-        write_atomically(Path("release-body.md"), opening(read))
+        write_atomically(Path("release-body.md"), opening(report))
         write_atomically(Path("result.json"), _json(made))
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{line}\n" for line in _lines(outputs(read)))
+                file.writelines(f"{line}\n" for line in _lines(outputs(report)))
     except OSError as error:
         raise InternalError(f"{error.filename} could not be written: {error.strerror or error}.") from None
-
-
-@export.command("gradescope")
-def export_gradescope(report: ReportFile) -> None:
-    """Print Gradescope's results.json."""
-    from grader.reports.exporters.gradescope import results
-
-    _print([_json(results(_read(report))).rstrip("\n")])
 
 
 def _read(path: Path) -> Report:

@@ -19,9 +19,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Checks the exercises of the course, and asks its quizzes.",
 )
-app.add_typer(export, name="export")
+app.command("export")(export)
 # The old name, by which the workflows of earlier releases call it.
-app.add_typer(export, name="emit", hidden=True)
+app.command("emit", hidden=True)(export)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -33,8 +33,8 @@ def mark(item: Item, raw: str, variant: int, weight: int) -> Mark:
     return Mark(points, [fill(sentence, item.row(variant)).strip() for sentence in sentences])
 
 
-def right_answer(item: Item, variant: int) -> str:
-    """Return the right answer, as a student reads it."""
+def accepted_answer(item: Item, variant: int) -> str:
+    """Return the accepted answer, as a student reads it."""
     match item:
         case ChoiceItem():
             texts = item.asked().options(variant)

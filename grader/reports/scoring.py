@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader import __version__
 from grader.quizzes.cells import read_cells
-from grader.quizzes.marking import explanation, mark, right_answer
+from grader.quizzes.marking import accepted_answer, explanation, mark
 from grader.quizzes.questions import Questions
 from grader.quizzes.sheet import Sheet
 from grader.quizzes.sheet_reader import read_sheet
@@ -169,7 +169,7 @@ class _Scorer:
                 possible=possible[name],
                 problem=sheet.problems.get(name),
                 sentences=marked.sentences if marked else [],
-                answer=right_answer(shown.items[name], sheet.variant) if shown else None,
+                answer=accepted_answer(shown.items[name], sheet.variant) if shown else None,
                 explanation=explanation(shown.items[name], sheet.variant) if shown else None,
             )
         return model.Quiz(

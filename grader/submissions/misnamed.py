@@ -14,8 +14,8 @@ from grader.submissions.walk import Walked, walk
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from grader.submissions.course_files import CourseFiles
     from grader.submissions.ignored import Ignored
+    from grader.submissions.places import CourseFiles
     from grader.submissions.tree import Files
     from grader.submissions.walk import Found
 

@@ -1,13 +1,15 @@
-"""Where a unit's files lie in a submission, and what messages say where there are none."""
+"""Where a unit's files lie in a submission, what messages say where there are none, and the course's own files."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.submissions.names import SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from grader.submissions.tree import Files
 
@@ -42,3 +44,22 @@ def missing_unit(unit: str) -> str:
 def missing_sheet(unit: str) -> str:
     """Return the sentence on a quiz that has no sheet."""
     return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in {FOLDER}/."
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """The files of the folder of stubs and of the folder around it, by name."""
+
+    stubs: Path
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether the course has a file of that name."""
+        return self._find(name) is not None
+
+    def text(self, name: str) -> str | None:
+        """Return the text of the course's file of that name; None where it has none."""
+        path = self._find(name)
+        return path.read_text(encoding="utf-8") if path else None
+
+    def _find(self, name: str) -> Path | None:
+        return next((path for path in (self.stubs / name, self.stubs.parent / name) if path.is_file()), None)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grader.submissions.archives import Archive
 from grader.submissions.candidates import Candidate, Wanted, choose, replace_untouched
-from grader.submissions.course_files import CourseFiles
 from grader.submissions.folder import Folder
 from grader.submissions.git_commit import read_commit
 from grader.submissions.ignored import Ignored
@@ -23,7 +22,7 @@ from grader.submissions.misnamed import NEVER_READ, Search
 from grader.submissions.names import SHEET_SUFFIX, intended_name
 from grader.submissions.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, read_notebook
 from grader.submissions.notebook_repair import repaired
-from grader.submissions.places import FOLDER, filenames, folders, missing_sheet, missing_unit, places
+from grader.submissions.places import FOLDER, CourseFiles, filenames, folders, missing_sheet, missing_unit, places
 from grader.submissions.plain_files import UnreadableError, read_text
 from grader.submissions.source import SHEET_LIMIT, CellsSource, SheetSource, Submission, UnitSource
 from grader.submissions.tree import joined

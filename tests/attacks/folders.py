@@ -21,7 +21,7 @@ from typing import Any
 from courses import REPOSITORY
 
 from grader.quizzes.items import BugItem, ChoiceItem, Item
-from grader.quizzes.marking import right_answer
+from grader.quizzes.marking import accepted_answer
 from grader.quizzes.sheet import BLANK, has_boxes, write_sheet
 from grader.quizzes.source import load_quiz
 from grader.submissions.source import SHEET_LIMIT
@@ -74,7 +74,7 @@ def right(item: Item) -> str:
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
         case BugItem():
             return next(letter for letter, number in item.options().items() if number == item.wrong_line())
-    return right_answer(item, 0)
+    return accepted_answer(item, 0)
 
 
 QUIZ = load_quiz(REPOSITORY / "solutions" / f"{UNIT}_quiz.yml")

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem
-from grader.quizzes.marking import Mark, explanation, mark, right_answer
+from grader.quizzes.marking import Mark, accepted_answer, explanation, mark
 from grader.quizzes.source import Quiz
 
 
@@ -164,7 +164,7 @@ def test_a_sentence_and_an_explanation_have_the_numbers_of_the_variant(quiz: Qui
     ],
 )
 def test_the_right_answer_is_reported_as_students_would_write_it(quiz: Quiz, name: str, message: str) -> None:
-    assert right_answer(quiz.items[name], 0) == message
+    assert accepted_answer(quiz.items[name], 0) == message
 
 
 def test_the_right_answer_earns_all_points_in_every_variant(quiz: Quiz) -> None:
@@ -176,5 +176,5 @@ def test_the_right_answer_earns_all_points_in_every_variant(quiz: Quiz) -> None:
                 case BugItem():
                     raw = next(letter for letter, number in item.options().items() if number == item.wrong_line())
                 case NumberItem() | ShapeItem() | OrderItem():
-                    raw = right_answer(item, variant)
+                    raw = accepted_answer(item, variant)
             assert points(quiz, name, raw, variant) == item.points

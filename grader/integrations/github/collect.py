@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ def collect(
         course: The course.
         units: The time of each unit.
         github: Where the repositories are.
-        into: The folder, which this program alone may write to.
+        into: The folder.
         advance: Called with each student and the outcome.
 
     Returns:
@@ -94,7 +95,7 @@ def collect(
         raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
     with held(into), _partial(into) as partial:
         snapshots = read_snapshots(into / SNAPSHOTS)
-        job = _Job(course, units, github, partial, snapshots)
+        job = _Job(course, units, github, _owned(course), partial, snapshots)
 
         def one(entry: Entry) -> Student:
             student = job.student(entry)
@@ -132,24 +133,17 @@ def _partial(into: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
+@dataclass
 class _Job:
     """Collects one student after the other, several at the same time."""
 
-    def __init__(
-        self,
-        course: Course,
-        units: Mapping[str, datetime.datetime],
-        github: GitHub,
-        into: Path,
-        snapshots: list[Snapshot],
-    ) -> None:
-        self.course = course
-        self.units = units
-        self.github = github
-        self.into = into
-        self.snapshots = snapshots
-        self.seen: list[Snapshot] = []
-        self.owned = _owned(course)
+    course: Course
+    units: Mapping[str, datetime.datetime]
+    github: GitHub
+    owned: dict[str, str]
+    into: Path
+    snapshots: list[Snapshot]
+    seen: list[Snapshot] = field(default_factory=list)
 
     def student(self, entry: Entry) -> Student:
         """Collect one student's work."""
@@ -158,16 +152,7 @@ class _Job:
                 store = Store(Path(folder) / "store", self.github.server, entry.repository, self.github.token)
                 return self._student(entry, self._look(entry, store), store)
         except (GitHubError, FetchError) as error:
-            return Student(
-                student=entry.student,
-                repository=entry.repository,
-                problem=str(error),
-                branch=None,
-                head=None,
-                pushes=None,
-                units={},
-                noticed=[],
-            )
+            return Student(student=entry.student, repository=entry.repository, problem=str(error))
 
     def _look(self, entry: Entry, store: Store) -> History:
         branch = self.github.default_branch(entry.repository)

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from grader.integrations.github.repository import Author, Repository
 from grader.integrations.release import ReleaseError
@@ -123,7 +123,7 @@ def _plan(
 
     def is_untouched(path: str, new: bytes | None) -> bool:
         """Return whether the folder and git hold only what a release wrote, or this one will write."""
-        return {checksum(there[path]), committed.get(path), staged.get(path)} <= {recorded.get(path), checksum(new)}
+        return {_checksum(there[path]), committed.get(path), staged.get(path)} <= {recorded.get(path), _checksum(new)}
 
     for path in offered:
         old, new = there[path], (staging / path).read_bytes()
@@ -133,7 +133,7 @@ def _plan(
             if path in recorded:
                 sums[path] = recorded[path]
             continue
-        if old != new and path in recorded and checksum(old) != recorded[path]:
+        if old != new and path in recorded and _checksum(old) != recorded[path]:
             released.overwritten.append(path)
         changes[path], sums[path] = new, offered[path]
     changes.update({path: None for path in sorted(recorded.keys() - sums.keys()) if is_untouched(path, None)})
@@ -155,10 +155,10 @@ def _require_safe(
     """Raise ReleaseError where the changes would cost somebody a file, or a change, that is in no commit."""
     strange, uncommitted = [], []
     for path, content in changes.items():
-        ours = {None, recorded.get(path), checksum(content)}
-        if path not in committed.keys() & {*recorded, RECORD} and checksum(there[path]) not in ours:
+        ours = {None, recorded.get(path), _checksum(content)}
+        if path not in committed.keys() & {*recorded, RECORD} and _checksum(there[path]) not in ours:
             strange.append(path)
-        elif not {checksum(there[path]), staged.get(path)} <= {*ours, committed.get(path)}:
+        elif not {_checksum(there[path]), staged.get(path)} <= {*ours, committed.get(path)}:
             uncommitted.append(path)
     if strange:
         raise ReleaseError(
@@ -212,12 +212,10 @@ def as_record(sums: Mapping[str, str]) -> bytes:
     return (json.dumps(dict(sorted(sums.items())), indent=1) + "\n").encode()
 
 
-@overload
-def checksum(content: bytes) -> str: ...
-@overload
-def checksum(content: None) -> None: ...
-@overload
-def checksum(content: bytes | None) -> str | None: ...
-def checksum(content: bytes | None) -> str | None:
-    """Return the SHA-256 of a content; None for none."""
-    return None if content is None else hashlib.sha256(content).hexdigest()
+def checksum(content: bytes) -> str:
+    """Return the SHA-256 of a content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _checksum(content: bytes | None) -> str | None:
+    return None if content is None else checksum(content)

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grader.reports.reading import (
-    Entry,
-    anomalies,
-    answer_feedback,
-    counted_quizzes,
-    entries,
-    meaning,
-    not_handed_in,
-    place_of,
-    points,
-    quiz_problems,
-    sentence_of,
-)
+from grader.reports import reading
 from grader.text import plain
 
 if TYPE_CHECKING:
@@ -28,7 +16,7 @@ def results(report: Report) -> dict[str, Any]:
     numbers = {name: number for number, name in enumerate(report.units, 1)}
     tests = []
     counts = dict.fromkeys(report.units, 0)
-    for entry in entries(report):
+    for entry in reading.entries(report):
         counts[entry.unit_name] += 1
         tests.append(
             _test(
@@ -40,9 +28,9 @@ def results(report: Report) -> dict[str, Any]:
                 _told(entry),
             )
         )
-    for unit, quiz, earned in counted_quizzes(report):
+    for unit, quiz, earned in reading.counted_quizzes(report):
         number = f"{numbers[unit]}.{counts[unit] + 1}"
-        said = [f"{item}: {sentence}" for item, sentence in answer_feedback(quiz)]
+        said = [f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz)]
         lines = list(map(plain, [quiz.summary, *said]))
         tests.append(_test(number, f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines))
     tests.sort(key=lambda test: [int(part) for part in test["number"].split(".")])
@@ -65,8 +53,8 @@ def results(report: Report) -> dict[str, Any]:
 
 
 def _opening(report: Report) -> list[str]:
-    lines = [f"{report.points} of {points(report.possible)}. {meaning(report)}"]
-    lacking = not_handed_in(report)
+    lines = [f"{report.points} of {reading.points(report.possible)}. {reading.meaning(report)}"]
+    lacking = reading.not_handed_in(report)
     if lacking:
         lines.append(f"Not handed in yet: {', '.join(lacking)}.")
     for name, unit in report.units.items():
@@ -75,17 +63,17 @@ def _opening(report: Report) -> list[str]:
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
         if unit.quiz and not unit.quiz.possible:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It is worth no points.")
-            lines += [f"{name}, quiz: {plain(f'{item}: {said}')}" for item, said in answer_feedback(unit.quiz)]
+            lines += [f"{name}, quiz: {plain(f'{item}: {said}')}" for item, said in reading.answer_feedback(unit.quiz)]
         elif unit.quiz and unit.quiz.points is None:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date.")
         if unit.quiz:
-            lines += [f"{name}, quiz: {plain(problem)}" for problem in quiz_problems(unit.quiz)]
-    if texts := anomalies(report):
+            lines += [f"{name}, quiz: {plain(problem)}" for problem in reading.quiz_problems(unit.quiz)]
+    if texts := reading.anomalies(report):
         lines += ["What the code was seen to try:", *(f"- {plain(text)}" for text in texts[:20])]
     return lines
 
 
-def _told(entry: Entry) -> list[str]:
+def _told(entry: reading.Entry) -> list[str]:
     """Return one line for each thing to say."""
     exercise = entry.exercise
     lines = []
@@ -102,12 +90,12 @@ def _told(entry: Entry) -> list[str]:
             found = entry.in_words(issue.reason)
             lines += [f"{found}{_where(entry, entry.raised_for(issue.reason))}"] if found else []
             lines += [f"- {one}" for one in issue.sentences]
-        lines += [f"Your code said: {sentence_of(one)}{_where(entry, one)}" for one in entry.unexplained]
+        lines += [f"Your code said: {reading.sentence_of(one)}{_where(entry, one)}" for one in entry.unexplained]
     return [plain(line) for line in [*lines, *exercise.remarks]]
 
 
-def _where(entry: Entry, message: Message | None) -> str:
-    words = place_of(message, entry.unit).words() if message else ""
+def _where(entry: reading.Entry, message: Message | None) -> str:
+    words = reading.place_of(message, entry.unit).words() if message else ""
     return f" ({words})" if words else ""
 
 

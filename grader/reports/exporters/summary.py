@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.reports import reading
 from grader.reports.exporters.escape import code, markdown, sentence
-from grader.reports.reading import (
-    Entry,
-    State,
-    anomalies,
-    answer_feedback,
-    entries,
-    entries_of,
-    meaning,
-    not_handed_in,
-    not_run,
-    place_of,
-    points,
-    quiz_problems,
-    sentence_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +16,7 @@ MOST_BYTES = 200_000
 """GitHub takes a mebibyte a step; nobody reads so much."""
 MOST_ATTEMPTS = 20
 
-_MARKS: dict[State, str] = {
+_MARKS: dict[reading.State, str] = {
     "done": "✔",
     "in progress": "◐",
     "waiting": "◌",
@@ -62,21 +48,21 @@ def opening(report: Report) -> str:
 
 def _opening(report: Report) -> Iterator[str]:
     is_full = report.points == report.possible and report.possible > 0
-    found = list(entries(report))
+    found = list(reading.entries(report))
     full = "Full marks: nothing is left to fix. " if all(one.state == "done" for one in found) else "Full marks. "
-    yield f"## {'✔ ' if is_full else ''}{report.points} of {points(report.possible)}"
-    yield f"{full if is_full else ''}{meaning(report)}"
+    yield f"## {'✔ ' if is_full else ''}{report.points} of {reading.points(report.possible)}"
+    yield f"{full if is_full else ''}{reading.meaning(report)}"
     yield from _next(found)
     yield "### Unit by unit"
     yield _table(report)
 
 
-def _next(found: list[Entry]) -> Iterator[str]:
+def _next(found: list[reading.Entry]) -> Iterator[str]:
     """Yield what to do next: fix what is in progress, or else what could not be read, or else write the next exercise.
 
     In the first such unit, an exercise with a named misconception goes first. What is worth no points comes last.
     """
-    states: tuple[State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
+    states: tuple[reading.State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
     found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
     for state in states:
         candidates = [entry for entry in found if entry.state == state]
@@ -87,14 +73,14 @@ def _next(found: list[Entry]) -> Iterator[str]:
             return
 
 
-def _pointer(entry: Entry, state: State) -> Iterator[str]:
+def _pointer(entry: reading.Entry, state: reading.State) -> Iterator[str]:
     exercise = entry.exercise
     if state in ("not graded", "not handed in"):
         yield " ".join(markdown(remark) for remark in entry.unit.remarks) or f"{code(entry.unit_name)} is missing."
         return
     path, line = entry.place
     where = (f" in {code(path)}" if path else "") + (f", line {line}" if line else "")
-    yield f"**{code(entry.name)}**{where}: {exercise.points} of {points(exercise.possible)}"
+    yield f"**{code(entry.name)}**{where}: {exercise.points} of {reading.points(exercise.possible)}"
     if state == "in progress":
         found = markdown(entry.found or "")
         missed = f"{found} {sentence(entry.expected or '')}".strip()
@@ -105,7 +91,7 @@ def _pointer(entry: Entry, state: State) -> Iterator[str]:
 def _table(report: Report) -> str:
     rows = [["State", "Unit", "Points", "Exercises", "Quiz"]]
     for name, unit in report.units.items():
-        own = list(entries_of(report, name))
+        own = list(reading.entries_of(report, name))
         done = sum(entry.state == "done" for entry in own)
         quiz = _quiz_points(unit) if unit.quiz else "–"
         rows.append(
@@ -114,11 +100,11 @@ def _table(report: Report) -> str:
     return _rows(rows)
 
 
-def _marked(state: State) -> str:
+def _marked(state: reading.State) -> str:
     return f"{_MARKS[state]} {state}"
 
 
-def _state(own: list[Entry]) -> State:
+def _state(own: list[reading.Entry]) -> reading.State:
     states = {entry.state for entry in own}
     if len(states) == 1:
         return states.pop()
@@ -129,35 +115,34 @@ def _state(own: list[Entry]) -> State:
 
 def _quiz_points(unit: Unit) -> str:
     assert unit.quiz
-    earned = f", {unit.quiz.points} of {points(unit.quiz.possible)}" if unit.quiz.points is not None else ""
+    earned = f", {unit.quiz.points} of {reading.points(unit.quiz.possible)}" if unit.quiz.points is not None else ""
     return markdown(unit.quiz.summary) + earned
 
 
 def _details(report: Report) -> Iterator[str]:
     yield "### Exercise by exercise"
-    lacking = not_handed_in(report)
+    lacking = reading.not_handed_in(report)
     for name, unit in report.units.items():
         if name in lacking:
             continue
-        own = list(entries_of(report, name))
-        title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {points(unit.possible)}"
+        own = list(reading.entries_of(report, name))
+        title = f"{_MARKS[_state(own)]} <code>{markdown(name)}</code>: {unit.points} of {reading.points(unit.possible)}"
         yield "\n\n".join([f"<details><summary>{title}</summary>", *_unit(report, name, unit, own), "</details>"])
     if lacking:
         yield f"Not handed in yet: {', '.join(map(code, lacking))}."
-    if texts := anomalies(report):
+    if texts := reading.anomalies(report):
         more = [f"- and {len(texts) - MOST_ATTEMPTS} more"] if len(texts) > MOST_ATTEMPTS else []
         items = "\n".join([*(f"- {code(text)}" for text in texts[:MOST_ATTEMPTS]), *more])
         head = "<details><summary>What your code was seen to try beyond the exercises</summary>"
         yield f"{head}\n\n{items}\n\n</details>"
 
 
-def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[str]:
+def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> Iterator[str]:
     """Yield the exercises with their points, then the remarks."""
     remarks = [f"- {markdown(remark)}" for remark in unit.remarks]
-    for message in not_run(report, name):
-        remarks.append(
-            f"- A line could not be run, {code(place_of(message, unit).words())}: {markdown(sentence_of(message))}"
-        )
+    for message in reading.not_run(report, name):
+        place = code(reading.place_of(message, unit).words())
+        remarks.append(f"- A line could not be run, {place}: {markdown(reading.sentence_of(message))}")
     if remarks:
         yield "\n".join(remarks)
     if unit.path is not None and own:
@@ -166,12 +151,12 @@ def _unit(report: Report, name: str, unit: Unit, own: list[Entry]) -> Iterator[s
             if lines := _exercise(entry):
                 yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
     if unit.quiz:
-        lines = [f"- {markdown(problem)}" for problem in quiz_problems(unit.quiz)]
-        lines += [f"- {code(item)}: {sentence(said)}" for item, said in answer_feedback(unit.quiz)]
+        lines = [f"- {markdown(problem)}" for problem in reading.quiz_problems(unit.quiz)]
+        lines += [f"- {code(item)}: {sentence(said)}" for item, said in reading.answer_feedback(unit.quiz)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
 
 
-def _exercises(own: list[Entry]) -> str:
+def _exercises(own: list[reading.Entry]) -> str:
     """Return a table, with the lines where they are known: in notebooks they are not."""
     has_lines = any(entry.place.line for entry in own)
     rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
@@ -182,7 +167,7 @@ def _exercises(own: list[Entry]) -> str:
     return _rows(rows)
 
 
-def _exercise(entry: Entry) -> list[str]:
+def _exercise(entry: reading.Entry) -> list[str]:
     exercise = entry.exercise
     lines = []
     if entry.state in ("in progress", "waiting"):
@@ -192,13 +177,14 @@ def _exercise(entry: Entry) -> list[str]:
             found = markdown(entry.in_words(issue.reason) or "What was expected:")
             lines.append(f"- {found}{_where(entry, entry.raised_for(issue.reason))}")
             lines += [f"  - {sentence(one)}" for one in issue.sentences]
-        lines += [f"- Your code said: {markdown(sentence_of(one))}{_where(entry, one)}" for one in entry.unexplained]
+        for one in entry.unexplained:
+            lines.append(f"- Your code said: {markdown(reading.sentence_of(one))}{_where(entry, one)}")
     return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
 
 
-def _where(entry: Entry, message: Message | None) -> str:
+def _where(entry: reading.Entry, message: Message | None) -> str:
     """Return where an error came from, unless the table shows that line."""
-    place = place_of(message, entry.unit) if message else None
+    place = reading.place_of(message, entry.unit) if message else None
     return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
 
