@@ -84,8 +84,8 @@ def csv_text(grades: list[Grade]) -> str:
             cell for work in works for cell in ((work.commit, work.pushed, work.committed) if work else ("", "", ""))
         ]
         student = grade.student
-        told = " ".join([*grade.missing, *student.noticed])
-        row = [student.student, student.repository, *points, grade.total, possible, *commits, told]
+        notes = " ".join([*grade.missing, *student.noticed])
+        row = [student.student, student.repository, *points, grade.total, possible, *commits, notes]
         writer.writerow([_cell(value) for value in row])
     return text.getvalue()
 
@@ -107,17 +107,17 @@ def markdown_text(grades: list[Grade]) -> str:
         points = [grade.points(unit) for unit in units]
         total = NOT_GRADED if grade.total is None else f"**{grade.total}**"
         lines.append(f"| {markdown(grade.student.student)} | {' | '.join(points)} | {total} |")
-    lines += _told(
+    lines += _section(
         "Not graded",
         "Here something is missing, and nobody gets a zero for that.",
         [(grade.student, grade.missing) for grade in grades],
     )
     judge = "It is for you to judge: no points were taken off for it."
-    lines += _told("What was noticed", judge, [(grade.student, grade.student.noticed) for grade in grades])
+    lines += _section("What was noticed", judge, [(grade.student, grade.student.noticed) for grade in grades])
     return "\n".join(lines) + "\n"
 
 
-def _told(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
+def _section(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
     """Return a section with the sentences on each student; nothing if there are none."""
     lines = []
     for student, said in sentences:

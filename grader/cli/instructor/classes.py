@@ -47,17 +47,14 @@ def collect(
     if not collected.units:
         out.print("No unit is over yet, so nothing was collected. What was there now is kept as a snapshot.")
     out.print(f"What was seen and noticed: {escape(str(into / COLLECTED))}", soft_wrap=True)
-    told = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
-    undated = [f"{student.student}: {why}" for student in collected.students for why in student.undated]
+    notes = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
     if missing := sum(bool(student.problems) for student in collected.students):
-        told.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
+        notes.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
+    notes += [f"{student.student}: {why}" for student in collected.students for why in student.undated]
     if late := sum(bool(student.undated) for student in collected.students):
-        told += [
-            *undated,
-            f"{late} of {len(entries)} students may have been late; they are graded. Look at it yourself.",
-        ]
-    if told:
-        raise stop(IMPERFECT, *told)
+        notes.append(f"{late} of {len(entries)} students may have been late; they are graded. Look at it yourself.")
+    if notes:
+        raise stop(IMPERFECT, *notes)
 
 
 def table(

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from grader.classes.collected import CollectError, Push, Time
 from grader.documents import Model
 from grader.integrations.github.anomalies import said
+from grader.text import listed
 
 if TYPE_CHECKING:
     import datetime
@@ -116,10 +117,10 @@ class History:
             when = f"the first push was at {said(self.pushes[-1].at)}" if self.pushes else "the repository is empty"
             return Found(None, "push", remark=f"Nothing had been pushed: {when}.")
         if in_time and (is_new or following is None):
+            branches = listed(sorted({push.branch for push in in_time}), 3)
             problem = (
                 f"What the default branch held when it was due is not known, for {why}. By then there were pushes to "
-                f"{_listed(in_time)}: make the branch that was the default one then the default one again, and collect "
-                "again."
+                f"{branches}: make the branch that was the default one then the default one again, and collect again."
             )
             return Found(None, "nothing", problem=problem)
         if commit is None:
@@ -139,8 +140,3 @@ class History:
         if following.begins:
             return f"the branch {self.branch} was made only at {said(following.at)}"
         return f"GitHub's record of the branch {self.branch} begins only at {said(following.at)}"
-
-
-def _listed(pushes: list[Push]) -> str:
-    names = sorted({push.branch for push in pushes})
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -95,7 +95,8 @@ class Repository:
                 if any(staged.get(path) != name for path, name in objects.items()):
                     new.replace(index)
                 return False
-            who = {f"GIT_{role}_{key}": text for role in ("AUTHOR", "COMMITTER") for key, text in _who(author).items()}
+            names = {"NAME": author.name, "EMAIL": author.email}
+            who = {f"GIT_{role}_{key}": text for role in ("AUTHOR", "COMMITTER") for key, text in names.items()}
             parents = ["-p", parent] if parent else []
             commit = self._git("commit-tree", tree, *parents, "-m", message, variables=who).strip()
             # The commit comes last: whatever stops us before it, the next release finds the same to do.
@@ -175,7 +176,3 @@ def origin(folder: Path) -> str | None:
     address = done.output.decode("utf-8", "replace").strip()
     found = re.search(r"(?:://[^/]+/|^[^/]+:)([\w.-]+/[\w.-]+?)(?:\.git)?/?$", address)
     return found[1] if found else None
-
-
-def _who(author: Author) -> dict[str, str]:
-    return {"NAME": author.name, "EMAIL": author.email}

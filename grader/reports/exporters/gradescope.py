@@ -25,7 +25,7 @@ def results(report: Report) -> dict[str, Any]:
                 entry.state == "done",
                 entry.exercise.points,
                 entry.exercise.possible,
-                _told(entry),
+                _lines(entry),
             )
         )
     for unit, quiz, earned in reading.counted_quizzes(report):
@@ -73,7 +73,7 @@ def _opening(report: Report) -> list[str]:
     return lines
 
 
-def _told(entry: reading.Entry) -> list[str]:
+def _lines(entry: reading.Entry) -> list[str]:
     """Return one line for each thing to say."""
     exercise = entry.exercise
     lines = []
