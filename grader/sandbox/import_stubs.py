@@ -113,7 +113,7 @@ def install(siblings: Any, modules: Sequence[str] = ()) -> None:
         modules: What was imported for student code beside the standard library, torch and numpy.
     """
     versions = {name: str(getattr(sys.modules[name], "__version__", "0")) for name in ("torch", "numpy", *modules)}
-    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, siblings, StubFinder(modules)]
+    sys.meta_path[:] = list(filter(None, [importlib.machinery.BuiltinImporter, siblings, StubFinder(modules)]))
     sys.path[:] = []
     sys.path_importer_cache.clear()
     importlib.metadata.version = lambda distribution_name: versions.get(str(distribution_name), "0")

@@ -130,28 +130,28 @@ def _salvage(source: str) -> list[Piece]:
     return pieces
 
 
-def mend_indentation(cells: list[str]) -> list[str]:
+def fix_indentation(cells: list[str]) -> list[str]:
     """The cells of a notebook, none of which begins indented.
 
     Jupyter takes the indentation off. What was split off the cell above goes back to it, and leaves a blank cell.
     """
-    mended: list[str] = []
+    fixed: list[str] = []
     begin = 0  # of the cells that may have been one
     for number, cell in enumerate(cells):
         indentation = INDENTED.match(cell)
         if indentation is None:
             begin = number if cell.strip() else begin
-            mended.append(cell)
+            fixed.append(cell)
             continue
         above = "\n".join(cells[begin:number])
         joined = f"{above}\n{cell}"
         dedented = "\n".join(line.removeprefix(indentation[1]) for line in cell.split("\n"))
         in_order = (joined, dedented) if _goes_on(above, dedented) else (dedented, joined)
         if number > begin and next(filter(_compiles, in_order), dedented) is joined:
-            mended[begin:] = [joined, *[""] * (number - begin)]
+            fixed[begin:] = [joined, *[""] * (number - begin)]
         else:
-            mended.append(dedented)
-    return mended
+            fixed.append(dedented)
+    return fixed
 
 
 def _compiles(source: str) -> bool:
@@ -187,6 +187,48 @@ def _own_names(tree: ast.AST) -> set[str]:
     return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
+@dataclass(frozen=True)
+class _Run:
+    """Runs pieces of cells in a module; see `run`."""
+
+    labels: list[str]
+    module: types.ModuleType
+    before: Callable[[int, Piece], bool]
+    failed: Callable[[int, Piece, BaseException], None]
+
+    def attempt(self, number: int, piece: Piece, flags: int) -> BaseException | None:
+        """Run a piece of a cell, and return why it failed."""
+        if not self.before(number, piece):
+            return None
+        try:
+            if piece.tree is None:
+                raise piece.problem or SyntaxError("invalid syntax")
+            code = compile(piece.tree, self.labels[number], "exec", flags=flags, dont_inherit=True)
+            exec(code, self.module.__dict__)
+        except BaseException as error:
+            return error
+        for node in ast.walk(piece.tree):
+            if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
+                self.failed(number, piece, AlwaysTrue(node.lineno))
+        return None
+
+    def attempt_again(self, early: list[_Early]) -> list[_Early]:
+        """Run definitions that a name was missing for. Return those that one is still missing for."""
+        still = []
+        for number, piece, flags, error in early:
+            is_there = any(name in self.module.__dict__ for name in piece.names)
+            again = error if is_there else self.attempt(number, piece, flags)
+            if isinstance(again, NameError):
+                still.append((number, piece, flags, again))
+            elif again is not None:
+                self.failed(number, piece, again)
+        return still
+
+
+# The number of a cell, a piece of it, the compiler's flags, and why it failed.
+_Early = tuple[int, Piece, int, NameError]
+
+
 def run(
     cells: list[str],
     labels: list[str],
@@ -195,52 +237,43 @@ def run(
     before: Callable[[int, Piece], bool],
     failed: Callable[[int, Piece, BaseException], None],
 ) -> None:
-    """Runs every piece in order in `module`. `before` is told first and may refuse; `failed` is told of failures.
+    """Run every piece in order in `module`.
 
-    It is told of asserts that are always true as well, once their piece has run: AlwaysTrue.
-    labels: what tracebacks call each cell. The cells of a notebook may have been run in another order than they stand
-    in, so there a function or class that needs a name from below is defined after it.
+    The cells of a notebook may have been run in another order than they are in, so there a function or class that needs
+    a name from below is defined after it.
+
+    Args:
+        cells: The source texts.
+        labels: What tracebacks call each cell.
+        module: Where their names go.
+        is_notebook: Whether they are a notebook's.
+        before: Called with the number of the cell before each piece; it may refuse the piece.
+        failed: Called for each failure, and for asserts that are always true, once their piece has run: AlwaysTrue.
     """
-
-    def attempt(number: int, piece: Piece, flags: int) -> BaseException | None:
-        """Why it failed."""
-        if before(number, piece):
-            try:
-                if piece.tree is None:
-                    raise piece.problem or SyntaxError("invalid syntax")
-                exec(compile(piece.tree, labels[number], "exec", flags=flags, dont_inherit=True), module.__dict__)
-            except BaseException as error:
-                return error
-            for node in ast.walk(piece.tree):
-                if isinstance(node, ast.Assert) and isinstance(node.test, ast.Tuple) and node.test.elts:
-                    failed(number, piece, AlwaysTrue(node.lineno))
-        return None
-
-    flags = 0
-    early: list[tuple[int, Piece, int, BaseException]] = []
-    for number, source in enumerate(mend_indentation(cells) if is_notebook else cells):
-        linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
-        for piece in split(source, is_notebook):
-            flags |= _future_flags(piece.tree)
-            error = attempt(number, piece, flags)
-            if is_notebook and isinstance(error, NameError) and _is_definition(piece):
-                early.append((number, piece, flags, error))
-            elif error is not None:
-                failed(number, piece, error)
+    running = _Run(labels, module, before, failed)
+    early: list[_Early] = []
+    for number, piece, flags in _pieces(cells, labels, is_notebook):
+        error = running.attempt(number, piece, flags)
+        if is_notebook and isinstance(error, NameError) and _is_definition(piece):
+            early.append((number, piece, flags, error))
+        elif error is not None:
+            failed(number, piece, error)
     count = 0
     while len(early) != count:
         count = len(early)
-        still: list[tuple[int, Piece, int, BaseException]] = []
-        for number, piece, flags, error in early:
-            is_there = any(name in module.__dict__ for name in piece.names)
-            again = error if is_there else attempt(number, piece, flags)
-            if isinstance(again, NameError):
-                still.append((number, piece, flags, again))
-            elif again is not None:
-                failed(number, piece, again)
-        early = still
+        early = running.attempt_again(early)
     for number, piece, _, error in early:
         failed(number, piece, error)
+
+
+def _pieces(cells: list[str], labels: list[str], is_notebook: bool) -> Iterator[tuple[int, Piece, int]]:
+    """Each piece with the number of its cell, and the flags that the pieces up to it have switched on."""
+    flags = 0
+    for number, source in enumerate(fix_indentation(cells) if is_notebook else cells):
+        linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
+        for piece in split(source, is_notebook):
+            flags |= _future_flags(piece.tree)
+            yield number, piece, flags
 
 
 def _is_definition(piece: Piece) -> bool:

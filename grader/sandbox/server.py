@@ -20,14 +20,16 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
-from grader.sandbox import lockdown, messages, seccomp, serving, users
+from grader.sandbox import import_stubs, lockdown, messages, seccomp, serving, users
 from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
-from grader.sandbox.preload import ModuleUnavailable, preload, preload_late
+from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, touch
 
 MAX_REQUEST = 4096
 # What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.
 TORCH_BYTES = 750 * 2**20
 CHILD_DESCRIPTOR = 3
+# For the trial of a module.
+TRIAL_SECONDS, TRIAL_BYTES = 60, 2**31
 
 
 @dataclass
@@ -54,16 +56,18 @@ class Server:
     def __init__(self, control: socket.socket, modules: Sequence[str] = ()) -> None:
         """Import everything, these modules included, and say on `control` that the server is ready, or why not."""
         self.modules = tuple(modules)
+        self.program: bytes | None = None
+        self.landlock = 0
         try:
             preload(self.modules)
+            missing = self._find_layers()
+            for name in self.modules:
+                self._try_isolated(name)
         except ModuleUnavailable as error:
             _send(control, NotReady(str(error)[: messages.MAX_TEXT]))
             raise SystemExit(1) from error
         # The collector would write to every object, and so make each child a copy of its own of the pages.
         gc.freeze()
-        missing = lockdown.missing_layers()
-        self.program = seccomp.build_filter() if "seccomp" not in missing else None
-        self.landlock = lockdown.landlock_version()
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
         self.control = control
         # By the descriptor of its lifeline.
@@ -78,35 +82,58 @@ class Server:
         self.wake = wake
         _send(control, Ready(missing))
 
+    def _find_layers(self) -> dict[str, str]:
+        missing = lockdown.missing_layers()
+        self.program = seccomp.build_filter() if "seccomp" not in missing else None
+        self.landlock = lockdown.landlock_version()
+        return missing
+
+    def _try_isolated(self, name: str) -> None:
+        """Import a module, and ask it for its names, as student code will. Raises ModuleUnavailable."""
+        module = sys.modules[name]
+        found = touch(module)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                limits = lockdown.Limits(TRIAL_SECONDS, lockdown.address_space() + TRIAL_BYTES)
+                lockdown.lock_in(limits, self.program, self.landlock, None)
+                import_stubs.install(None, self.modules)
+                code = 0 if touch(module) == found else 1
+            os._exit(code)
+        if os.waitpid(pid, 0)[1] != 0:
+            raise ModuleUnavailable(
+                f"The module {name} does not work in an isolated process: it needs files, threads or more modules."
+            )
+
     def serve(self) -> None:
+        """Start and end children until there will be no more requests."""
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
         waiting.register(self.woken, select.POLLIN)
         while True:
-            released = []
-            for descriptor, _ in waiting.poll():
-                if descriptor == self.woken.fileno():
-                    self.woken.recv(4096)
-                elif descriptor == self.control.fileno():
-                    lifeline = self.start_child()
-                    if lifeline is None:
-                        signal.set_wakeup_fd(-1)
-                        for child in self.children.values():
-                            child.end()
-                        return
-                    if lifeline.fileno() in self.children:
-                        waiting.register(lifeline, select.POLLIN)
-                else:
-                    released.append(descriptor)
+            ready = {descriptor for descriptor, _ in waiting.poll()}
+            if self.woken.fileno() in ready:
+                self.woken.recv(4096)
+            if self.control.fileno() in ready:
+                lifeline = self.start_child()
+                if lifeline is None:
+                    return self.end_all()
+                if lifeline.fileno() in self.children:
+                    waiting.register(lifeline, select.POLLIN)
             # First, so that a child that has ended by itself is known as such.
             for descriptor in self.reap():
                 with contextlib.suppress(KeyError):
                     waiting.unregister(descriptor)
             # The grader has closed its end, or is gone: nothing of this child's may go on.
-            for descriptor in released:
-                if descriptor in self.children:
-                    waiting.unregister(descriptor)
-                    self.children[descriptor].end()
+            for descriptor in ready & self.children.keys():
+                waiting.unregister(descriptor)
+                self.children[descriptor].end()
+
+    def end_all(self) -> None:
+        signal.set_wakeup_fd(-1)
+        for child in self.children.values():
+            child.end()
 
     def start_child(self) -> socket.socket | None:
         """Fork a child for the request that waits.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 
+import numpy
 import pytest
 import torch
 from units import SUBSTITUTES
@@ -86,6 +87,81 @@ def softmax_stable(x):
 def attend(x):
     return softmax_stable(x)
 """
+
+
+PLAIN = """\
+import numpy
+
+
+class Stack:
+    def __init__(self, *items):
+        self.items = list(items)
+        self.seen = {type(item).__name__ for item in items}
+
+    def push(self, item):
+        self.items.append(item)
+        return self
+
+    def pop(self):
+        return self.items.pop()
+
+    def __len__(self):
+        return len(self.items)
+
+
+asked = []
+
+
+def naturals(start=0):
+    while True:
+        asked.append(start)
+        yield start
+        start += 1
+
+
+def up_to(count):
+    return (number for number in range(count))
+
+
+def fails_at(count):
+    yield from range(count)
+    raise KeyError(count)
+
+
+def how_many():
+    return len(asked)
+
+
+def kinds(*values):
+    return [type(value).__name__ for value in values]
+
+
+def same(value):
+    return value
+
+
+def softmax(x):
+    weights = numpy.exp(x - x.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def counted(words):
+    return {(word, len(word)): words.count(word) for word in words}, set(words), frozenset(map(len, words))
+
+
+def sized():
+    return numpy.arange(6, dtype=numpy.uint16).reshape(2, 3)
+"""
+
+
+@pytest.fixture(params=["in a student process", "in this process"])
+def plain(request: pytest.FixtureRequest, open_client: Callable[..., SandboxClient]) -> Student:
+    """Answers of a course in plain Python and numpy."""
+    if request.param == "in a student process":
+        return Student(open_client(PLAIN), "answers")
+    module = types.ModuleType("answers")
+    exec(compile(PLAIN, "answers.py", "exec"), module.__dict__)
+    return Student(InProcessBackend("answers", module.__dict__), "answers")
 
 
 @pytest.fixture(params=["in a student process", "in this process"])
@@ -276,3 +352,74 @@ def test_a_name_that_is_not_there_is_not_defined(student: Student) -> None:
 def test_an_attribute_that_is_not_there_raises_over_there(student: Student) -> None:
     with pytest.raises(Raised, match="AttributeError"):
         student.Layer(1).get("absent")
+
+
+# -- plain Python and numpy -----------------------------------------------------------------------------------
+
+
+def test_text_bytes_dicts_and_sets_come_and_go_as_they_are(plain: Student) -> None:
+    assert plain.counted(["a", "bc", "a"]) == ({("a", 1): 2, ("bc", 2): 1}, {"a", "bc"}, frozenset({1, 2}))
+    values = ("text", b"\0bytes", {1: {"two"}}, {3, (4, 5)}, frozenset({6}), None, True, 2.5)
+    assert plain.kinds(*values) == ["str", "bytes", "dict", "set", "frozenset", "NoneType", "bool", "float"]
+    for value in values:
+        assert plain.same(value) == value
+        assert type(plain.same(value)) is type(value)
+
+
+def test_arrays_come_and_go_as_arrays_of_their_dtype_and_shape(plain: Student) -> None:
+    x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+    assert plain.kinds(x, numpy.int8(1), [x]) == ["ndarray", "int8", "list"]
+    found = plain.numpy.softmax(x)
+    assert (type(found), found.dtype, found.shape) == (numpy.ndarray, numpy.float32, (2, 3))
+    numpy.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-6)
+    assert plain.numpy.sized().dtype == numpy.uint16
+    assert type(plain.numpy.same(numpy.int8(7))) is numpy.int8
+    assert plain.numpy.Stack(x).method("pop")().dtype == numpy.float32
+
+
+def test_to_a_suite_of_tensors_an_array_is_a_tensor(plain: Student) -> None:
+    found = plain.softmax(numpy.ones((2, 4)))
+    assert torch.equal(found, torch.full((2, 4), 0.25, dtype=torch.float64))
+    assert torch.equal(plain.same([numpy.float32(0.5)])[0], torch.tensor(0.5))
+    with pytest.raises(Refused, match=r"It gave a tensor of dtype torch\.uint16\."):
+        plain.sized()
+
+
+def test_the_first_values_of_a_generator_are_taken_and_it_is_known_if_there_are_more(plain: Student) -> None:
+    assert plain.up_to.take(3, 5) == ([0, 1, 2], True)
+    assert plain.up_to.take(5, 5) == ([0, 1, 2, 3, 4], False)
+    assert plain.up_to.take(9, 2) == ([0, 1], False)
+    assert plain.up_to.take(0, 1) == ([], True)
+    assert plain.same.take(2, "text") == (["t", "e"], True)
+
+
+def test_a_generator_that_never_ends_costs_no_more_than_what_is_taken(plain: Student) -> None:
+    assert plain.naturals.take(4, start=7) == ([7, 8, 9, 10], True)
+    assert plain.how_many() == 5
+
+
+def test_an_error_of_a_generator_counts_where_it_is_reached(plain: Student) -> None:
+    assert plain.fails_at.take(2, 3) == ([0, 1], True)
+    with pytest.raises(Raised, match="It raised a KeyError"):
+        plain.fails_at.take(3, 3)
+
+
+def test_what_has_no_values_to_take_is_refused(plain: Student) -> None:
+    with pytest.raises(Refused, match="It gave a int, which has no values to take one by one"):
+        plain.how_many.take(2)
+
+
+def test_a_generator_is_an_object_whose_values_come_one_by_one(plain: Student) -> None:
+    numbers = plain.naturals(3)
+    assert [numbers.method("__next__")() for _ in range(3)] == [3, 4, 5]
+    assert plain.how_many() == 3
+
+
+def test_an_object_of_a_plain_class_has_attributes_and_methods(plain: Student) -> None:
+    stack = plain.Stack("a", 2)
+    assert stack.kinds == ("answers.Stack", "builtins.object")
+    assert stack.method("push")([3]).kinds == stack.kinds
+    assert (stack.get("items"), stack.get("seen")) == (["a", 2, [3]], {"str", "int"})
+    assert stack.method("pop")() == [3]
+    assert stack.method("__len__")() == 2
+    assert plain.kinds(stack) == ["Stack"]

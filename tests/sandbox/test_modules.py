@@ -1,0 +1,107 @@
+"""What a course may import beside the standard library, torch and numpy: modules that are imported before isolation."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.course.model import ROOT
+from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.failures import Raised
+from grader.sandbox.limits import Limits
+from grader.sandbox.processes import ForkServer, ServerLost
+from grader.testing.student import Student
+
+LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)
+
+
+def opened(server: ForkServer | None, source: str, *modules: str) -> SandboxClient:
+    return SandboxClient(server, {"answers": Source.of("answers.py", [source])}, LIMITS, modules)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer.spawned(["yaml", "markdown_it.token", "rich"])
+    yield server
+    server.close()
+
+
+def evaluated(server: ForkServer | None, source: str, *modules: str) -> object:
+    client = opened(server, source, *modules)
+    try:
+        return Student(client, "answers").f()
+    finally:
+        client.close()
+
+
+def test_a_module_that_is_named_can_be_imported_and_used(server: ForkServer) -> None:
+    assert evaluated(server, "import yaml\ndef f(): return yaml.safe_load('a: [1, 2]')") == {"a": [1, 2]}
+    source = "from markdown_it.token import Token\ndef f(): return Token('a', 'b', 0).type"
+    assert evaluated(server, source) == "a"
+
+
+def test_it_does_not_weaken_the_isolation(server: ForkServer) -> None:
+    assert not {"limits", "no_new_privileges", "seccomp"} & server.missing.keys()
+    with pytest.raises(Raised, match="PermissionError"):
+        evaluated(server, "import yaml\ndef f(): open('/etc/passwd')")
+
+
+def test_its_version_is_known(server: ForkServer) -> None:
+    source = "import importlib.metadata, yaml\ndef f(): return importlib.metadata.version('yaml') == yaml.__version__"
+    assert evaluated(server, source) is True
+
+
+def test_a_module_that_is_not_named_is_refused_with_all_that_are(server: ForkServer) -> None:
+    with pytest.raises(Raised) as caught:
+        evaluated(server, "def f(): import scipy")
+    expected = "only the standard library, torch, numpy, yaml, markdown_it.token and rich"
+    assert caught.value.detail == f"No module named 'scipy' while grading, {expected}"
+
+
+def test_practice_without_a_server_imports_them_too() -> None:
+    assert evaluated(None, "import yaml\ndef f(): return yaml.safe_load('1')", "yaml") == 1
+
+
+BROKEN = {
+    "starts_a_thread": (
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
+        "starts a thread when it is imported, so it cannot be used in an isolated process.",
+    ),
+    "raises_an_error": ("raise ValueError('no licence')", "cannot be imported: ValueError: no licence"),
+    "reads_a_file": (
+        "def __dir__(): return ['data']\ndef __getattr__(name): return open(__file__).read()",
+        "does not work in an isolated process: it needs files, threads or more modules.",
+    ),
+}
+FORKED = """\
+import sys
+from grader.sandbox.processes import ForkServer, ServerLost
+server = ForkServer.forked([sys.argv[1]])
+try:
+    server.missing
+except ServerLost as error:
+    print(error)
+server.close()
+"""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_module_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path, name: str) -> None:
+    source, reason = BROKEN[name]
+    (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    command = [sys.executable, "-c", FORKED, name]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"The module {name} {reason}\n"
+
+
+def test_a_module_that_is_not_installed_is_named() -> None:
+    server = ForkServer.spawned(["not_installed"])
+    with pytest.raises(ServerLost, match="The module not_installed cannot be imported: ModuleNotFoundError"):
+        _ = server.missing
+    server.close()
