@@ -1,7 +1,7 @@
 """What student code tries that no answer needs: for the instructor, who may want to know, and never evidence.
 
-Python's own audit hook (PEP 578) and a look at some well-known functions tell of it, in the student's own process. So
-clever code can hide from this record, or make one up. Whatever it says, the locks hold, and no point depends on it.
+Python's own audit hook (PEP 578) and a look at some well-known functions notice it, in the student's own process. So
+clever code can hide from this record, or make one up. Whatever it says, isolation holds, and no point depends on it.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _sentence(words: str, argument: str) -> str:
 
 
 def _first_text(arguments: tuple[Any, ...]) -> str:
-    """The path, name or address that an event is about; "" where it tells of a number, or of none."""
+    """The path, name or address that an event is about; "" where it has a number, or none."""
     for argument in arguments:
         path = os.fspath(argument) if isinstance(argument, os.PathLike) else argument
         match path:

@@ -14,8 +14,8 @@ LEAST_COUNTED = 0.25
 class Clock:
     """Time goes by on it, but for that in which a process, or the thread that asks, is ready and has no processor.
 
-    So what else runs beside costs points at the worst of times only. Linux tells how long that was (in
-    /proc/PID/schedstat); where nothing tells it, or without `pid`, all time counts.
+    So what else runs beside costs points at the worst of times only. Linux says how long that was (in
+    /proc/PID/schedstat); elsewhere, or without `pid`, all time counts.
     """
 
     def __init__(self, pid: int | None = None) -> None:
