@@ -66,7 +66,7 @@ class _Encoder:
         kind = type(value)
         if kind is str or kind is bool or value is None:  # most are, so they come first
             return value
-        write = WRITERS.get(kind) or next((WRITERS[base] for base in BASES if issubclass(kind, base)), None)
+        write = WRITERS.get(kind) or next((WRITERS[base] for base in BASES if isinstance(value, base)), None)
         if write is not None:
             return write(self, value, depth)
         if self.hold is None:

@@ -241,6 +241,14 @@ def test_subclasses_of_plain_types_that_lie_cross_as_what_they_hold() -> None:
     assert arrived == [1, 0.5, "a", [1, 2], {"a": 1}, (1, 2), {1}]
 
 
+def test_an_object_that_claims_to_be_a_tensor_is_refused_as_one() -> None:
+    class Liar:
+        __class__ = torch.Tensor  # type: ignore[assignment]
+        layout = is_quantized = is_meta = is_nested = None
+
+    assert refusal(lambda: sent(Liar())) == "a tensor that is sparse, quantised, nested or without data"
+
+
 # -- what must not cross --------------------------------------------------------------------------------------
 
 
