@@ -51,14 +51,14 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
         for stream in streams:
             with contextlib.suppress(BaseException):
                 stream.flush()
-        outlet.reply(_frame_or_refusal(reply, sent))
+        outlet.reply(_frame_or_refusal(request.number, reply, sent))
 
 
 def _frame(message: tuple[object, ...], sent: Sequence[torch.Tensor] = ()) -> bytes:
     return pack_reply(plain(message), list(sent))
 
 
-def _frame_or_refusal(reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
+def _frame_or_refusal(number: int, reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
     try:
         return _frame(reply, sent)
     except BaseException as error:  # too large a value, or no memory left to pack it in
@@ -67,7 +67,7 @@ def _frame_or_refusal(reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
             if isinstance(error, ProtocolError)
             else f"it gave a result that could not be sent ({type(error).__name__})"
         )
-        return _frame(refusal(reply.number, "Unsendable", text))
+        return _frame(refusal(number, "Unsendable", text))
 
 
 def serve_unisolated(modules: Sequence[str]) -> None:
