@@ -54,7 +54,7 @@ def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Resul
         groups.setdefault((case.unit, case.exercise), []).append(case)
     # Processes of their own making, and not forks of this one, whose threads a fork would lack.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _begin) as pool:
+    with ProcessPoolExecutor(jobs, context, _begin, (course,)) as pool:
         # The longest first, so that none is left over when all others are done.
         waiting = [pool.submit(_results, course, group) for group in sorted(groups.values(), key=len, reverse=True)]
         try:
@@ -78,16 +78,16 @@ def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
 
 
 @functools.cache
-def _server() -> ForkServer | None:
-    return ForkServer.spawned() if sys.platform == "linux" else None
+def _server(course: Course) -> ForkServer | None:
+    return ForkServer.spawned(course.modules) if sys.platform == "linux" else None
 
 
-def _begin() -> None:
+def _begin(course: Course) -> None:
     import torch
 
     torch.set_num_threads(1)
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - whatever an answer prints
-    _server()
+    _server(course)
     if sys.platform == "linux":
         import resource
 
@@ -131,7 +131,7 @@ def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
 def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
     """Return each criterion's outcome for a submission of these sources, whose other exercises are taken as right."""
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
-    client = SandboxClient(_server(), sources, course.limits)
+    client = SandboxClient(_server(course), sources, course.limits)
     client.budget.use(case.exercise, course.units[case.unit].time_shares)
     try:
         return [(criterion, criterion.run(client)) for criterion in criteria]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind
-from grader.audit.mutation.mutants import OPERATORS
 from grader.course.model import Course
 from grader.files import PACKAGE
 
@@ -219,12 +218,6 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
                 what = "keeps all points" if mutant.fate == "survived" else "loses points"
                 found.append(f"{where}: the mutant {mutant.name} {what} ({mutant.evidence})\n{mutant.diff}")
     return found
-
-
-def idle_operators(tables: Sequence[UnitTable]) -> list[str]:
-    """Return a sentence for each operator that made no mutant in any of these units."""
-    used = {mutant.operator for table in tables for exercise in table.exercises.values() for mutant in exercise.mutants}
-    return [f"the operator {name} applies nowhere" for name in OPERATORS if name not in used]
 
 
 def naming_of(tables: Iterable[UnitTable]) -> Naming:

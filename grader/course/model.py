@@ -76,11 +76,13 @@ class Course(Model):
 
     Attributes:
         suites_folder: The folder of the hidden tests, as a path from the course's root.
+        modules: What answers may import beside the standard library, torch and numpy.
     """
 
     name: Annotated[str, Field(min_length=1, alias="course")]
     version: Name
     suites_folder: Annotated[str, Field(min_length=1, alias="suites")] = "suites"
+    modules: list[Name] = Field(default_factory=list)
     limits: Limits
     feedback: Feedback
     late: Late = Late(percent_per_day=0, most_percent=0)

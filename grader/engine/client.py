@@ -43,7 +43,7 @@ class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
     def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
-        options = [str(course.root), suites, *([] if isolated else ["--practice"])]
+        options = [str(course.root), suites, *([] if isolated else ["--practice"]), *course.modules]
         pipe = subprocess.PIPE
         if suites == "hidden":
             try:

@@ -36,7 +36,7 @@ MESSAGES = pytest.StashKey[list[dict[str, Any]]]()
 def open_client(server: ForkServer | None, units: Mapping[str, UnitSource], course: Course) -> SandboxClient:
     """A sandbox client for a submission's units, with the course's limits."""
     sources = {unit: Source.of(source.filename, source.cells) for unit, source in units.items()}
-    return SandboxClient(server, sources, course.limits)
+    return SandboxClient(server, sources, course.limits, course.modules)
 
 
 def begin_submission(config: pytest.Config, client: SandboxClient | None) -> None:
@@ -103,7 +103,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except SubmissionError as error:
         raise pytest.UsageError(str(error)) from error
     submission = read_submission("by-hand", folder, course.units, course.exercises)
-    server = ForkServer.spawned()
+    server = ForkServer.spawned(course.modules)
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
         raise pytest.UsageError(" ".join(["Student code cannot be isolated here.", *server.missing.values()]))

@@ -202,7 +202,7 @@ class Engine:
         if self.server and not self.server.is_alive:
             # Not forked from here again: by now there are suites in this process.
             self.server.close()
-            self.server = ForkServer.spawned()
+            self.server = ForkServer.spawned(session.config.stash[COURSE].modules)
         limits = session.config.stash[COURSE].limits
         charged = len(request["units"]) * (limits.unit_seconds + limits.call_seconds)
         allowed = charged / LEAST_COUNTED + GRACE_SECONDS
@@ -329,14 +329,16 @@ class Engine:
 def main() -> int:
     """Serves requests on standard input, until it ends. Gives pytest's exit code.
 
-    Its arguments: the course's folder; which tests, `hidden` or `visible`; and `--practice` where there is no fork.
+    Its arguments: the course's folder; which tests, `hidden` or `visible`; `--practice` where there is no fork; and the
+    modules that answers may import.
     """
-    root, suites, *options = sys.argv[1:]
+    root, suites, *modules = sys.argv[1:]
+    is_practice = "--practice" in modules
     requests, replies = os.dup(0), os.dup(1)
     # Whatever pytest prints goes with the errors: standard output carries results and nothing else.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = None if "--practice" in options else ForkServer.forked()
+    server = None if is_practice else ForkServer.forked(modules)
     # Only the plugins that are named above: others may be installed, and have a say in what passes.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from courses import REPOSITORY
 
-from grader.course.model import ROOT
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Raised
 from grader.sandbox.limits import Limits
@@ -94,7 +94,7 @@ server.close()
 def test_a_module_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path, name: str) -> None:
     source, reason = BROKEN[name]
     (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{tmp_path}"}
     command = [sys.executable, "-c", FORKED, name]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"The module {name} {reason}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.cli.console import CourseFolder, one_of, out, progress, stop
-from grader.errors import IMPERFECT, InternalError
+from grader.errors import IMPERFECT, GraderError, InternalError
 
 if TYPE_CHECKING:
     from grader.audit.verdict import UnitTable
+    from grader.course.model import Course
 
 
 def build(course: CourseFolder = None) -> None:
@@ -28,6 +30,7 @@ def build(course: CourseFolder = None) -> None:
 
     try:
         found = find_course(course)
+        _check_modules(found)
         written = [*build_exercises(found), *write_workflow(found), *build_misconceptions(found, found.units)]
         for path in written:
             out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
@@ -40,6 +43,21 @@ def build(course: CourseFolder = None) -> None:
             out.print(escape(sentence), soft_wrap=True)
     except OSError as error:
         raise InternalError(f"Not all could be written: {error}.") from None
+
+
+def _check_modules(course: Course) -> None:
+    """Raise GraderError where a module that autograder.yml lists does not work in an isolated process."""
+    from grader.sandbox.processes import ForkServer, ServerLost
+
+    if not course.modules or sys.platform != "linux":
+        return
+    server = ForkServer.spawned(course.modules)
+    try:
+        _ = server.missing
+    except ServerLost as error:
+        raise GraderError(f"autograder.yml: modules: {error}. Install it, or take it out of the list.") from None
+    finally:
+        server.close()
 
 
 def audit(
@@ -65,7 +83,7 @@ def audit(
     from grader.audit.cases import cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
-    from grader.audit.verdict import idle_operators, problems_of, problems_of_a_sample, table_of
+    from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
     from grader.engine import failure_matrix
     from grader.errors import InternalError
     from grader.testing.misconceptions import build as build_misconceptions
@@ -90,8 +108,6 @@ def audit(
             problems = [one for table in tables for one in problems_of_a_sample(table)]
         else:
             problems = [one for table in tables for one in problems_of(table)]
-            # What is left out may be all that an operator applies to.
-            problems += idle_operators(tables) if unit is None and not described else []
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
             written.append(found.root / "docs" / "accuracy.md")

@@ -50,10 +50,10 @@ def report(
         "possible": 2,
         "summary": "",
         "variant": 0,
-        "remarks": sheet_remarks,
+        "remarks": list(sheet_remarks),
         "items": {"order": order},
     }
-    told = {"feedback": "misconception", "path": None, "remarks": remarks}
+    told = {"feedback": "misconception", "path": None, "remarks": list(remarks)}
     unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
     return Report.model_validate(
         {
@@ -64,7 +64,7 @@ def report(
             "handed_in": True,
             **points,
             "units": {"sums": unit},
-            "messages": messages,
+            "messages": list(messages),
             "timing": {"started": "", "seconds": 1},
             "isolation": {"enough": locked_in, "layers": {}},
             "versions": {},

@@ -1,0 +1,151 @@
+"""A new course works unchanged, outside this repository; and new units and exercises say what is still to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from courses import REPOSITORY, grader_command
+
+from grader.course.model import load_course
+from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
+
+TITLE = 'Plain "Python": lists'
+WRONG = """\
+def mean(numbers):
+    if not numbers:
+        raise ValueError("none")
+    return sum(numbers) / len(numbers)
+
+
+def median(numbers):
+    return sorted(numbers)[len(numbers) // 2]
+"""
+
+
+def grader(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """The program, run in a folder that has nothing to do with this repository."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "160"}
+    return subprocess.run(
+        grader_command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    new_course(tmp_path / "course", TITLE)
+    return tmp_path / "course"
+
+
+def test_it_has_the_title_and_nothing_to_do(course: Path) -> None:
+    assert load_course(course).name == TITLE
+    assert to_do(load_course(course)) == []
+    assert (course / ".gitignore").is_file()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(NewError, match="is not empty"):
+        new_course(tmp_path, TITLE)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_new_exercise_is_in_five_files_with_what_is_to_do(course: Path) -> None:
+    before = (course / "autograder.yml").read_text(encoding="utf-8")
+    written = new_exercise(load_course(course), "averages", "spread")
+    assert sorted(path.relative_to(course).as_posix() for path in written) == [
+        "autograder.yml",
+        "exercises/test_averages.py",
+        "solutions/averages.py",
+        "suites/averages/accepted_answers/spread.py",
+        "suites/averages/test_spread.py",
+    ]
+    assert (course / "autograder.yml").read_text(encoding="utf-8") == f"{before}      spread: 1\n"
+    assert list(load_course(course).units["averages"].exercises) == ["mean", "median", "spread"]
+    files = {line.partition(":")[0] for line in to_do(load_course(course))}
+    assert files == {path.relative_to(course).as_posix() for path in written} - {"autograder.yml"}
+
+
+def test_a_new_unit_stands_behind_the_others_and_is_due_a_week_later(course: Path) -> None:
+    (course / "autograder.yml").write_text((course / "autograder.yml").read_text() + "\n# The end.\n")
+    new_unit(load_course(course), "sums", "Sums: a start")
+    first, second = load_course(course).units.values()
+    assert (second.title, (second.due - first.due).days, list(second.exercises)) == (
+        "Sums: a start", 7, ["example_of_sums"],
+    )  # fmt: skip
+    assert (course / "autograder.yml").read_text().endswith("\n# The end.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("two words", "cannot be a name"),
+        ("class", "cannot be a name"),
+        ("Mean", "already has"),
+        ("averages", "already"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(course: Path, name: str, problem: str) -> None:
+    before = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
+    with pytest.raises(NewError, match=problem):
+        new_exercise(load_course(course), "averages", name)
+    with pytest.raises(NewError, match=problem):
+        new_unit(load_course(course), name, "A title")
+    assert {path: path.read_bytes() for path in course.rglob("*") if path.is_file()} == before
+
+
+def test_exercises_in_one_line_are_named_with_their_place(course: Path) -> None:
+    settings = course / "autograder.yml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(
+        text.replace("exercises:\n      mean: 1\n      median: 1\n", "exercises: {mean: 1, median: 1}\n")
+    )
+    with pytest.raises(NewError, match=r"autograder\.yml:\d+: write exercises with one entry on each line"):
+        new_exercise(load_course(course), "averages", "spread")
+
+
+def test_a_module_that_cannot_be_imported_fails_the_build(course: Path) -> None:
+    settings = course / "autograder.yml"
+    settings.write_text(settings.read_text(encoding="utf-8") + "modules: [nothing_like_it]\n", encoding="utf-8")
+    done = grader(course, "build")
+    assert done.returncode == 2
+    assert "autograder.yml: modules: The module nothing_like_it cannot be imported" in done.stderr
+
+
+@pytest.mark.proof(part="releases")
+def test_it_is_built_graded_audited_checked_and_released_as_it_is(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    assert grader(tmp_path, "new", "course", course, "--title", TITLE).returncode == 0
+    for command in (
+        ("build",),
+        ("new", "unit", "sums"),
+        ("new", "exercise", "sums", "twice"),
+        ("build",),
+        ("audit",),
+        ("release", "github", tmp_path / "repository"),
+        ("release", "nbgrader", tmp_path / "nbgrader"),
+        ("release", "classroom50", tmp_path / "bundle"),
+        ("release", "gradescope", tmp_path / "gradescope"),
+    ):
+        done = grader(course, *command)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    assert "suites/sums/test_twice.py:13: TODO (author): write a test for each rule." in grader(course, "build").stdout
+    assert "configure(c, course=" in (tmp_path / "nbgrader" / "nbgrader_config.py").read_text(encoding="utf-8")
+
+    submission = tmp_path / "class" / "ada"
+    shutil.copytree(tmp_path / "repository", submission, ignore=shutil.ignore_patterns(".git"))
+    (submission / "exercises" / "averages.py").write_text(WRONG, encoding="utf-8")
+    done = grader(tmp_path, "--course", course, "grade", tmp_path / "class", "--out", tmp_path / "reports")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "reports" / "ada.json").read_text(encoding="utf-8"))
+    mean, median = report["units"]["averages"]["exercises"].values()
+    assert mean["points"] == mean["possible"]
+    assert [found["name"] for found in median["misconceptions"]] == ["upper_of_the_two"]
+
+    checked = grader(submission, "check", "averages", "--course", course)
+    assert checked.returncode == 1
+    assert "1 of 2 exercises" in checked.stdout
