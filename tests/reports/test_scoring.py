@@ -439,10 +439,10 @@ def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> 
 def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
     small_course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    def digest(root: Path) -> bytes:
+    def digest(root: Path) -> str:
         monkeypatch.setattr(fingerprint, "PACKAGE", root / "grader")
         fingerprint._grader_digest.cache_clear()
-        return fingerprint._grader_digest(load_course(root), "hidden")
+        return fingerprint.fingerprint(SUBMISSION, load_course(root), {}, BEFORE)
 
     copy = tmp_path / "copy"
     shutil.copytree(small_course, copy)
