@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # The first that fits a path; a star stands for any text.
 PARTS = {
+    "suites: paraphrases": "grader/suites/*/paraphrases.py",
+    "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",
     "suites: misconceptions": "grader/suites/*/misconceptions.py",
     "suites: right answers": "grader/suites/*/accepted_answers/*",
     "suites": "grader/suites/*",
@@ -17,8 +19,6 @@ PARTS = {
     "solutions and quizzes": "solutions/*",
     "exercises": "exercises/*",
     "examples": "examples/*",
-    "suites: paraphrases": "grader/suites/*/paraphrases.py",
-    "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",
     "tests": "tests/*",
     "benchmarks": "benchmarks/*",
     "docs": "docs/*",
