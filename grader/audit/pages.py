@@ -39,6 +39,10 @@ def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> l
     return list(texts)
 
 
+NOTES = "accuracy.md"
+"""In the folder of the suites: what the course's author has to add to the page."""
+
+
 def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     """Return docs/accuracy.md: what became of all answers, how mistakes are named, and what that does not say."""
     naming = naming_of(tables)
@@ -46,7 +50,9 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
     fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
     template = ENVIRONMENT.get_template("accuracy.md.j2")
+    notes = course.suites / NOTES
     return template.render(
+        notes=notes.read_text(encoding="utf-8").strip() if notes.is_file() else "",
         units=_table(
             ["unit", *COLUMNS],
             [[course.units[table.unit].title, *totals([table])] for table in tables] + [["**all**", *totals(tables)]],
