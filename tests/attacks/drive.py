@@ -17,9 +17,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from courses import COURSE, REPOSITORY
-
+from grader.course.model import load_course
 from grader.engine.client import Engine
+from grader.files import PACKAGE
 from grader.quizzes.source import load_quizzes
 from grader.reports.model import write_report
 from grader.reports.scoring import Rubric, make_report
@@ -35,24 +35,22 @@ LARGEST_READ = 100 * 2**20
 
 def drive(base: Path, ways: Sequence[str]) -> None:
     """Writes BASE/reports/<how>/…, and in BASE/reports/drive.json what this program saw of the world."""
-    assert base / "course" == REPOSITORY, "this is about another copy of the grader"
+    assert base / "course" == PACKAGE.parent, "this is about another copy of the grader"
     # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    course = COURSE
+    course = load_course(base / "course")
     now = max(unit.due for unit in course.units.values()) + datetime.timedelta(days=1)
     with_quiz = [name for name, unit in course.units.items() if unit.quiz]
-    quizzes = load_quizzes(REPOSITORY / "solutions", with_quiz)
+    quizzes = load_quizzes(course.solutions, with_quiz)
     units = json.loads((base / "units.json").read_text(encoding="utf-8"))
     attacks = sorted(path.name for path in (base / "class").iterdir() if path.name not in HONEST)
     faults: list[str] = []
 
     def submission(name: str, student: str) -> Submission:
         quiz_names = [unit for unit in units[name] if unit in with_quiz]
-        return read_submission(
-            student, base / "class" / name, units[name], REPOSITORY / "exercises", course.units, quiz_names
-        )
+        return read_submission(student, base / "class" / name, units[name], course.exercises, course.units, quiz_names)
 
-    with Engine(COURSE) as engine:
+    with Engine(course) as engine:
         handshake = engine.handshake()
         rubric = Rubric(handshake["criteria"], quizzes)
 
