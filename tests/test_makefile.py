@@ -27,6 +27,7 @@ def checkout(tmp_path: Path) -> Path:
         shutil.copy2(ROOT / name, tmp_path)
     for name in ("solutions", "exercises", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "grader" / "suites", tmp_path / "grader" / "suites")
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     return tmp_path
 

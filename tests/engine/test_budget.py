@@ -68,6 +68,7 @@ def reasons(report: dict[str, Any]) -> set[str]:
 CROWDED = """\
 import resource, sys
 from pathlib import Path
+from grader.course.find import find_course
 from grader.engine.client import Engine
 from grader.submissions.reader import read_submission
 
@@ -75,7 +76,7 @@ def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 right = read_submission("ada", Path(sys.argv[1]), ["sums"], Path(sys.argv[1]))
-with Engine(COURSE) as engine:
+with Engine(find_course()) as engine:
     engine.handshake()
     pid = engine._process.pid
     crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])

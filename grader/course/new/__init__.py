@@ -78,9 +78,9 @@ def new_unit(course: Course, unit: str, title: str) -> list[Path]:
     )
     names = {"unit": unit, "title": title}
     files = {
-        course.solutions / f"{unit}.py": _filled(_TEMPLATES / "unit" / "solution.py", **names),
-        course.solutions / f"{unit}{QUIZ_SUFFIX}": _filled(_TEMPLATES / "unit" / "quiz.yml", **names),
-        course.exercises / f"test_{unit}.py": _filled(_TEMPLATES / "unit" / "visible_tests.py", **names),
+        course.solutions / f"{unit}.py": _filled(_TEMPLATES / "unit" / "solution.py.template", **names),
+        course.solutions / f"{unit}{QUIZ_SUFFIX}": _filled(_TEMPLATES / "unit" / "quiz.yml.template", **names),
+        course.exercises / f"test_{unit}.py": _filled(_TEMPLATES / "unit" / "visible_tests.py.template", **names),
         course.suites / unit / "__init__.py": f'"""{title}."""\n',
     }
     for path, text in _exercise_files(course, unit, exercise).items():
@@ -125,10 +125,10 @@ def _exercise_files(course: Course, unit: str, exercise: str) -> dict[Path, str]
     title = exercise.replace("_", " ").capitalize()
     folder, suite = _TEMPLATES / "exercise", course.suites / unit
     sources = {
-        course.solutions / f"{unit}.py": "solution.py",
-        course.exercises / f"test_{unit}.py": "visible_test.py",
-        suite / f"test_{exercise}.py": "hidden_test.py",
-        suite / "accepted_answers" / f"{exercise}.py": "accepted_answer.py",
+        course.solutions / f"{unit}.py": "solution.py.template",
+        course.exercises / f"test_{unit}.py": "visible_test.py.template",
+        suite / f"test_{exercise}.py": "hidden_test.py.template",
+        suite / "accepted_answers" / f"{exercise}.py": "accepted_answer.py.template",
     }
     return {path: _filled(folder / name, exercise=exercise, title=title) for path, name in sources.items()}
 

@@ -108,7 +108,7 @@ def _told(course: Course) -> Iterator[tuple[str, str]]:
     for unit, quiz in load_quizzes(course.solutions, course.quizzes).items():
         for item in quiz.items.values():
             for _, sentence in item.texts_after_due():
-                yield f"solutions/{unit}_quiz.yml", sentence
+                yield from ((f"solutions/{unit}_quiz.yml", text) for text in {sentence, *sentence.splitlines()})
 
 
 def _public_texts(course: Course) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from handed_in import grade_id, read_notebook, solved, write_notebook
 from nbgrader.api import Gradebook
 
-COURSE_ID = "attention_from_scratch"
+COURSE_ID = "attention_and_transformers_from_scratch"
 UNIT = "simple_attention"
 
 # A notebook that was on its way to the disk as the power went.

@@ -24,7 +24,7 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     print("{PRINTED}")
     exponentials = torch.exp(x)
     return exponentials / exponentials.sum()'''
-ITS_SENTENCE = "The exponentials are divided by the sum of all of them."
+ITS_SENTENCE = "The exponentials are divided by the sum of all entries of the tensor."
 
 GRADED = ("ada", "chen", "gus")
 """All answers of ada are right, chen has one mistake, and gus's file is broken."""

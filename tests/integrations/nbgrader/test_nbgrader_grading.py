@@ -215,7 +215,7 @@ def test_a_course_that_was_changed_since_it_was_released_stops_the_run_before_it
     before = scores_of(own_term / "term", "bob", "sums")
     for weight, told in {
         "3": "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad",
-        "one": "autograder.yml:19:12: ",
+        "one": "autograder.yml:20:12: ",
     }.items():
         settings.write_text(kept.replace("add: 2", f"add: {weight}"))
         [(log, code)] = nbgrader(own_term, AUTOGRADE)
