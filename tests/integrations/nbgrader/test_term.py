@@ -163,7 +163,7 @@ def test_the_json_reports_give_the_same_points(term: Term) -> None:
 
 def test_the_feedback_names_the_mistake_and_shows_what_the_code_printed(term: Term) -> None:
     [page] = term.feedback("bela")
-    assert "The exponentials are divided by the sum of all of them." in page
+    assert "The exponentials are divided by the sum of all entries of the tensor." in page
     assert "bela was here" in page
 
 
