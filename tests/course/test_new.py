@@ -47,6 +47,18 @@ def test_it_has_the_title_and_nothing_to_do(course: Path) -> None:
     assert (course / ".gitignore").is_file()
 
 
+@pytest.mark.parametrize("name", ["conftest.py", "pytest.ini"])
+def test_plain_pytest_is_set_up_as_in_this_course(course: Path, name: str) -> None:
+    assert (course / "exercises" / name).read_bytes() == (REPOSITORY / "exercises" / name).read_bytes()
+
+
+def test_a_course_inside_a_submission_is_refused_before_anything_is_written(course: Path, tmp_path: Path) -> None:
+    done = grader(course, "grade", course, "--student", "ada", "--out", tmp_path / "reports")
+    assert done.returncode == 2
+    assert f"{course} lies in the submission {course}: give your own course, --course DIR." in done.stderr
+    assert not (tmp_path / "reports").exists()
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(NewError, match="is not empty"):

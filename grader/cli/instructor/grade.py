@@ -53,10 +53,10 @@ def grade(
         one_of(unit, list(course.units))
     quizzes = load_quizzes(course.solutions, course.quizzes)
     came = find_submissions(submissions, course.units, student, layout)
-    require_folder(into)
     for _, submission in came.found:
         if isinstance(submission, Path) and course.root.is_relative_to(submission.resolve()):
             raise GraderError(f"{course.root} lies in the submission {submission}: give your own course, --course DIR.")
+    require_folder(into)
     now = datetime.datetime.now(datetime.UTC)
     batch = Batch(course, quizzes, unit, came.found, into, now, force or again, allow_unisolated)
     try:
