@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from grader.audit.cases import WRITTEN, Case
 from grader.audit.derived import derived_probes
 from grader.audit.equivalence import Search, Solution
-from grader.course.model import Course
 from grader.course.modules import import_file
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.engine.diagnosis import diagnose
@@ -29,6 +28,8 @@ from grader.testing.probes import Probe, probes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from grader.course.model import Course
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind
-from grader.course.model import Course
 from grader.files import PACKAGE
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from grader.audit.equivalence import Search
     from grader.audit.run import Result
+    from grader.course.model import Course
 
 FEWEST_MUTANTS = 8
 """That can be told from the solution, for an exercise that is a class."""
@@ -259,6 +259,8 @@ def _compared(source: str) -> str:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Import | ast.ImportFrom) or (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
             lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())

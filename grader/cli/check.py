@@ -13,7 +13,6 @@ from rich.text import Text
 
 from grader.cli.console import safe
 from grader.course.find import find_course
-from grader.course.model import Course
 from grader.documents import nearest
 from grader.engine.client import Grading
 from grader.errors import GraderError
@@ -25,6 +24,7 @@ from grader.submissions.reader import read_submission
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from grader.course.model import Course
     from grader.reports.model import Message, Report
 
 WIDTH = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ from grader.quizzes.source import load_quizzes
 from grader.submissions.names import SHEET_SUFFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nbformat import NotebookNode
 
 BEGIN_SOLUTION = "BEGIN SOLUTION"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import datetime
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
@@ -14,6 +13,9 @@ from pydantic_core import PydanticCustomError
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
+
+if TYPE_CHECKING:
+    import datetime
 
 FILENAME = "autograder.yml"
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def import_file(path: Path) -> ModuleType:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
-
-import pytest
+from typing import TYPE_CHECKING
 
 from grader.course.model import Course, left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import pytest
 
 
 def deselect(items: list[pytest.Item], course: Course) -> None:

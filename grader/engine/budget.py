@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
-from types import FrameType
+from typing import TYPE_CHECKING
 
 from grader.errors import InternalError
 from grader.sandbox import lockdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 # An honest submission takes less than a tenth of it.
 MEMORY_BYTES = 3 * 2**29

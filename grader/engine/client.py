@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import itertools
 import json
 import queue
@@ -11,22 +10,26 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.course.model import Course
 from grader.errors import InternalError
-from grader.quizzes.questions import Questions
-from grader.quizzes.source import Quiz
-from grader.reports.model import Report, Suites
 from grader.reports.scoring import Rubric, make_report, passed_exercises
 from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
-from grader.submissions.source import Submission
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from grader.course.model import Course
+    from grader.quizzes.questions import Questions
+    from grader.quizzes.source import Quiz
+    from grader.reports.model import Report, Suites
+    from grader.submissions.source import Submission
 
 ERROR_LINES = 12
 

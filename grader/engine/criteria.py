@@ -7,14 +7,9 @@ import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from grader.course.model import Course
 from grader.course.modules import import_file
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.engine.replay import Recorded
@@ -26,6 +21,14 @@ from grader.testing.checks import NO_ERROR, OBSERVED, REFUSALS, REMARKS, CheckFa
 from grader.testing.inputs import Fresh
 from grader.testing.student import NO_SUBSTITUTES, Backend, Student
 from grader.testing.substitutes import Substitutes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from types import ModuleType
+
+    import pytest
+
+    from grader.course.model import Course
 
 # What torch says of a module that has no forward; it is written, and wrong.
 NO_FORWARD = "is missing the required"

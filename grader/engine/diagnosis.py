@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from grader.course.model import Course
-from grader.engine.criteria import Criterion, Outcome
 from grader.engine.failure_matrix import recorded
-from grader.testing.misconceptions import Misconception
 from grader.testing.student import InProcessBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grader.course.model import Course
+    from grader.engine.criteria import Criterion, Outcome
+    from grader.testing.misconceptions import Misconception
 
 # Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}

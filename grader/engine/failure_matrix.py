@@ -14,21 +14,24 @@ import hashlib
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from filelock import FileLock
 
-from grader.course.model import Course
 from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.checks import Observation
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
 from grader.testing.student import InProcessBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from grader.course.model import Course
 
 Rows = dict[str, dict[str, Outcome]]
 """The outcome of each criterion, by the misconception's name and the criterion's."""

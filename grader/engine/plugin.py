@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,10 +19,15 @@ from grader.sandbox.processes import ForkServer
 from grader.sandbox.replies import ALWAYS_TRUE
 from grader.submissions.paths import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
-from grader.submissions.source import UnitSource
 from grader.testing.checks import begin_test
-from grader.testing.inputs import Fresh
 from grader.testing.student import NO_SUBSTITUTES, Student
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from types import CodeType
+
+    from grader.submissions.source import UnitSource
+    from grader.testing.inputs import Fresh
 
 COURSE = pytest.StashKey[Course]()
 CLIENT = pytest.StashKey[SandboxClient]()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.failures import Failure
-from grader.testing.student import Backend
+
+if TYPE_CHECKING:
+    from grader.testing.student import Backend
 
 
 class Recorded:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import importlib
 import traceback
-from collections.abc import Generator
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +18,10 @@ from grader.engine.criteria import judge
 from grader.sandbox.failures import Failure
 from grader.testing.checks import CheckFailed, begin_test
 from grader.testing.student import InProcessBackend, Student
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import ModuleType
 
 __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
 

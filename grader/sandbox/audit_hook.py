@@ -12,11 +12,13 @@ import os
 import pkgutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.messages import MAX_NAME, Anomaly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from types import FrameType
 
 # What a report calls the interpreter's events (https://docs.python.org/3/library/audit_events.html).
 EVENTS = {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Of a reply. Honest ones stay below a tenth of each (docs/attacks.md has the figures).
 MAX_JSON_BYTES = 4 * 2**20

@@ -8,24 +8,27 @@ from __future__ import annotations
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import replies
 from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge
 from grader.sandbox.clock import Clock
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
-from grader.sandbox.limits import Limits
 from grader.sandbox.messages import Anomaly, Handshake, Progress
 from grader.sandbox.output import OutputBuffer
 from grader.sandbox.processes import START_SECONDS, Ending, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.protocol import Calls
 from grader.sandbox.time_budget import TimeBudget
 from grader.sandbox.transport import Left, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import torch
+
+    from grader.sandbox.limits import Limits
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True

@@ -7,8 +7,10 @@ import importlib.machinery
 import importlib.metadata
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 INERT_LIBRARIES = ("matplotlib", "mpl_toolkits", "IPython", "pandas", "tqdm")
 AVAILABLE = ("the standard library", "torch", "numpy")

@@ -7,9 +7,12 @@ import ast
 import contextlib
 import linecache
 import re
-import types
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable, Iterator
 
 # A line that is neither blank nor a comment.
 CODE = re.compile(r"\s*[^\s#]")

@@ -8,11 +8,14 @@ import pkgutil
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from grader.sandbox import protocol, replacements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
 
 # Not libraries: they draw, print, open windows or browsers, or are gone in later versions.
 NEVER_IMPORTED = {

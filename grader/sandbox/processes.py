@@ -10,16 +10,18 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.errors import InternalError
 from grader.sandbox import messages, users
 from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # All that our processes and their children may know of the world they were started in. One thread and one hash seed:
 # a forked child cannot use its parent's threads, and a regrade must see sets in the same order.

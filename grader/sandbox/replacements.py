@@ -16,11 +16,13 @@ import platform
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.utils.data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ONE_THREAD = "threads and processes cannot be started while grading: call the function directly"
 # The event that Python has for it, though not in every version.

@@ -15,14 +15,16 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import import_stubs, lockdown, messages, seccomp, serving, users
 from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
 from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, touch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
 
 MAX_REQUEST = 4096
 # What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.

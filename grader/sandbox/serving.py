@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,6 +19,9 @@ from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.messages import Anomaly, Error, Handshake, Reply, Request, parse, plain
 from grader.sandbox.protocol import HEADER, halves, pack_reply, unpack
 from grader.sandbox.worker import Worker, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 READ_BYTES = 2**16
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Callable
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import messages, protocol
 from grader.sandbox.bounds import ProtocolError, check_sizes
 from grader.sandbox.messages import Anomaly, Error, Handshake, Progress, Reply, Request
-from grader.sandbox.processes import Ending, Process
+
+if TYPE_CHECKING:
+    import torch
+
+    from grader.sandbox.processes import Ending, Process
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True

@@ -6,11 +6,13 @@ import importlib.machinery
 import sys
 import traceback
 import types
-from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import loader
 from grader.sandbox.messages import MAX_FAILURES, MAX_TEXT, MAX_TYPES, Error, Failed, Progress, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
 
 MAX_LINE = 2**31
 

@@ -6,8 +6,11 @@ import functools
 import os
 import re
 import socket
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VARIABLE = "GRADER_UIDS"
 DEFAULT_RANGE = "60000-60999"

@@ -7,8 +7,7 @@ as ["tuple", 1, 2] or ["tensor", 0], where 0 is the tensor's place among those t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
@@ -24,6 +23,9 @@ from grader.sandbox.bounds import (
 )  # fmt: skip
 from grader.sandbox.messages import MAX_KINDS, MAX_NAME
 from grader.sandbox.tensors import ARRAY_DTYPES, TENSOR_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 TENSORS = frozenset(TENSOR_DTYPES.values())
 ARRAYS = [dtype for dtype in (*TENSOR_DTYPES.values(), *ARRAY_DTYPES.values()) if dtype != torch.bfloat16]

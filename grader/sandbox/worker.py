@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
@@ -21,6 +20,9 @@ from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
 from grader.sandbox.units import Units, describe
 from grader.sandbox.values import Handle, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UNBOUND = object()
 

@@ -7,8 +7,7 @@ import copy
 import sys
 import types
 import warnings
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 import torch
@@ -20,6 +19,9 @@ from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.values import TENSORS, Handle
 from grader.sandbox.worker import Worker
 from grader.testing.substitutes import MODULE, Substitutes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True

@@ -20,9 +20,11 @@ from __future__ import annotations
 import __future__
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 FILENAME = "substitutes.py"
 MODULE = "substitutes"

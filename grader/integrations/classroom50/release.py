@@ -6,12 +6,15 @@ Whoever finds the bundle's address can read it, so it holds the visible tests al
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grader.course.model import Course
 from grader.integrations.release.folder import copy, replaced
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
 
 AUTOGRADER = "autograder.py"
 CONSTRAINTS = "constraints.txt"

@@ -7,10 +7,12 @@ the books.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.course.find import find_course
-from grader.course.model import Course
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
 
 IN_PLACE_OF = " in the place of: "
 """Behind `BEGIN SOLUTION` it names the line that a release has there."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from grader.quizzes.sheet import heading
-from grader.reports.model import Message, QuizItem, Report
 from grader.reports.reading import issues
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Iterator
+
+    from grader.reports.model import Message, QuizItem, Report
 
 TEMPLATE = "feedback.html.j2"
 

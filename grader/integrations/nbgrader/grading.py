@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING
 
 import nbformat
@@ -10,11 +9,14 @@ from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
 from grader.integrations.nbgrader.feedback import Feedback, of_exercise, of_quiz_item, of_whole
 from grader.integrations.nbgrader.session import Session, cells_with_points
-from grader.reports.model import Report
 
 if TYPE_CHECKING:
+    import datetime
+
     from nbconvert.exporters.exporter import ResourcesDict
     from nbformat import NotebookNode
+
+    from grader.reports.model import Report
 
 WHOLE = "about_the_notebook"
 WHOLE_SOURCE = "# What `grader` has to say about the notebook as a whole."

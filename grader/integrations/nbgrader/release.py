@@ -5,25 +5,26 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION, BuildError, read_source
-from grader.course.model import Course
 from grader.files import PACKAGE, write_atomically
 from grader.integrations.nbgrader import IN_PLACE_OF
 from grader.integrations.release import ReleaseError
 from grader.quizzes.cells import WHAT_TO_WRITE
 from grader.quizzes.items import BugItem, ChoiceItem, Item, OrderItem, ShapeItem
-from grader.quizzes.questions import Question
 from grader.quizzes.sheet import heading, kind_line
 from grader.quizzes.source import Quiz
 from grader.reports.scoring import quiz_points
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nbformat import NotebookNode
 
+    from grader.course.model import Course
+    from grader.quizzes.questions import Question
     from grader.reports.scoring import Rubric
 
 CONFIGURATION = "nbgrader_config.py"

@@ -8,15 +8,19 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
 
-from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.submissions.notebook import grade_id_of, marks_of
 from grader.submissions.notebook_repair import imported_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set
+
+    from nbconvert.exporters.exporter import ResourcesDict
 
 # What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbgrader.utils import is_grade, is_solution
 
-from grader.course.model import Course
 from grader.engine.client import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
-from grader.reports.model import Report
 from grader.reports.scoring import quiz_points
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from nbformat import NotebookNode
+
+    from grader.course.model import Course
+    from grader.reports.model import Report
+    from grader.submissions.source import Submission
 
 AT_ONCE = 2
 """The submission that nbgrader is waiting for or busy with, and the next."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grader.course.model import Course
 from grader.integrations.release import ReleaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grader.course.model import Course
 
 
 @contextlib.contextmanager

@@ -9,17 +9,20 @@ import io
 import itertools
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
-from grader.course.model import Course
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.wheel import INSTRUCTORS, is_the_instructors
 from grader.quizzes.source import load_quizzes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grader.course.model import Course
 
 SHORTEST = 25
 """Shorter solutions and sentences are in any program."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from grader.course.model import Course
 from grader.integrations.release import ReleaseError
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
 
 LOCK = "requirements.lock"
 """In the course's folder, the versions to install. Without it they are those that are installed here."""
