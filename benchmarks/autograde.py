@@ -51,7 +51,7 @@ from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
 
 beside = InProcessBackend("{unit}", globals())
-criteria = criteria_of(suite, "{unit}", "{version}")
+criteria = criteria_of(suite, "{unit}", "{version}").values()
 sum(criterion.run(beside).passed for criterion in criteria if criterion.exercise == "{exercise}") * {weight}"""
 # Nobody here answers a quiz, and nothing is faster than this.
 PEER_QUIZ = "0"
@@ -207,7 +207,7 @@ def agreement(ours: Points, peer: Points, unit: str) -> str:
 
 def possible_points(unit: str) -> dict[str, int]:
     suite = importlib.import_module(f"grader.suites.{unit}.test_{unit}")
-    tests = Counter(criterion.exercise for criterion in criteria_of(suite, unit, COURSE.version))
+    tests = Counter(criterion.exercise for criterion in criteria_of(suite, unit, COURSE.version).values())
     return {exercise: tests[exercise] * weight for exercise, weight in COURSE.units[unit].exercises.items()}
 
 

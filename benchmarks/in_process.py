@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.course.model import load_course
-from grader.engine.criteria import criterion_of_item
+from grader.engine.criteria import criteria_of
 from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
 
@@ -38,4 +38,6 @@ def student(request: pytest.FixtureRequest) -> Student:
 
 @pytest.fixture
 def fresh(request: pytest.FixtureRequest) -> Fresh:
-    return criterion_of_item(request.node, request.path.parent.name, COURSE.version).fresh()
+    criteria = criteria_of(request.module, request.path.parent.name, COURSE.version)
+    case = max(request.node.callspec.indices.values(), default=0) if hasattr(request.node, "callspec") else 0
+    return criteria[request.node.originalname, case].fresh()

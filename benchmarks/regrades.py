@@ -66,12 +66,12 @@ def main(
     others: dict[str, int] = {}
     rounds = itertools.count(1)
     with Engine(course) as engine:
-        versions = engine.handshake()["versions"]
+        versions = engine.handshake().versions
         for submission, result in engine.grade((one for _ in range(times) for one in submissions), jobs):
-            if "fault" in result:
-                raise typer.Exit(f"{submission.student}: {result['fault']}")  # type: ignore[arg-type]
-            passed = [one["passed"] for one in result["outcomes"]]
-            shown = passed, [one["name"] for one in result["misconceptions"]]
+            if isinstance(result, str):
+                sys.exit(f"{submission.student}: {result}")
+            passed = [one.passed for one in result.outcomes]
+            shown = passed, [one.name for one in result.misconceptions]
             known = first.setdefault(submission.student, shown)
             others[submission.student] = others.get(submission.student, 0) + (shown != known)
             if submission is submissions[-1]:

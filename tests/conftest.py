@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import courses
 import pytest
@@ -12,6 +11,7 @@ from courses import COURSE, REPOSITORY
 from example_class import make_class
 
 from grader.engine.client import Engine
+from grader.engine.messages import Handshake
 from grader.quizzes.source import Quiz, load_quiz
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.limits import Limits
@@ -44,19 +44,19 @@ def open_client(server: ForkServer) -> Iterator[Callable[..., SandboxClient]]:
 
 
 @pytest.fixture(scope="session")
-def started_engine() -> Iterator[tuple[Engine, dict[str, Any]]]:
+def started_engine() -> Iterator[tuple[Engine, Handshake]]:
     with Engine(COURSE) as engine:
         yield engine, engine.handshake()
 
 
 @pytest.fixture
-def engine(started_engine: tuple[Engine, dict[str, Any]]) -> Engine:
+def engine(started_engine: tuple[Engine, Handshake]) -> Engine:
     """The grading engine of this repository's own course, which has said its handshake."""
     return started_engine[0]
 
 
 @pytest.fixture
-def handshake(started_engine: tuple[Engine, dict[str, Any]]) -> dict[str, Any]:
+def handshake(started_engine: tuple[Engine, Handshake]) -> Handshake:
     return started_engine[1]
 
 

@@ -16,6 +16,9 @@ from typing import Any
 import yaml
 
 from grader.course.model import load_course
+from grader.engine.client import Engine
+from grader.reports.results import Result
+from grader.submissions.source import Submission
 from grader.testing.misconceptions import build
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -310,6 +313,13 @@ def make_small_course(root: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return root
+
+
+def graded(engine: Engine, submission: Submission) -> Result:
+    """What the engine gives for one submission."""
+    [(_, result)] = engine.grade([submission], 1)
+    assert isinstance(result, Result), result
+    return result
 
 
 def hand_in(folder: Path, text: str, unit: str = "sums") -> Path:

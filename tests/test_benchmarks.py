@@ -13,6 +13,7 @@ from units import COURSE, SUITES
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in
 from grader.engine.client import Engine
+from grader.reports.results import Result
 from grader.sandbox.loader import split
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -66,7 +67,8 @@ def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -
     submissions = list(regrades.partly_right(COURSE))
     assert len({submission.student for submission in submissions}) == 10
     for submission, result in engine.grade(submissions, 2):
-        wrong = {one["exercise"] for one in result["outcomes"] if not one["passed"]}
+        assert isinstance(result, Result)
+        wrong = {one.exercise for one in result.outcomes if not one.passed}
         assert len(wrong) == 2, submission.student
 
 

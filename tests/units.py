@@ -12,7 +12,8 @@ from courses import COURSE
 from grader.audit.cases import completed, with_imports
 from grader.audit.run import names_in
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, Outcome, criteria_of_unit, hidden_substitutes
+from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
+from grader.engine.outcomes import Outcome
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 from grader.testing.student import InProcessBackend
 

@@ -17,7 +17,7 @@ from grader.audit.cases import WRITTEN, Case
 from grader.audit.derived import derived_probes
 from grader.audit.equivalence import Search, Solution
 from grader.course.modules import import_file
-from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
+from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.diagnosis import diagnose
 from grader.errors import InternalError
 from grader.sandbox import lockdown
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grader.course.model import Course
+    from grader.engine.outcomes import Outcome
 
 SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
 

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from grader.errors import InternalError
 from grader.sandbox import lockdown
+from grader.sandbox.clock import LEAST_COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+    from grader.sandbox.limits import Limits
+
 # An honest submission takes less than a tenth of it.
 MEMORY_BYTES = 3 * 2**29
-# Processor time beyond that of the units, for what comes before and after them.
+# Time beyond that of the units, for what comes before and after them.
 GRACE_SECONDS = 60
 OUT_OF_MEMORY = f"Checking its results took more than {MEMORY_BYTES / 2**30:g} GB of memory in the grader."
 # What torch says where the system gives it no memory.
@@ -24,6 +27,11 @@ REFUSED_BY_SYSTEM = ("can't allocate memory", "not enough memory")
 
 class LimitExceeded(InternalError):
     """A unit took more than the grading process may use; the text is the reason that its report gives."""
+
+
+def longest_grading(limits: Limits, units: int) -> float:
+    """Return the seconds after which a process that grades so many units counts as hung."""
+    return units * (limits.unit_seconds + limits.call_seconds) / LEAST_COUNTED + GRACE_SECONDS
 
 
 def ran_out_of_memory(error: BaseException | None) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import queue
 import subprocess
 import sys
 import threading
 from collections import deque
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grader.engine.budget import GRACE_SECONDS, longest_grading
+from grader.engine.messages import Handshake, Request, read_handshake, read_reply, to_line
 from grader.errors import InternalError
+from grader.reports.results import Result
 from grader.reports.scoring import Rubric, make_report, passed_exercises
 from grader.sandbox import lockdown
 from grader.sandbox.processes import start_module
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from grader.submissions.source import Submission
 
 ERROR_LINES = 12
+# Torch and the suites are imported in this time, on the slowest machine.
+START_SECONDS = 600
 
 
 class SandboxUnavailable(InternalError):
@@ -46,6 +49,7 @@ class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
     def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+        self._limits = course.limits
         options = [str(course.root), suites, *([] if isolated else ["--practice"]), *course.modules]
         pipe = subprocess.PIPE
         if suites == "hidden":
@@ -61,13 +65,15 @@ class Engine:
             self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
-        # Read all the time: an engine that waits to be read from would not read what it is being sent. And kept in
-        # memory, so that no full disk stops it.
+        # Written and read all the time, for an engine may wait to be read from, or hang, while it is being sent
+        # something. And kept in memory, so that no full disk stops it.
+        self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
-        self._listeners = [threading.Thread(target=listen, daemon=True) for listen in (self._listen, self._overhear)]
-        for listener in self._listeners:
-            listener.start()
+        work = (self._speak, self._listen, self._overhear)
+        self._threads = [threading.Thread(target=target, daemon=True) for target in work]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Engine:
         return self
@@ -75,31 +81,36 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
-        with contextlib.suppress(OSError):  # it may be gone before it was told all
-            self._process.stdin.close()
         if kind is not None:
             self._process.kill()
+        self._requests.put(None)
         self._process.wait()
-        for listener in self._listeners:
-            listener.join()
+        for thread in self._threads:
+            thread.join()
         self._process.stdout.close()
         self._process.stderr.close()
 
-    def handshake(self) -> dict[str, Any]:
-        """What the engine says when it is ready: the missing layers, all criteria, the versions of what it uses."""
-        return self._read()
+    def handshake(self) -> Handshake:
+        """Return what the engine says when it is ready. Raises InternalError where it does not."""
+        return read_handshake(self._read(START_SECONDS))
 
-    def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, dict[str, Any]]]:
+    def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, Result | str]]:
         """Grade submissions, in the order in which they are done.
 
-        A grading process that fails is tried once more; then its result holds a `fault`. One that came to a limit of
-        its own is tried once more after all others, alone, for what else ran may have been the reason.
+        A grading process that fails is tried once more. One that came to a limit of its own is tried once more after
+        all others, alone, for what else ran may have been the reason.
+
+        Args:
+            submissions: Those to grade, each taken when there is room for it.
+            at_once: How many to grade at the same time.
+
+        Yields:
+            Each submission with its result, or with the fault for which there is none.
 
         Raises:
-            InternalError: The engine ended.
+            InternalError: The engine ended, or hangs.
         """
         waiting = enumerate(submissions)
         # With what may still happen to each without being its result.
@@ -116,37 +127,39 @@ class Engine:
                 self._ask(number, submission)
             if not running:
                 return
-            result = self._read()
-            number = result["number"]
-            submission, retries = running.pop(number)
-            if result.get("fault") and "fault" in retries:
-                running[number] = (submission, retries - {"fault"})
-                self._ask(number, submission)
-            elif result.get("exceeded") and "exceeded" in retries:
-                for_later.append((number, submission, retries - {"exceeded"}))
+            longest = max(longest_grading(self._limits, len(submission.units)) for submission, _ in running.values())
+            reply = read_reply(self._read(longest + GRACE_SECONDS))
+            submission, retries = running.pop(reply.number)
+            if isinstance(reply.result, str) and "fault" in retries:
+                running[reply.number] = (submission, retries - {"fault"})
+                self._ask(reply.number, submission)
+            elif isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
+                for_later.append((reply.number, submission, retries - {"exceeded"}))
             else:
-                yield submission, result
+                yield submission, reply.result
 
     def last_words(self) -> str:
         """The last lines that the engine has written as errors."""
         return b"".join(self._last_words).decode("utf-8", "replace").strip()
 
     def _ask(self, number: int, submission: Submission) -> None:
-        assert self._process.stdin
         kept = submission.kept.units if submission.kept else {}
         sources = {**submission.siblings, **submission.units}
         graded = submission.units.keys() - kept.keys()
-        request = {
-            "number": number,
-            "units": {name: asdict(source) for name, source in sources.items() if name in graded},
-            "siblings": {name: asdict(source) for name, source in sources.items() if name not in graded},
-            "right": [name for unit in kept.values() for name in passed_exercises(unit)],
-        }
-        try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError as error:
-            raise self._fault() from error
+        request = Request(
+            number,
+            units={name: source for name, source in sources.items() if name in graded},
+            siblings={name: source for name, source in sources.items() if name not in graded},
+            right=[name for unit in kept.values() for name in passed_exercises(unit)],
+        )
+        self._requests.put(to_line(request))
+
+    def _speak(self) -> None:
+        assert self._process.stdin
+        with contextlib.suppress(OSError), self._process.stdin as file:  # where it is gone, that is read from it too
+            for line in iter(self._requests.get, None):
+                file.write(line)
+                file.flush()
 
     def _listen(self) -> None:
         assert self._process.stdout
@@ -159,16 +172,26 @@ class Engine:
         for line in self._process.stderr:
             self._last_words.append(line)
 
-    def _read(self) -> dict[str, Any]:
-        line = self._lines.get()
+    def _read(self, seconds: float) -> bytes:
+        """Return the engine's next line. Raises InternalError where it has ended, or says nothing for so long."""
+        try:
+            line = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            self._process.kill()
+            self._process.wait()
+            raise InternalError(
+                f"The grading engine said nothing for {seconds:.0f} s, so it was ended. Run the same command again; if "
+                "it hangs once more, grade one submission alone to find the one that it hangs on."
+            ) from None
         if not line:
             raise self._fault()
-        return json.loads(line)
+        return line
 
     def _fault(self) -> InternalError:
         code = self._process.wait()
-        for listener in self._listeners:
-            listener.join()
+        self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
         words = self.last_words()
         said = f" Its last words:\n{words}" if words else ""
         return InternalError(f"The grading engine ended with code {code}.{said}")
@@ -182,9 +205,9 @@ class Graded(NamedTuple):
 
 
 class Grading:
-    """Submissions in, reports out. The engine starts with the first submission, and anew after one that failed.
+    """Makes reports of submissions. The engine starts with the first submission, and anew after one that failed.
 
-    quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing locks it in.
+    quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing isolates it.
     suites: the tests that it is graded by.
     """
 
@@ -200,7 +223,7 @@ class Grading:
         self._allow_unisolated = allow_unisolated
         self._suites: Suites = suites
         self._engine: Engine | None = None
-        self._handshake: dict[str, Any] = {}
+        self._handshake: Handshake | None = None
 
     def __enter__(self) -> Grading:
         return self
@@ -229,15 +252,15 @@ class Grading:
             return
         try:
             rubric = self.rubric()
-            engine = self._engine
+            engine, said = self._engine, self._handshake
             assert engine
-            missing, versions = self._handshake["missing"], self._handshake["versions"]
+            assert said
             for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
-                if "fault" in result:
-                    yield submission, result["fault"]
+                if isinstance(result, str):
+                    yield submission, result
                 else:
-                    report = make_report(submission, result, rubric, self._course, missing, versions, now)
-                    yield submission, Graded(report, result["pytest"])
+                    report = make_report(submission, result, rubric, self._course, said.missing, said.versions, now)
+                    yield submission, Graded(report, result.pytest)
         except BaseException:
             # An engine that is left half way still owes results, which nobody would tell from those that follow.
             self.__exit__(*sys.exc_info())
@@ -253,7 +276,8 @@ class Grading:
         if self._engine is None:
             self._engine = Engine(self._course, suites=self._suites)
             self._handshake = self._engine.handshake()
-        missing = self._handshake["missing"]
+        assert self._handshake
+        missing = self._handshake.missing
         if not lockdown.is_enough(missing) and not self._allow_unisolated:
             raise SandboxUnavailable([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
-        return Rubric(self._handshake["criteria"], self._quizzes, self._suites)
+        return Rubric(self._handshake.criteria, self._quizzes, self._suites)

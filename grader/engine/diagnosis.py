@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.course.model import Course
-    from grader.engine.criteria import Criterion, Outcome
+    from grader.engine.criteria import Criterion
+    from grader.engine.outcomes import Outcome
     from grader.testing.misconceptions import Misconception
 
 # Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.

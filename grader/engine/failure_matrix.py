@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from filelock import FileLock
 
-from grader.engine.criteria import Criterion, Outcome, criteria_of_unit
+from grader.engine.criteria import Criterion, criteria_of_unit
+from grader.engine.outcomes import Outcome
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
-from grader.testing.checks import Observation
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
+from grader.testing.recorder import Observation
 from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:

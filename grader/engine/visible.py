@@ -14,9 +14,10 @@ import pytest
 
 from grader.course.find import find_course
 from grader.course.selection import deselect
-from grader.engine.criteria import judge
+from grader.engine.outcomes import judge
 from grader.sandbox.failures import Failure
-from grader.testing.checks import CheckFailed, begin_test
+from grader.testing.checks import CheckFailed
+from grader.testing.recorder import Recorder
 from grader.testing.student import InProcessBackend, Student
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Describe the mark of visible tests."""
     config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
 
 
@@ -38,11 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    """Your answers to the unit that the test file is named after."""
-    begin_test()
+    """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
     beside = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
-    # Where an error passed through one of your files, its line is told.
+    # Where an error passed through one of your files, its line is said.
     beside.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
     return Student(beside, unit)
 
@@ -65,10 +66,10 @@ def pytest_runtest_makereport(
     item: pytest.Item,  # noqa: ARG001 - the hook's own arguments
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failure is told in one sentence: the way there through the grader helps nobody."""
+    """Say in one sentence what failed: the way there through the grader helps nobody."""
     report = yield
     if call.excinfo and isinstance(call.excinfo.value, CheckFailed | Failure):
-        outcome = judge(call.excinfo.value)
+        outcome = judge(call.excinfo.value, Recorder())
         where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""
         report.longrepr = f"{outcome.reason}{where} {outcome.detail}".strip()
     return report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grader import __version__
 from grader.quizzes.cells import read_cells
@@ -14,6 +14,7 @@ from grader.quizzes.sheet_reader import read_sheet
 from grader.quizzes.source import Quiz
 from grader.reports import model
 from grader.reports.fingerprint import fingerprint
+from grader.reports.results import Judged
 from grader.sandbox.lockdown import LAYERS, NEEDED
 from grader.submissions.source import CellsSource, SheetSource, Submission
 from grader.text import in_words
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from grader.course.model import Course
+    from grader.reports.results import Described, Result
 
 _SUBSTITUTED = "It was tested with a substitute for your"
 
@@ -32,18 +34,18 @@ class Rubric:
 
     def __init__(
         self,
-        criteria: list[dict[str, str]],
+        criteria: Iterable[Described],
         quizzes: Mapping[str, Quiz | Questions] | None = None,
         suites: model.Suites = "hidden",
     ) -> None:
         """Sort the criteria by exercise."""
         self.quizzes = quizzes or {}
         self.suites = suites
-        self.criteria: dict[tuple[str, str], list[dict[str, str]]] = {}
+        self.criteria: dict[tuple[str, str], list[Described]] = {}
         for criterion in criteria:
-            self.criteria.setdefault((criterion["unit"], criterion["exercise"]), []).append(criterion)
+            self.criteria.setdefault((criterion.unit, criterion.exercise), []).append(criterion)
 
-    def of(self, unit: str, exercise: str) -> list[dict[str, str]]:
+    def of(self, unit: str, exercise: str) -> list[Described]:
         """Return the criteria of an exercise."""
         return self.criteria.get((unit, exercise), [])
 
@@ -63,7 +65,7 @@ def quiz_points(quiz: Quiz | Questions, course: Course) -> dict[str, int]:
 
 def make_report(
     submission: Submission,
-    result: dict[str, Any],
+    result: Result,
     rubric: Rubric,
     course: Course,
     missing: dict[str, str],
@@ -85,8 +87,8 @@ def make_report(
     kept = submission.kept.units if submission.kept else {}
     scorer = _Scorer(submission, result, rubric, course, now)
     units = {name: kept[name] if name in kept else scorer.unit(name) for name in names}
-    messages = [model.Message(**message) for message in result["messages"]]
-    layers = result["layers"] or {layer: layer not in missing for layer in LAYERS}
+    messages = result.messages
+    layers = result.layers or {layer: layer not in missing for layer in LAYERS}
     if submission.kept:
         messages = sorted([*submission.kept.messages, *messages], key=lambda message: names.index(message.unit))
         layers = {name: held and submission.kept.isolation.layers.get(name, False) for name, held in layers.items()}
@@ -100,7 +102,7 @@ def make_report(
         possible=sum(unit.possible for unit in units.values()),
         units=units,
         messages=messages,
-        timing=model.Timing(started=now.isoformat(timespec="seconds"), seconds=result["seconds"]),
+        timing=model.Timing(started=now.isoformat(timespec="seconds"), seconds=result.seconds),
         isolation=model.Isolation(enough=all(layers[layer] for layer in NEEDED), layers=layers),
         versions={"grader": __version__, "course": course.version, **versions},
         digest=scorer.fingerprint(),
@@ -122,7 +124,7 @@ class _Scorer:
     """What the units, exercises and quizzes of one submission are scored by."""
 
     submission: Submission
-    result: dict[str, Any]
+    result: Result
     rubric: Rubric
     course: Course
     now: datetime.datetime
@@ -182,43 +184,44 @@ class _Scorer:
         )
 
     def exercise(self, unit: str, name: str, weight: int) -> model.Exercise:
-        def own(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            return [entry for entry in entries if (entry["unit"], entry["exercise"]) == (unit, name)]
-
         level = self.course.feedback_level(unit, self.now)
         source, problem = self.submission.units.get(unit), self.submission.problems.get(unit)
-        outcomes = {outcome["name"]: outcome for outcome in own(self.result["outcomes"])}
+        outcomes = {one.name: one for one in self.result.outcomes if (one.unit, one.exercise) == (unit, name)}
         # What did not come back scores zero.
-        lost = {"passed": False, "reason": problem or "It could not be tested."}
+        lost = Judged(unit, name, "", False, problem or "It could not be tested.")
         tests = [
-            _test(criterion, outcomes.get(criterion["name"], lost), weight, has_text=level != "points")
+            _test(criterion, outcomes.get(criterion.name, lost), weight, has_text=level != "points")
             for criterion in self.rubric.of(unit, name)
         ]
-        found = own(self.result["misconceptions"]) if level == "misconception" else []
-        waiting = _substitutes(outcome for outcome in outcomes.values() if outcome["waiting"])
-        substituted = _substitutes(outcome for outcome in outcomes.values() if outcome["passed"])
-        remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome["remarks"]))
+        misconceptions = [
+            model.Named(name=one.name, sentence=one.sentence)
+            for one in self.result.misconceptions
+            if level == "misconception" and (one.unit, one.exercise) == (unit, name)
+        ]
+        waiting = _substitutes(outcome for outcome in outcomes.values() if outcome.waiting)
+        substituted = _substitutes(outcome for outcome in outcomes.values() if outcome.passed)
+        remarks = list(dict.fromkeys(remark for outcome in outcomes.values() for remark in outcome.remarks))
         if substituted:
             remarks.append(f"{_SUBSTITUTED} {in_words(substituted)}, so that mistakes there cost nothing here.")
         return model.Exercise(
             points=sum(test.points for test in tests),
             possible=sum(test.possible for test in tests),
             tests=tests,
-            misconceptions=[model.Named(name=one["name"], sentence=one["sentence"]) for one in found],
+            misconceptions=misconceptions,
             waiting_for=_depends_on(waiting) if waiting and level != "points" else None,
             line=source.line_of(name) if source else None,
             remarks=remarks,
         )
 
 
-def _test(criterion: dict[str, str], outcome: dict[str, Any], weight: int, has_text: bool) -> model.Test:
+def _test(criterion: Described, outcome: Judged, weight: int, has_text: bool) -> model.Test:
     return model.Test(
-        name=criterion["name"],
-        outcome="passed" if outcome["passed"] else "failed",
-        points=weight if outcome["passed"] else 0,
+        name=criterion.name,
+        outcome="passed" if outcome.passed else "failed",
+        points=weight if outcome.passed else 0,
         possible=weight,
-        sentence=criterion["sentence"] if has_text else None,
-        reason=outcome["reason"] or None if has_text and not outcome["passed"] else None,
+        sentence=criterion.sentence if has_text else None,
+        reason=outcome.reason or None if has_text and not outcome.passed else None,
     )
 
 
@@ -232,9 +235,9 @@ def _read_answers(source: SheetSource | CellsSource | None, questions: Questions
             return Sheet()
 
 
-def _substitutes(outcomes: Iterable[dict[str, Any]]) -> list[str]:
+def _substitutes(outcomes: Iterable[Judged]) -> list[str]:
     """Return the exercises that were substituted in these outcomes."""
-    return list(dict.fromkeys(name for outcome in outcomes for name in outcome["substitutes"]))
+    return list(dict.fromkeys(name for outcome in outcomes for name in outcome.substitutes))
 
 
 def _depends_on(names: list[str]) -> str:

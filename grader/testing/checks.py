@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
+from grader.testing.recorder import note, remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -47,59 +47,22 @@ class CheckFailed(AssertionError):
         self.reason = reason
 
 
-@dataclass
-class Observation:
-    """One thing that a check looked at: a tensor, a number (an estimate, good to `within`), or a word."""
-
-    value: torch.Tensor | float | str
-    within: float = 0.0
-
-    def resembles(self, other: Observation) -> bool:
-        """Return whether two submissions that behave alike would show both."""
-        if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
-            return self.value.shape == other.value.shape and torch.allclose(
-                self.value.double(), other.value.double(), rtol=1e-3, atol=1e-4, equal_nan=True
-            )
-        if isinstance(self.value, float) and isinstance(other.value, float):
-            # Each is an estimate of its own, and off by its own error.
-            near = abs(self.value - other.value) <= self.within + other.within
-            return near or self.value == other.value or (math.isnan(self.value) and math.isnan(other.value))
-        # bool(…): before torch 2.6 or so, the types say that == of tensors gives a tensor.
-        return bool(type(self.value) is type(other.value) and self.value == other.value)
-
-
-# What the checks of the test that runs now have looked at, in order.
-OBSERVED: list[Observation] = []
-# What that test has to say to the student beside its outcome, which costs nothing.
-REMARKS: list[str] = []
-
-
-def begin_test() -> None:
-    """Forget what the test before has looked at."""
-    OBSERVED.clear()
-    REMARKS.clear()
-
-
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
     """Remark on it, at no cost, where a call makes use of torch functions of these names."""
     with contextlib.suppress(Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
         if used:
-            REMARKS.append(f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing.")
-
-
-def _note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
-    OBSERVED.append(Observation(value, within))
+            remark(f"It makes use of torch's {used[0]}, which it was to do without. That costs nothing.")
 
 
 def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
     """Return `value`, if it is a tensor (of that shape)."""
     if not isinstance(value, torch.Tensor):
-        _note(f"no tensor but {_kind(value)}")
+        note(f"no tensor but {_kind(value)}")
         raise CheckFailed(f"A tensor was expected; yours gave {_kind(value)}.")
     if shape is not None and value.shape != torch.Size(shape):
         # What is noted is kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
-        _note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
+        note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
         raise CheckFailed(f"The result has the wrong shape: {tuple(value.shape)}.")
     return value
 
@@ -107,7 +70,7 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
 def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
     """Expect a tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
     tensor = expect_tensor(value, expected.shape)
-    _note(tensor)
+    note(tensor)
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
         raise CheckFailed(f"{what} are not all finite numbers.")
     if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
@@ -117,7 +80,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
     """Expect a tensor of that dtype."""
     tensor = expect_tensor(value)
-    _note(_family(tensor.dtype, dtype))
+    note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
         raise CheckFailed(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
 
@@ -126,7 +89,7 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
     """Return the parts of a result that should be a tuple (or a list) of that many values."""
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
-        _note(f"not {count} values but {'a number' if is_number else _kind(result)}")
+        note(f"not {count} values but {'a number' if is_number else _kind(result)}")
         raise CheckFailed(f"{NUMBER_WORDS[count].capitalize()} were expected; yours gave {_kind(result)}.")
     return tuple(result)
 
@@ -136,10 +99,10 @@ def expect_number(value: Any, expected: float, within: float) -> None:
     if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
-        _note(f"no number but {_kind(value)}")
+        note(f"no number but {_kind(value)}")
         raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
     # An estimate that is ten times as large errs ten times as much.
-    _note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
+    note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
     if not math.isfinite(value) or abs(value - expected) > within:
         raise CheckFailed("The number is not near the expected one.")
 
@@ -147,7 +110,7 @@ def expect_number(value: Any, expected: float, within: float) -> None:
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
     """Expect a tensor equal to the expected one, element by element; `reason` says what a difference means."""
     same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
-    _note("same" if same else reason)
+    note("same" if same else reason)
     if not same:
         raise CheckFailed(reason)
 
@@ -156,14 +119,14 @@ def expect_equal(value: Any, expected: Any, reason: str) -> None:
     """Expect text, or a list of texts or numbers, equal to the expected one and of its type; `reason` as above."""
     same = type(value) is type(expected) and value == expected
     is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
-    _note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
+    note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
     if not same:
         raise CheckFailed(reason)
 
 
 def expect_true(condition: bool, reason: str) -> None:
     """Expect a condition to hold; `reason` is what the student reads where it does not."""
-    _note("holds" if condition else reason)
+    note("holds" if condition else reason)
     if not condition:
         raise CheckFailed(reason)
 
@@ -176,11 +139,11 @@ def expect_error(call: Callable[[], Any], where: str = "") -> None:
         if raised.types[0] == "NotImplementedError":
             raise  # an exercise that is not written yet says so by itself
         is_allowed = bool(REFUSALS & set(raised.types))
-        _note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
+        note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
         if not is_allowed:
             raise CheckFailed(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
     else:
-        _note("raised nothing")
+        note("raised nothing")
         raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
 
 
@@ -219,7 +182,7 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
     for name, gradient in expected.items():
         value = found.get(name)
         if value is None:
-            _note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
+            note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
             what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
             raise CheckFailed(f"No gradient reaches {what}.")
         expect_close(value, gradient, "The gradients")

@@ -52,15 +52,15 @@ def drive(base: Path, ways: Sequence[str]) -> None:
 
     with Engine(course) as engine:
         handshake = engine.handshake()
-        rubric = Rubric(handshake["criteria"], quizzes)
+        rubric = Rubric(handshake.criteria, quizzes)
 
         def grade(how: str, submissions: Iterable[Submission], at_once: int) -> None:
             for graded, result in engine.grade(submissions, at_once):
-                if "fault" in result:
-                    faults.append(f"{graded.student}, {how}: {result['fault']}\n{engine.last_words()}")
+                if isinstance(result, str):
+                    faults.append(f"{graded.student}, {how}: {result}\n{engine.last_words()}")
                     continue
-                report = make_report(graded, result, rubric, course, handshake["missing"], handshake["versions"], now)
-                write_report(report, result["pytest"], base / "reports" / how)
+                report = make_report(graded, result, rubric, course, handshake.missing, handshake.versions, now)
+                write_report(report, result.pytest, base / "reports" / how)
 
         for name in HONEST:
             grade("alone", [submission(name, name)], 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import courses
 import pytest
 from courses import COURSE, REPOSITORY
 from example_class import CLASS
@@ -21,8 +22,7 @@ HONEST = [name for name in CLASS if name != HOSTILE]
 
 
 def attempts(engine: Engine, submission: Submission) -> list[str]:
-    [(_, result)] = engine.grade([submission], 1)
-    return [message["text"] for message in result["messages"] if message["kind"] == "attempted"]
+    return [message.text for message in courses.graded(engine, submission).messages if message.kind == "attempted"]
 
 
 @pytest.mark.proof(part="attacks")

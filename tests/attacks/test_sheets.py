@@ -20,6 +20,7 @@ from grader.quizzes.questions import rendered
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quizzes
 from grader.reports.model import Report
+from grader.reports.results import Result
 from grader.reports.scoring import Rubric, make_report
 from grader.submissions.reader import read_submission
 
@@ -130,7 +131,6 @@ def test_the_command_line_prints_no_answer_of_a_quiz(small_course: Path, quiz: Q
 
 # -- damage ---------------------------------------------------------------------------------------------------
 
-NOTHING_RAN: dict[str, Any] = {"outcomes": [], "misconceptions": [], "messages": [], "layers": None, "seconds": 0.0}
 ODD = [
     b"\xff", b"\xc3", b"\x00", b"\x1b[2J", b"\r", b"\xe2\x80\xa8", b"[x]", b"[ ]", b"Answer:", b"______", b"```",
     b"---", b"## 1. Order of terms\n", b"variant: 9\n", b"quiz: y\n", b"- [x] a) ", b">" * 50, b"1e999", b"(2, 3)",
@@ -157,7 +157,7 @@ def damaged(sheet: bytes, generator: random.Random) -> bytes:
 
 def reported(folder: Path, quiz: Quiz, course: Course, now: datetime.datetime) -> Report:
     submission = read_submission("mallory", folder, ["sums"], folder / "no" / "stubs", quiz_names=["sums"])
-    return make_report(submission, NOTHING_RAN, Rubric([], {"sums": quiz}), course, {}, {}, now)
+    return make_report(submission, Result(), Rubric([], {"sums": quiz}), course, {}, {}, now)
 
 
 def with_other_answers(quiz: Quiz) -> Quiz:

@@ -82,10 +82,10 @@ with Engine(find_course()) as engine:
     crowded = pid if sys.argv[2] == "engine" else int(children(pid)[0])
     _, most = resource.prlimit(crowded, resource.RLIMIT_NPROC, (1, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
     for _, result in engine.grade([right, right], 2):
-        print(result["fault"].splitlines()[-1])
+        print(result.splitlines()[-1])
     resource.prlimit(crowded, resource.RLIMIT_NPROC, (most, most))
     for _, result in engine.grade([right], 1):
-        print(sum(outcome["passed"] for outcome in result["outcomes"]))
+        print(sum(outcome.passed for outcome in result.outcomes))
 """
 REFUSED = "could not be started: Resource temporarily unavailable"
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
+import pytest
 import torch
 from units import SUBSTITUTES
 
-from grader.engine.criteria import Criterion, Outcome
+from grader.engine.criteria import Criterion, criteria_of
+from grader.engine.outcomes import Outcome
 from grader.sandbox.failures import FailedStatement
-from grader.testing.checks import CheckFailed, expect_close
+from grader.testing.checks import CheckFailed, expect_close, expect_true
 from grader.testing.inputs import Fresh
 from grader.testing.student import InProcessBackend, Student
 
@@ -177,3 +180,37 @@ def test_a_check_that_failed_is_not_explained_away() -> None:
 def test_the_rows_of_a_rotation_are_at_right_angles_and_of_length_one() -> None:
     rotation = Fresh(1).rotation(5)
     assert torch.allclose(rotation @ rotation.mT, torch.eye(5, dtype=torch.float64))
+
+
+# -- collecting ---------------------------------------------------------------------------------------------------
+
+
+def suite(*tests: Any) -> ModuleType:
+    module = ModuleType("test_answers")
+    vars(module).update({f"test_{test.__name__}": test for test in tests})
+    return module
+
+
+@pytest.mark.exercise("attend", rule="a rule")
+@pytest.mark.parametrize("size", [2, pytest.param(3, id="large")])
+def sized(student: Student, size: int) -> None:
+    """A sentence."""
+    expect_true(student.attend(size) == 4, "no")
+
+
+def test_each_case_of_a_parametrized_test_is_a_criterion() -> None:
+    criteria = criteria_of(suite(sized), "answers", "1")
+    assert {place: one.name for place, one in criteria.items()} == {
+        ("test_sized", 0): "sized_0",
+        ("test_sized", 1): "sized_large",
+    }
+    doubles = InProcessBackend("answers", {"attend": lambda x: 2 * x})
+    assert [one.run(doubles).passed for one in criteria.values()] == [True, False]
+
+
+def test_a_test_that_is_no_criterion_is_named_with_its_line() -> None:
+    def unmarked() -> None: ...
+
+    line = unmarked.__code__.co_firstlineno
+    with pytest.raises(ValueError, match=rf"^{line}: test_unmarked: it needs @pytest.mark.exercise"):
+        criteria_of(suite(unmarked), "answers", "1")

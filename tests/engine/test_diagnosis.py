@@ -11,8 +11,9 @@ from courses import COURSE, REPOSITORY
 from units import SUITES, Suite, defined_in
 
 from grader.engine import failure_matrix
-from grader.engine.criteria import Criterion, Outcome
+from grader.engine.criteria import Criterion
 from grader.engine.diagnosis import diagnose
+from grader.engine.outcomes import Outcome
 from grader.testing.student import InProcessBackend
 
 UNIT = "self_attention"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,11 @@ import processes
 import pytest
 from courses import COURSE
 
+from grader.engine import client
 from grader.engine.client import Engine, Graded, Grading
+from grader.engine.messages import Handshake
 from grader.errors import InternalError
+from grader.reports.results import Result
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.source import Submission, UnitSource
@@ -29,33 +34,34 @@ def submission(student: str, text: str) -> Submission:
     return Submission(student, Path(), None, {"self_attention": UnitSource("self_attention.py", (text,))}, {})
 
 
-def steady(result: dict[str, Any]) -> dict[str, Any]:
+def steady(result: Result | str) -> Result:
     """What must be the same in every run."""
-    return {name: result[name] for name in ("outcomes", "misconceptions", "messages", "layers")}
+    assert isinstance(result, Result)
+    return dataclasses.replace(result, seconds=0.0, pytest={})
 
 
-def results(engine: Engine, submissions: list[Submission], at_once: int) -> dict[str, dict[str, Any]]:
+def results(engine: Engine, submissions: list[Submission], at_once: int) -> dict[str, Result]:
     return {found.student: steady(result) for found, result in engine.grade(submissions, at_once)}
 
 
-def passed(result: dict[str, Any]) -> int:
-    return sum(outcome["passed"] for outcome in result["outcomes"])
+def passed(result: Result) -> int:
+    return sum(outcome.passed for outcome in result.outcomes)
 
 
-def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(handshake: dict[str, Any]) -> None:
-    exercises = list(dict.fromkeys((one["unit"], one["exercise"]) for one in handshake["criteria"]))
+def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(handshake: Handshake) -> None:
+    exercises = list(dict.fromkeys((one.unit, one.exercise) for one in handshake.criteria))
     course = COURSE
     assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
-    assert all(one["name"] and one["sentence"] for one in handshake["criteria"])
-    assert handshake["versions"].keys() == {"python", "torch", "numpy", "pytest", "platform"}
-    assert handshake["missing"].keys() <= {"landlock", "user", "own_user"}
+    assert all(one.name and one.sentence for one in handshake.criteria)
+    assert handshake.versions.keys() == {"python", "torch", "numpy", "pytest", "platform"}
+    assert handshake.missing.keys() <= {"landlock", "user", "own_user"}
 
 
-def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: dict[str, Any]) -> None:
+def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: Handshake) -> None:
     found = results(engine, [submission("ada", RIGHT), submission("gus", STUB)], at_once=2)
-    names = [(one["exercise"], one["name"]) for one in handshake["criteria"] if one["unit"] == "self_attention"]
+    names = [(one.exercise, one.name) for one in handshake.criteria if one.unit == "self_attention"]
     for result in found.values():
-        assert [(outcome["exercise"], outcome["name"]) for outcome in result["outcomes"]] == names
+        assert [(outcome.exercise, outcome.name) for outcome in result.outcomes] == names
     assert passed(found["ada"]) == len(names)
     assert passed(found["gus"]) == 0
 
@@ -73,7 +79,7 @@ def test_neither_order_nor_number_at_once_changes_a_result(engine: Engine) -> No
 def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -> None:
     nothing = Submission("eve", Path(), None, {}, {"self_attention": "It is missing."})
     [(_, result)] = engine.grade([nothing], 1)
-    assert steady(result) == {"outcomes": [], "misconceptions": [], "messages": [], "layers": {}}
+    assert steady(result) == Result()
 
 
 def test_large_submissions_and_large_results_do_not_wait_for_each_other(engine: Engine) -> None:
@@ -104,6 +110,20 @@ def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
         os.kill(pid, 9)
         with pytest.raises(InternalError, match="ended with code -9"):
             list(engine.grade([submission("ada", RIGHT)], 1))
+
+
+def test_an_engine_that_hangs_is_given_up_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = processes.children(os.getpid())
+    large = submission("ada", RIGHT + "# a long remark\n" * 60_000)  # more than a pipe takes
+    with Engine(COURSE) as engine:
+        engine.handshake()
+        [pid] = set(processes.children(os.getpid())) - set(before)
+        os.kill(pid, signal.SIGSTOP)
+        monkeypatch.setattr(client, "longest_grading", lambda _limits, _units: 0.1)
+        monkeypatch.setattr(client, "GRACE_SECONDS", 0)
+        with pytest.raises(InternalError, match="said nothing for 0 s, so it was ended"):
+            list(engine.grade([large], 1))
+    assert processes.children(os.getpid()) == before
 
 
 @pytest.mark.proof(part="grading")
@@ -139,13 +159,13 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
 def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
     with Engine(COURSE, isolated=False) as practice:
-        missing = practice.handshake()["missing"]
+        missing = practice.handshake().missing
         practised = results(practice, one, at_once=1)
-    locked_in = results(engine, one, at_once=1)
+    isolated = results(engine, one, at_once=1)
     assert set(missing) == set(lockdown.LAYERS)
     for student, result in practised.items():
-        assert result["layers"] == {}
-        assert result["outcomes"] == locked_in[student]["outcomes"]
+        assert result.layers == {}
+        assert result.outcomes == isolated[student].outcomes
 
 
 def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
@@ -183,7 +203,7 @@ def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, handshake: dict[str, Any]) -> None:
+def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, handshake: Handshake) -> None:
     texts = {
         unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units
     }
@@ -193,4 +213,4 @@ def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, hand
         for unit, text in texts.items()
     }
     found = results(engine, [Submission("ada", Path(), None, units, {})], at_once=1)
-    assert passed(found["ada"]) == len(handshake["criteria"])
+    assert passed(found["ada"]) == len(handshake.criteria)

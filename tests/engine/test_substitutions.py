@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+import courses
 import pytest
 from courses import COURSE, REPOSITORY
 
 from grader.engine.client import Engine
+from grader.reports.results import Judged
 from grader.submissions.source import Submission, UnitSource
 
 pytestmark = pytest.mark.proof(part="substitutes")
@@ -27,18 +28,18 @@ def builds_on(unit: str) -> dict[str, str]:
     return {name: text for name, text in solutions().items() if name == unit or f"from {unit} import" in text}
 
 
-def results(engine: Engine, texts: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+def results(engine: Engine, texts: dict[str, str]) -> dict[str, list[Judged]]:
     """The outcomes of each exercise."""
     units = {unit: UnitSource(f"{unit}.py", (text,)) for unit, text in texts.items()}
-    [(_, result)] = engine.grade([Submission("ada", Path(), None, units, {})], 1)
-    found: dict[str, list[dict[str, Any]]] = {}
-    for outcome in result["outcomes"]:
-        found.setdefault(outcome["exercise"], []).append(outcome)
+    result = courses.graded(engine, Submission("ada", Path(), None, units, {}))
+    found: dict[str, list[Judged]] = {}
+    for outcome in result.outcomes:
+        found.setdefault(outcome.exercise, []).append(outcome)
     return found
 
 
-def losing(found: dict[str, list[dict[str, Any]]]) -> set[str]:
-    return {exercise for exercise, outcomes in found.items() if not all(outcome["passed"] for outcome in outcomes)}
+def losing(found: dict[str, list[Judged]]) -> set[str]:
+    return {exercise for exercise, outcomes in found.items() if not all(outcome.passed for outcome in outcomes)}
 
 
 def without(exercise: str, text: str) -> str:
@@ -51,7 +52,7 @@ def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engi
     unit = EXERCISES[exercise]
     found = results(engine, {**builds_on(unit), unit: without(exercise, solutions()[unit])})
     assert losing(found) == {exercise}
-    assert not any(outcome["passed"] for outcome in found[exercise])
+    assert not any(outcome.passed for outcome in found[exercise])
 
 
 @pytest.mark.parametrize(
@@ -80,8 +81,8 @@ def test_where_no_substitute_can_serve_an_exercise_waits(
     assert right in solutions()[unit]
     found = results(engine, {unit: without(missing, solutions()[unit].replace(right, building_on_it))})
     assert losing(found) == {missing, waiting}
-    lost = [outcome for outcome in found[waiting] if not outcome["passed"]]
-    assert all(outcome["waiting"] and outcome["substitutes"] == [missing] for outcome in lost)
+    lost = [outcome for outcome in found[waiting] if not outcome.passed]
+    assert all(outcome.waiting and outcome.substitutes == [missing] for outcome in lost)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_calling_the_same_function_by_its_other_name_earns_nothing(engine: Engin
     text = without(missing, solutions()["simple_attention"])
     text += f"\n\ndef {alias}(x, dim=-1):\n    return {missing}(x, dim)\n"
     found = results(engine, {"simple_attention": text})
-    assert not any(outcome["passed"] for outcome in found[alias])
+    assert not any(outcome.passed for outcome in found[alias])
 
 
 @pytest.mark.parametrize("unit", COURSE.units)

@@ -11,14 +11,17 @@ from typing import Any
 
 import pytest
 from courses import COURSE, REPOSITORY, SMALL_COURSE
+from courses import graded as graded_by
 
 from grader.course.model import Course, load_course
 from grader.engine.client import Engine
+from grader.engine.messages import Handshake
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import Quiz, load_quiz
 from grader.reports import fingerprint, scoring
-from grader.reports.model import Exercise, Report
+from grader.reports.model import Exercise, Message, Report
 from grader.reports.model import Quiz as QuizReport
+from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
 from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource
@@ -27,9 +30,9 @@ DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
 SUBMISSION = Submission("ada", Path(), "0" * 40, {"sums": UnitSource("sums.py", ("a = 1\n",), ("A remark.",))}, {})
 CRITERIA = [
-    {"unit": "sums", "exercise": "add", "name": "first", "sentence": "First."},
-    {"unit": "sums", "exercise": "add", "name": "second", "sentence": "Second."},
-    {"unit": "sums", "exercise": "Scale", "name": "third", "sentence": "Third."},
+    Described("sums", "add", "first", "First."),
+    Described("sums", "add", "second", "Second."),
+    Described("sums", "Scale", "third", "Third."),
 ]
 LAYERS_HELD = dict.fromkeys(LAYERS, True)
 
@@ -54,28 +57,27 @@ def course(
     )  # fmt: skip
 
 
-def outcome(exercise: str, name: str, passed: bool, **more: Any) -> dict[str, Any]:
-    """What the engine tells of one criterion."""
+def outcome(exercise: str, name: str, passed: bool, **more: Any) -> Judged:
+    """What the engine says of one criterion."""
     reason = "" if passed else f"{name} is wrong."
-    given = {"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason}
-    return {**given, "waiting": False, "substitutes": [], "remarks": [], **more}
+    return Judged(**{"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason, **more})
 
 
-def result(**changes: Any) -> dict[str, Any]:
-    return {
-        "outcomes": [outcome("add", "first", True), outcome("add", "second", False), outcome("Scale", "third", True)],
-        "misconceptions": [{"unit": "sums", "exercise": "add", "name": "subtracts", "sentence": "Not so."}],
-        "messages": [],
-        "layers": LAYERS_HELD,
-        "seconds": 0.5,
-        "pytest": {},
-        **changes,
-    }
+RESULT = Result(
+    outcomes=[outcome("add", "first", True), outcome("add", "second", False), outcome("Scale", "third", True)],
+    misconceptions=[Diagnosed("sums", "add", "subtracts", "Not so.")],
+    layers=LAYERS_HELD,
+    seconds=0.5,
+)
+
+
+def result(**changes: Any) -> Result:
+    return dataclasses.replace(RESULT, **changes)
 
 
 def report(
     submission: Submission = SUBMISSION,
-    result: dict[str, Any] = result(),  # noqa: B008 - never changed
+    result: Result = RESULT,
     course: Course = course(),  # noqa: B008
     missing: dict[str, str] | None = None,
     now: datetime.datetime = BEFORE,
@@ -377,13 +379,13 @@ def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
 @pytest.mark.parametrize(
     ("layer", "enough"), [("seccomp", False), ("limits", False), ("landlock", True), ("user", True)]
 )
-def test_it_was_locked_in_only_where_every_needed_layer_held(layer: str, enough: bool) -> None:
+def test_it_was_isolated_only_where_every_needed_layer_held(layer: str, enough: bool) -> None:
     made = report(result=result(layers={**LAYERS_HELD, layer: False}))
     assert made.isolation.enough == enough
     assert made.isolation.layers[layer] is False
 
 
-def test_where_no_process_was_needed_the_systems_own_layers_are_told() -> None:
+def test_where_no_process_was_needed_the_systems_own_layers_are_reported() -> None:
     made = report(result=result(layers={}), missing={"seccomp": "is missing"})
     assert not made.isolation.enough
     assert made.isolation.layers["limits"]
@@ -393,7 +395,7 @@ def test_where_no_process_was_needed_the_systems_own_layers_are_told() -> None:
 
 
 def test_messages_and_reasons_are_made_safe() -> None:
-    message = {"unit": "sums", "exercise": "add", "kind": "raised", "text": "\x1b[31m\ud800", "file": "\x1b", "line": 1}
+    message = Message(unit="sums", exercise="add", kind="raised", text="\x1b[31m\ud800", file="\x1b", line=1)
     made = report(result=result(messages=[message], outcomes=[outcome("add", "first", False, reason="\ud800\x1b")]))
     text = made.to_json()
     assert "\x1b" not in text
@@ -512,7 +514,7 @@ def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None
 
 
 def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
-    engine: Engine, handshake: dict[str, Any], tmp_path: Path
+    engine: Engine, handshake: Handshake, tmp_path: Path
 ) -> None:
     """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
     course, first, second = COURSE, "causal_attention", "multi_head_attention"
@@ -522,9 +524,9 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
         (tmp_path / f"{unit}.py").write_text(text, encoding="utf-8")
 
     def graded(submission: Submission) -> Report:
-        [(_, found)] = engine.grade([submission], 1)
-        rubric = scoring.Rubric(handshake["criteria"])
-        return scoring.make_report(submission, found, rubric, course, {}, handshake["versions"], BEFORE)
+        found = graded_by(engine, submission)
+        rubric = scoring.Rubric(handshake.criteria)
+        return scoring.make_report(submission, found, rubric, course, {}, handshake.versions, BEFORE)
 
     def read(*units: str) -> Submission:
         return read_submission("ada", tmp_path, units, REPOSITORY / "exercises", course.units)

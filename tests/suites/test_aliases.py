@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import courses
 import pytest
 from courses import REPOSITORY
 from torch import nn
@@ -123,11 +124,11 @@ def test_a_alias_waits_unless_the_sibling_is_right(
     elif state == "wrong":
         texts[earlier] += f"\ndef {sibling}(*arguments, **options): return arguments[0]\n"
     units = {one: UnitSource(f"{one}.py", (text,)) for one, text in texts.items()}
-    [(_, result)] = engine.grade([Submission("ada", Path(), None, units, {})], 1)
-    outcomes = [outcome for outcome in result["outcomes"] if outcome["exercise"] == exercise]
+    result = courses.graded(engine, Submission("ada", Path(), None, units, {}))
+    outcomes = [outcome for outcome in result.outcomes if outcome.exercise == exercise]
     assert outcomes
     if state == "right":
-        assert all(outcome["passed"] for outcome in outcomes)
+        assert all(outcome.passed for outcome in outcomes)
     else:
-        assert not any(outcome["passed"] for outcome in outcomes)
-        assert any(outcome["waiting"] for outcome in outcomes)
+        assert not any(outcome.passed for outcome in outcomes)
+        assert any(outcome.waiting for outcome in outcomes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import courses
 import pytest
 import torch
 from courses import COURSE, REPOSITORY
@@ -13,6 +14,7 @@ from units import SUITES, defined_in
 
 from grader.engine.client import Engine
 from grader.engine.diagnosis import diagnose
+from grader.reports.results import Result
 from grader.submissions.source import Submission, UnitSource
 
 
@@ -121,10 +123,9 @@ def test_the_width_that_should_be_refused_is_named() -> None:
     assert found == "It raised no error where one was expected: for d = 9."
 
 
-def graded(engine: Engine, unit: str, text: str) -> dict[str, Any]:
+def graded(engine: Engine, unit: str, text: str) -> Result:
     submission = Submission("ada", Path(), None, {unit: UnitSource(f"{unit}.py", (text,))}, {})
-    [(_, result)] = engine.grade([submission], 1)
-    return result
+    return courses.graded(engine, submission)
 
 
 def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
@@ -133,18 +134,18 @@ def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
     wrong += "    return torch.zeros(num_positions, d_model)\n"
     result = graded(engine, "positional_encoding", text + wrong)
     line = (text + wrong).splitlines().index('    assert (d_model % 2 == 0, "odd")') + 1
-    told = {found["name"]: found["reason"] for found in result["outcomes"]}
+    told = {found.name: found.reason for found in result.outcomes}
     assert told["an_odd_width_is_refused"] == (
         "It raised no error where one was expected: for d_model = 9. "
         f"The assert in line {line} of positional_encoding.py is always true, for it tests a tuple: "
         "write it without the brackets."
     )
-    assert [message for message in result["messages"] if message["kind"] == "not run"] == []
+    assert [message for message in result.messages if message.kind == "not run"] == []
 
 
 def test_a_repeated_definition_that_fails_is_said_to_leave_the_earlier_one(engine: Engine) -> None:
     text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
     result = graded(engine, "positional_encoding", f"{text}\n\ndef add_positions(x)\n    return x\n")
-    assert all(found["passed"] for found in result["outcomes"])
-    [message] = [message for message in result["messages"] if message["kind"] == "not run"]
-    assert message["text"].startswith("It is not valid Python. The earlier definition of add_positions stays in force.")
+    assert all(found.passed for found in result.outcomes)
+    [message] = [message for message in result.messages if message.kind == "not run"]
+    assert message.text.startswith("It is not valid Python. The earlier definition of add_positions stays in force.")

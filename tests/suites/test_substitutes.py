@@ -8,7 +8,8 @@ import pytest
 from courses import COURSE, REPOSITORY
 from units import SUBSTITUTES, SUITES, defined_in
 
-from grader.engine.criteria import Criterion, Outcome
+from grader.engine.criteria import Criterion
+from grader.engine.outcomes import Outcome
 from grader.testing.student import InProcessBackend
 
 pytestmark = pytest.mark.proof(part="substitutes")

@@ -11,7 +11,7 @@ from courses import REPOSITORY
 from torch import Tensor
 from units import SUITES, Suite, defined_in
 
-from grader.testing.student import InProcessBackend
+from grader.testing.student import InProcessBackend, Student
 
 SUITE: Suite = SUITES["bigram_language_model"]
 RIGHT = defined_in(REPOSITORY / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
@@ -236,7 +236,7 @@ def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) 
     beside = InProcessBackend(SUITE.unit, {exercise: RIGHT[exercise]})
     for seed in range(30):
         torch.manual_seed(seed)
-        student = criterion.prepare(beside)
+        student = Student(beside, SUITE.unit)
         student.seed(seed)
         criterion.function(student=student, fresh=criterion.fresh())
 

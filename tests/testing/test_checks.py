@@ -12,10 +12,7 @@ import torch
 
 from grader.sandbox.failures import Raised
 from grader.testing.checks import (
-    OBSERVED,
     CheckFailed,
-    Observation,
-    begin_test,
     expect_any_error,
     expect_close,
     expect_dtype,
@@ -30,6 +27,7 @@ from grader.testing.checks import (
     oracle_gradients,
     shown,
 )
+from grader.testing.recorder import Observation, Recorder
 
 # Every number in it, and in its shape, is found nowhere else.
 SECRET = torch.full((11, 13), 8.6421)
@@ -233,9 +231,10 @@ def test_estimates_resemble_each_other_up_to_the_errors_of_both() -> None:
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_a_number_that_is_not_finite_resembles_only_its_like(value: float) -> None:
-    begin_test()
-    reason(expect_number, value, 3.0, 0.1)
-    [mine] = OBSERVED
+    recorder = Recorder()
+    with recorder.recording():
+        reason(expect_number, value, 3.0, 0.1)
+    [mine] = recorder.observations
     assert mine.resembles(Observation(value))
     assert not any(mine.resembles(Observation(other)) for other in {math.inf, -math.inf, 3.0} - {value})
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.checks import OBSERVED, CheckFailed, begin_test
+from grader.testing.checks import CheckFailed
 from grader.testing.draws import (
     expect_count,
     expect_draws_by_state,
@@ -16,6 +16,7 @@ from grader.testing.draws import (
     expect_global_draws,
     expect_own_draws,
 )
+from grader.testing.recorder import Recorder
 from grader.testing.student import InProcessBackend, Student
 
 SAME, OTHER, AGAIN = "the same state, other draws", "another state, the same draws", "the same draws again"
@@ -130,8 +131,9 @@ def test_own_draws_of_no_entries_pass() -> None:
 
 
 def test_nothing_is_noted_that_depends_on_the_draws() -> None:
-    begin_test()
-    expect_draws_from_a_generator(*asked(drawn), OTHER)
-    expect_global_draws(*asked(drawn), SAME, OTHER, AGAIN)
-    expect_count(torch.rand(400) < 0.5, 0.5, "off")
-    assert {sighting.value for sighting in OBSERVED} == {"holds"}
+    recorder = Recorder()
+    with recorder.recording():
+        expect_draws_from_a_generator(*asked(drawn), OTHER)
+        expect_global_draws(*asked(drawn), SAME, OTHER, AGAIN)
+        expect_count(torch.rand(400) < 0.5, 0.5, "off")
+    assert {seen.value for seen in recorder.observations} == {"holds"}

@@ -24,6 +24,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
 from grader.engine.client import Engine
+from grader.engine.messages import Handshake
 from grader.integrations.nbgrader.release import ReleaseError, configure_lines, is_configured, release_nbgrader
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import fill
@@ -73,8 +74,8 @@ def generate(directory: Path, unit: str, database: bool = True) -> None:
 
 
 @pytest.fixture(scope="module")
-def rubric(started_engine: tuple[Engine, dict[str, Any]]) -> Rubric:
-    return Rubric(started_engine[1]["criteria"], QUIZZES)
+def rubric(started_engine: tuple[Engine, Handshake]) -> Rubric:
+    return Rubric(started_engine[1].criteria, QUIZZES)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,121 @@
+"""The forked processes that grade one submission each: started on request, watched, and ended when they hang."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+from grader.engine.budget import Budget, longest_grading
+from grader.engine.messages import Reply, read_reply, read_request, to_line
+from grader.sandbox import lockdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grader.engine.messages import Request
+    from grader.sandbox.limits import Limits
+
+READ_BYTES = 2**20
+FRAMES_SHOWN = 3
+
+
+@dataclass
+class Grader:
+    """A forked process that grades one submission, as the engine sees it."""
+
+    pid: int
+    number: int
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+
+
+class Graders:
+    """Serves requests, each in a process that is forked from this one, where everything is imported and collected."""
+
+    def __init__(
+        self,
+        grade: Callable[[Request, Budget], Reply],
+        before_fork: Callable[[], None],
+        reply: Callable[[Reply], None],
+        limits: Limits,
+    ) -> None:
+        """Take what a forked process does, and what this process does before each fork and with each reply."""
+        self._grade = grade
+        self._before_fork = before_fork
+        self._reply = reply
+        self._limits = limits
+        self._running: dict[int, Grader] = {}  # by the pipe of their result
+
+    def serve(self, requests: int) -> None:
+        """Serve the requests that come through this descriptor, until it ends."""
+        pending = bytearray()
+        while True:
+            earliest = min((grader.deadline for grader in self._running.values()), default=None)
+            wait = None if earliest is None else max(earliest - time.monotonic(), 0)
+            ready, _, _ = select.select([requests, *self._running], [], [], wait)
+            if requests in ready:
+                received = os.read(requests, READ_BYTES)
+                if not received:
+                    break
+                pending += received
+                *lines, pending = pending.split(b"\n")
+                for line in lines:
+                    self._start(read_request(line))
+            for pipe in self._running.keys() & set(ready):
+                part = os.read(pipe, READ_BYTES)
+                self._running[pipe].received += part
+                if not part:
+                    self._finish(pipe)
+            for pipe in [pipe for pipe, grader in self._running.items() if grader.deadline <= time.monotonic()]:
+                os.kill(self._running[pipe].pid, signal.SIGKILL)
+                self._finish(pipe)
+        for grader in self._running.values():
+            os.kill(grader.pid, signal.SIGKILL)
+
+    def _start(self, request: Request) -> None:
+        """Fork a grader for a request; where the system has no room for it, reply so."""
+        reading, writing = os.pipe()
+        engine = os.getpid()
+        try:
+            self._before_fork()
+            pid = lockdown.fork()
+            if pid == 0:
+                self._become_grader(engine, request, writing)
+        except OSError as error:
+            os.close(reading)
+            self._reply(Reply(request.number, f"a grading process could not be started: {error.strerror}"))
+        else:
+            deadline = time.monotonic() + longest_grading(self._limits, len(request.units))
+            self._running[reading] = Grader(pid, request.number, deadline)
+        finally:
+            os.close(writing)
+
+    def _become_grader(self, engine: int, request: Request, pipe: int) -> NoReturn:
+        """In the forked process: grade, pass the result on, and end. Never returns."""
+        code = 1
+        try:
+            lockdown.die_with_parent(engine)
+            budget = Budget(len(request.units), self._limits.cpu_seconds)
+            try:
+                line = to_line(self._grade(request, budget))
+            except BaseException:
+                error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
+                line = to_line(Reply(request.number, f"the grading process failed:\n{error}"))
+            with open(pipe, "wb") as file:
+                file.write(line)
+            code = 0
+        finally:
+            os._exit(code)
+
+    def _finish(self, pipe: int) -> None:
+        """Pass on the result of a grader that has ended."""
+        grader = self._running.pop(pipe)
+        os.close(pipe)
+        code = os.waitstatus_to_exitcode(os.waitpid(grader.pid, 0)[1])
+        reply = Reply(grader.number, f"the grading process ended with code {code}")
+        self._reply(read_reply(bytes(grader.received)) if code == 0 else reply)

@@ -1,0 +1,84 @@
+"""The messages between the engine and its client, each a line of JSON. Both are ours, so none is checked again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.reports.model import Message
+from grader.reports.results import Described, Diagnosed, Judged, Result
+from grader.submissions.source import UnitSource
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """What the engine says before the first submission.
+
+    Attributes:
+        missing: The layers of isolation that this machine lacks, each with why.
+        criteria: Every criterion, in the course's order.
+        versions: Of Python, the libraries and the platform.
+    """
+
+    missing: dict[str, str]
+    criteria: list[Described]
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A submission to grade.
+
+    Attributes:
+        number: What the reply is known by.
+        units: The sources of the units to grade.
+        siblings: Those of other units, which the first may import.
+        right: The exercises of other units that are known to be right, and need no substitute.
+    """
+
+    number: int
+    units: dict[str, UnitSource]
+    siblings: dict[str, UnitSource] = field(default_factory=dict)
+    right: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of a request: a result, or the fault for which there is none."""
+
+    number: int
+    result: Result | str
+
+
+def to_line(message: Handshake | Request | Reply) -> bytes:
+    """Return a message as it is sent."""
+    return json.dumps(message, default=vars).encode() + b"\n"
+
+
+def read_handshake(line: bytes) -> Handshake:
+    """Return the handshake that a line holds."""
+    fields = json.loads(line)
+    return Handshake(fields["missing"], [Described(**one) for one in fields["criteria"]], fields["versions"])
+
+
+def read_request(line: bytes | bytearray) -> Request:
+    """Return the request that a line holds."""
+    fields = json.loads(line)
+    return Request(fields["number"], _sources(fields["units"]), _sources(fields["siblings"]), fields["right"])
+
+
+def read_reply(line: bytes) -> Reply:
+    """Return the reply that a line holds."""
+    fields = json.loads(line)
+    found = fields["result"]
+    if isinstance(found, str):
+        return Reply(fields["number"], found)
+    found["outcomes"] = [Judged(**one) for one in found["outcomes"]]
+    found["misconceptions"] = [Diagnosed(**one) for one in found["misconceptions"]]
+    found["messages"] = [Message(**one) for one in found["messages"]]
+    return Reply(fields["number"], Result(**found))
+
+
+def _sources(found: dict[str, Any]) -> dict[str, UnitSource]:
+    return {unit: UnitSource(one["path"], tuple(one["cells"]), tuple(one["remarks"])) for unit, one in found.items()}

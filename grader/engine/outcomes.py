@@ -1,0 +1,137 @@
+"""What one run of a criterion came to, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
+from grader.errors import InternalError
+from grader.reports.model import NOT_WRITTEN
+from grader.sandbox import replies
+from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
+from grader.testing.checks import NO_ERROR, REFUSALS, CheckFailed
+from grader.testing.recorder import Observation, Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+# What torch says of a module that has no forward; it is written, and wrong.
+NO_FORWARD = "is missing the required"
+# A TypeError may mean so many things that its type alone says little.
+TYPE_ERRORS = re.compile(
+    r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"
+    r"|argument(?! after)"
+)
+# What Python says of a name, an attribute or a module that is not there.
+MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run came to. reason, detail, line, file: see Failure. kind tells apart why there is no value.
+
+    substitutes: the exercises whose substitutes had a part in it. It is "waiting" where they could not serve.
+    """
+
+    passed: bool
+    kind: str = "passed"
+    reason: str = ""
+    detail: str = ""
+    line: int | None = None
+    file: str | None = None
+    observations: tuple[Observation, ...] = field(default=(), repr=False)
+    substitutes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
+        """The same, with the reason traced to the piece of source that should have defined what is missing.
+
+        others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
+
+        Where an error is missing, an assert that is always true may be why.
+        """
+        names = self.missing_names()
+        wanted = _wanted(names, lost).intersection(others)
+        if wanted:
+            return replace(self, kind="waiting", substitutes=tuple(sorted(wanted)))
+        for piece in lost:
+            if piece.reason == replies.ALWAYS_TRUE:
+                if NO_ERROR in self.reason and not set(piece.names).intersection(others):
+                    hint = f"The assert in line {piece.line} of {piece.file} is always true, for it tests a tuple"
+                    return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
+                continue
+            # What is no Python may have been to define anything; any other line says which names it binds.
+            could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == replies.NOT_PYTHON
+            if names & set(piece.names) or could_be_anything:
+                where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
+                cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
+                return replace(self, reason=f"{self.reason} The cause is {where}: {cause}")
+        return self
+
+    def missing_names(self) -> set[str]:
+        """The name that the student's code, or the suite, looked for in vain."""
+        if self.kind == "not defined":
+            return {self.reason.partition(" ")[0]}
+        found = MISSING.match(self.detail) if self.kind == "raised" else None
+        return {found[1]} if found else set()
+
+    def resembles(self, other: Outcome) -> bool:
+        """Whether two submissions that behave alike would both come to this."""
+        return (
+            self.kind == other.kind
+            and len(self.observations) == len(other.observations)
+            and all(mine.resembles(theirs) for mine, theirs in zip(self.observations, other.observations, strict=True))
+        )
+
+
+def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
+    """These names, and what the pieces of source that should have defined them looked for in vain themselves."""
+    found = set(names)
+    while True:
+        causes = [MISSING.match(piece.detail) for piece in lost if found & set(piece.names)]
+        more = {cause[1] for cause in causes if cause} - found
+        if not more:
+            return found
+        found |= more
+
+
+def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
+    """Return the outcome of a run that ended with `error`, and whose checks looked at what the recorder holds.
+
+    Raises:
+        InternalError: It was no fault of the submission.
+    """
+    seen = tuple(recorder.observations)
+    match error:
+        case None:
+            return Outcome(True, observations=seen, remarks=tuple(recorder.remarks))
+        case InternalError():
+            raise error
+        case _ if ran_out_of_memory(error):
+            raise LimitExceeded(OUT_OF_MEMORY) from error
+        case CheckFailed():
+            return Outcome(False, "wrong", error.reason, observations=seen)
+        case Raised():
+            if error.types[0] == "NotImplementedError" and NO_FORWARD not in error.detail:
+                kind, reason = "not written", NOT_WRITTEN
+            else:
+                kind, reason = "raised", error.reason
+            seen = (*seen, Observation(_told(error)))
+            return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
+        case Failure():
+            kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
+            # What is in brackets is the student's own, such as a shape.
+            seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
+            return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
+    # A value that no check foresaw: only a suite proved on the solution may say so of an answer.
+    return Outcome(False, "wrong", "The result is not of the kind that was asked for.", observations=seen)
+
+
+def _told(error: Raised) -> str:
+    """What an error tells of the idea behind it: of what type it is, and of a TypeError, about what."""
+    if REFUSALS & set(error.types):
+        return "raised a refusal"
+    about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None
+    return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"

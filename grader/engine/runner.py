@@ -1,0 +1,138 @@
+"""Runs the criteria of one submission, for grading and for `pytest` by hand, and keeps what they came to."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Literal
+
+from grader.engine.outcomes import Outcome
+from grader.reports.model import Message
+from grader.sandbox.client import SandboxClient, Source
+from grader.sandbox.failures import Failure
+from grader.sandbox.replies import ALWAYS_TRUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from grader.course.model import Course
+    from grader.engine.criteria import Criterion
+    from grader.sandbox.processes import ForkServer
+    from grader.submissions.source import UnitSource
+
+
+class Runner:
+    """Judges one submission, criterion by criterion, in the course's order.
+
+    Attributes:
+        client: The way to the student's process.
+        outcomes: What is known of each criterion, in the order in which it became known.
+        messages: What the student's code printed, raised or attempted, each once.
+    """
+
+    def __init__(self, course: Course, server: ForkServer | None, sources: Mapping[str, UnitSource]) -> None:
+        """Take the sources of a submission's units, and the server of its processes, with the course's limits."""
+        texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
+        self.client = SandboxClient(server, texts, course.limits, course.modules)
+        self.outcomes: dict[Criterion, Outcome] = {}
+        self.messages: list[Message] = []
+        self._course = course
+        self._noted: set[str] = set()
+        self._exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
+
+    def run(self, criterion: Criterion) -> Exception | None:
+        """Run a criterion; where it fails on an exercise that builds on others, once more with substitutes for those.
+
+        Returns:
+            The error of the first run, where the criterion failed.
+
+        Raises:
+            InternalError: It could not be run, for no fault of the submission.
+        """
+        exercise = f"{criterion.unit}/{criterion.exercise}"
+        self._load(criterion.unit)
+        self._use_budget(criterion.unit, exercise)
+        outcome, error = criterion.attempt(self.client)
+        self._note_source(criterion.unit)  # where there was time enough in the second place only
+        doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
+        if doubtful:
+            self._note_doings(criterion.unit, criterion.exercise)
+            # What hung in the first run took that run's time, and may be another exercise's fault.
+            self._use_budget(criterion.unit, f"{exercise} with substitutes")
+            outcome = criterion.run_again(self.client, outcome, doubtful)
+            self.client.take_printed()  # the same once more
+        others = {*self._course.units, *self._exercises} - {criterion.exercise}
+        outcome = outcome.explained(self.client.failures.get(criterion.unit, []), others)
+        self.outcomes[criterion] = outcome
+        if outcome.detail:
+            text = f"{outcome.reason} {outcome.detail}"
+            self._note(criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line)
+        self._note_doings(criterion.unit, criterion.exercise)
+        return None if outcome.passed else error
+
+    def fail(self, criteria: Iterable[Criterion], reason: str) -> None:
+        """Fail these criteria for this reason, and end the student's process."""
+        self.client.close()
+        self.outcomes.update(dict.fromkeys(criteria, Outcome(False, "stopped", reason)))
+
+    def _load(self, unit: str) -> None:
+        """Load a unit. What hangs at the top of a file takes time of its own, not that of the first exercise."""
+        self._use_budget(unit, unit)
+        with contextlib.suppress(Failure):
+            self.client.load(unit)
+        self._note_source(unit)
+
+    def _note_source(self, unit: str) -> None:
+        """Keep, once a unit is loaded, what its source had to say."""
+        if unit in self._noted or unit not in self.client.failures:
+            return
+        self._noted.add(unit)
+        for lost in self.client.failures[unit]:
+            if lost.reason != ALWAYS_TRUE:  # that ran
+                kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
+                self._note(unit, None, "not run", f"{lost.reason}{kept} {lost.detail}", lost.file, lost.line)
+        self._note_doings(unit, None)
+
+    def _use_budget(self, unit: str, name: str) -> None:
+        """From here on the unit's code takes its time from this budget."""
+        self.client.budget.use(name, self._course.units[unit].time_shares)
+
+    def _doubtful(self, criterion: Criterion, first: Outcome) -> list[str]:
+        """Return the earlier exercises that are not known to be right; none where a second run would be idle."""
+        kinds: dict[str, set[str]] = {}
+        for known, outcome in self.outcomes.items():
+            kinds.setdefault(known.exercise, set()).add("substituted" if outcome.substitutes else outcome.kind)
+        earlier = self._exercises[: self._exercises.index(criterion.exercise)]
+        doubtful = [exercise for exercise in earlier if kinds.get(exercise) != {"passed"}]
+        match first.kind:
+            case "not defined":
+                return []
+            case "not written" if "not written" in kinds.get(criterion.exercise, ()):
+                return []  # so it was for the test before, with substitutes too
+            # Of an exercise that is not graded now, nothing is known.
+            case "timed out" | "ended" if not any(first.kind in kinds.get(one, {first.kind}) for one in doubtful):
+                return []  # it is its own fault, and would be again
+        return doubtful
+
+    def _note_doings(self, unit: str, exercise: str | None) -> None:
+        """Keep what the student's code printed, and what it was seen to try."""
+        text, dropped = self.client.take_printed()
+        if dropped:
+            text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
+        if text:
+            self._note(unit, exercise, "printed", text)
+        for sentence in self.client.take_anomalies():
+            self._note(unit, exercise, "attempted", sentence)
+
+    def _note(
+        self,
+        unit: str,
+        exercise: str | None,
+        kind: Literal["printed", "raised", "not run", "attempted"],
+        text: str,
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        """Keep what the student's code had to say, once: many tests of one exercise make it say the same."""
+        message = Message(unit=unit, exercise=exercise, kind=kind, text=text, file=file, line=line)
+        if message not in self.messages:
+            self.messages.append(message)

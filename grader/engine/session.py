@@ -1,0 +1,189 @@
+"""The engine as a plugin of pytest: the suites are collected once, and run for every submission that is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import os
+import platform
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pytest
+import torch
+
+from grader.engine import failure_matrix
+from grader.engine.budget import LimitExceeded
+from grader.engine.diagnosis import diagnose
+from grader.engine.graders import Graders
+from grader.engine.messages import Handshake, Reply, Request, read_request, to_line
+from grader.engine.outcomes import Outcome
+from grader.engine.plugin import CRITERION, RUNNER
+from grader.engine.runner import Runner
+from grader.reports.results import Described, Diagnosed, Judged, Result
+from grader.sandbox import lockdown
+from grader.sandbox.processes import ForkServer
+from grader.testing.misconceptions import misconceptions_of
+
+if TYPE_CHECKING:
+    from grader.course.model import Course
+    from grader.engine.budget import Budget
+    from grader.engine.criteria import Criterion
+    from grader.testing.misconceptions import Misconception
+
+
+class Engine:
+    """A pytest plugin that, once the suites are collected, grades submissions instead of running the tests once."""
+
+    def __init__(self, course: Course, is_hidden: bool, server: ForkServer | None, requests: int, replies: int) -> None:
+        """Take the course, which tests to run, the fork server, and the descriptors of requests and replies."""
+        self.course = course
+        self.is_hidden = is_hidden
+        self.server = server
+        self.requests = requests
+        self.replies = replies
+        self.pytest_report: dict[str, Any] = {}
+        self.known: dict[str, list[Misconception]] = {}
+
+    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
+        """Keep pytest's own report, for the result."""
+        self.pytest_report = json_report
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Say the handshake, and serve requests until they end."""
+        if session.testsfailed:
+            raise session.Interrupted("the suites could not be collected")
+        self.load_misconceptions()
+        # It has nothing to say of single tests: that is in the reports.
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        # The collector would write to every object, and so make each grader a copy of its own of the pages.
+        gc.freeze()
+        self.send(self.handshake(session))
+        if self.server:
+
+            def grade(request: Request, budget: Budget) -> Reply:
+                return Reply(request.number, self.grade(session, request, budget))
+
+            Graders(grade, self.revive_server, self.send, self.course.limits).serve(self.requests)
+        else:
+            # There is no fork: one submission after another, in this very process.
+            with open(self.requests, "rb") as lines:
+                for request in map(read_request, lines):
+                    self.send(Reply(request.number, self.grade(session, request)))
+        return True
+
+    def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
+        """Run one test without pytest's own setup and teardown, for a criterion is given all that it takes."""
+        hook = item.config.hook
+        call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")
+        hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
+        return True
+
+    def handshake(self, session: pytest.Session) -> Handshake:
+        """Return what is known before the first submission."""
+        criteria = [item.stash[CRITERION] for item in session.items]
+        return Handshake(
+            missing=self.server.missing if self.server else lockdown.nothing_holds(),
+            criteria=[Described(one.unit, one.exercise, one.name, one.sentence) for one in criteria],
+            versions={
+                "python": platform.python_version(),
+                "torch": str(torch.__version__),
+                "numpy": numpy.__version__,
+                "pytest": pytest.__version__,
+                "platform": platform.platform(),
+            },
+        )
+
+    def load_misconceptions(self) -> None:
+        """Import them here, once, so that no grader has to. The visible tests say what is wrong by themselves."""
+        if not self.is_hidden:
+            return
+        self.known = {unit: misconceptions_of(self.course, unit) for unit in self.course.units}
+        for unit in self.known:
+            failure_matrix.key_of(self.course, unit)  # it is kept, so no grader has to read all those files again
+
+    def revive_server(self) -> None:
+        """Start a new fork server where the old one is gone. Raises OSError."""
+        if self.server and not self.server.is_alive:
+            # Not forked from here again: by now there are suites in this process.
+            self.server.close()
+            self.server = ForkServer.spawned(self.course.modules)
+
+    def send(self, message: Handshake | Reply) -> None:
+        """Send the client a message."""
+        data = memoryview(to_line(message))
+        while data:
+            data = data[os.write(self.replies, data) :]
+
+    def grade(self, session: pytest.Session, request: Request, budget: Budget | None = None) -> Result:
+        """Run the suites of a submission's units.
+
+        Args:
+            session: Pytest's, with every test that was collected.
+            request: The submission.
+            budget: The limits of this process, where it is one of its own.
+        """
+        begun = time.monotonic()
+        config, hook = session.config, session.config.hook
+        runner = config.stash[RUNNER] = Runner(self.course, self.server, {**request.siblings, **request.units})
+        tests = [(item, item.stash[CRITERION]) for item in session.items]
+        # What was graded before, and is right, needs no substitute.
+        runner.outcomes.update((one, Outcome(True)) for _, one in tests if one.exercise in request.right)
+        tests = [(item, criterion) for item, criterion in tests if criterion.unit in request.units]
+        session.testscollected = len(tests)
+        report_plugin = config._json_report  # type: ignore[attr-defined]
+        report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
+        exceeded = []
+        try:
+            for unit, of_unit in itertools.groupby(tests, lambda test: test[1].unit):
+                try:
+                    with budget.of_a_unit() if budget else contextlib.nullcontext():
+                        for item, _ in of_unit:
+                            hook.pytest_runtest_protocol(item=item, nextitem=None)
+                except LimitExceeded as error:
+                    exceeded.append(unit)
+                    runner.fail([criterion for _, criterion in tests if criterion.unit == unit], str(error))
+        finally:
+            runner.client.close()
+        outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one.unit in request.units}
+        session.exitstatus = 1 if session.testsfailed else 0
+        report_plugin.pytest_sessionfinish(session)
+        return Result(
+            outcomes=[judged(*result) for result in outcomes.items()],
+            misconceptions=self.diagnoses(outcomes),
+            messages=runner.messages,
+            layers=runner.client.layers,
+            exceeded=exceeded,
+            seconds=round(time.monotonic() - begun, 3),
+            pytest=self.pytest_report,
+        )
+
+    def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[Diagnosed]:
+        """Return the misconception behind each exercise whose outcomes fit exactly one."""
+        if not self.known:
+            return []
+        results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
+        for criterion, outcome in outcomes.items():
+            results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
+        return [
+            Diagnosed(unit, exercise, found.name, found.sentence)
+            for (unit, exercise), outcomes in results.items()
+            for found in diagnose(self.course, exercise, outcomes, self.known[unit])
+        ]
+
+
+def judged(criterion: Criterion, outcome: Outcome) -> Judged:
+    """Return what a criterion came to, as it is sent."""
+    is_waiting = outcome.kind == "waiting"
+    return Judged(
+        criterion.unit,
+        criterion.exercise,
+        criterion.name,
+        outcome.passed,
+        "" if is_waiting else outcome.reason,
+        is_waiting,
+        outcome.substitutes,
+        outcome.remarks,
+    )
