@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from grader.audit.cases import completed, needed_by
 from grader.course.model import load_course
@@ -111,7 +112,7 @@ def grade_command(submissions: Path, into: Path, unit: str | None = None) -> lis
     return [sys.executable, "-m", "grader", "grade", str(submissions), "--out", str(into), "--jobs", "1", *only]
 
 
-def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str, dict]]:
+def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str, dict[str, Any]]]:
     """Grades all of them; the report of each student."""
     with tempfile.TemporaryDirectory() as into:
         took, _ = run(grade_command(submissions, Path(into), unit), ROOT, (0,))
@@ -191,7 +192,7 @@ def processor_time(pid: int) -> tuple[float, float]:
 # -- the whole -----------------------------------------------------------------------------------------------------
 
 
-def check(student: str, report: dict, passed: int) -> None:
+def check(student: str, report: dict[str, Any], passed: int) -> None:
     """Both sides must have run the same tests, or the comparison is idle."""
     # Of the exercises alone, for nobody here answers a quiz.
     exercises = [exercise for unit in report["units"].values() for exercise in unit["exercises"].values()]

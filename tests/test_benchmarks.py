@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from courses import REPOSITORY
-from units import COURSE, SUITES
+from courses import COURSE, REPOSITORY
+from units import SUITES
 
 from grader.audit.cases import with_imports
 from grader.audit.run import names_in

@@ -50,6 +50,7 @@ class Budget:
     """
 
     def __init__(self, units: int, seconds: int) -> None:
+        """Set the limits of what this process does besides grading units."""
         import resource  # not on Windows, where nothing is forked
 
         self._resource = resource

@@ -41,6 +41,7 @@ class SandboxUnavailable(InternalError):
     """Student code cannot be isolated on this machine. `missing` has a sentence for each layer that is needed."""
 
     def __init__(self, missing: list[str]) -> None:
+        """Say which layers are missing."""
         super().__init__("\n".join(["Student code cannot be isolated here, so nothing was graded.", *missing]))
         self.missing = missing
 
@@ -49,6 +50,16 @@ class Engine:
     """The grading engine, in a process of its own with a clean environment, whatever this program is."""
 
     def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+        """Start the engine.
+
+        Args:
+            course: The course to grade.
+            isolated: Whether student code is isolated, which needs Linux.
+            suites: The tests to grade with.
+
+        Raises:
+            InternalError: It cannot be started, or the misconceptions cannot be built.
+        """
         self._limits = course.limits
         options = [str(course.root), suites, *([] if isolated else ["--practice"]), *course.modules]
         pipe = subprocess.PIPE
@@ -76,11 +87,13 @@ class Engine:
             thread.start()
 
     def __enter__(self) -> Engine:
+        """Return the engine."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End the engine: once it has done all, or where something failed, at once."""
         assert self._process.stdout
         assert self._process.stderr
         if kind is not None:
@@ -205,11 +218,7 @@ class Graded(NamedTuple):
 
 
 class Grading:
-    """Makes reports of submissions. The engine starts with the first submission, and anew after one that failed.
-
-    quizzes: of the units that are graded. allow_unisolated: student code runs even where nothing isolates it.
-    suites: the tests that it is graded by.
-    """
+    """Makes reports of submissions. The engine starts with the first submission, and anew after one that failed."""
 
     def __init__(
         self,
@@ -218,6 +227,14 @@ class Grading:
         allow_unisolated: bool = False,
         suites: Suites = "hidden",
     ) -> None:
+        """Start nothing yet.
+
+        Args:
+            course: The course to grade.
+            quizzes: Those of the units that are graded.
+            allow_unisolated: Run student code even where nothing isolates it.
+            suites: The tests to grade with.
+        """
         self._course = course
         self._quizzes = quizzes
         self._allow_unisolated = allow_unisolated
@@ -226,11 +243,13 @@ class Grading:
         self._handshake: Handshake | None = None
 
     def __enter__(self) -> Grading:
+        """Return this."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End the engine, if there is one."""
         engine, self._engine = self._engine, None
         if engine:
             engine.__exit__(kind, error, trace)

@@ -19,42 +19,46 @@ class Recorded:
     """
 
     def __init__(self, backend: Backend) -> None:
+        """Take whom to ask."""
         self.backend = backend
         self.answers: list[tuple[str, Any]] = []
         self.called: Any = []  # what the first run has called
         self.place: int | None = None  # of the answer that is given again next; None while new ones are kept
-        # What was told since the last answer that was given again, and which substitutes there are.
+        # What was asked for since the last answer that was given again, and which substitutes there are.
         self.withheld: list[tuple[str, dict[str, Any]]] = []
 
     def rewind(self) -> None:
-        """From here on the answers are given again."""
+        """Give the answers again from here on."""
         self.place = 0
 
     def load(self, unit: str) -> None:
+        """Load a unit, unless answers are given again."""
         if self.place is None:
             self.backend.load(unit)
 
     def forget(self) -> None:
+        """Drop what waits for the next call, unless answers are given again."""
         if self.place is None:
             self.backend.forget()
 
     def notify(self, operation: str, **details: Any) -> None:
+        """Pass an operation on; while answers are given again, keep it."""
         if self.place is None:
             self.backend.notify(operation, **details)
         else:
             self.withheld.append((operation, details))
 
     def call(self, operation: str, **details: Any) -> Any:
-        """An answer. Raises the Failure that was, or is, there in its place."""
+        """Return an answer. Raises the Failure that was, or is, there in its place."""
         if self.place is not None:
             if self.place < len(self.answers) and self.answers[self.place][0] == operation:
                 value = self.answers[self.place][1]
                 self.place += 1
-                self.withheld = [told for told in self.withheld if told[0] in ("upload", "patch")]
+                self.withheld = [one for one in self.withheld if one[0] in ("upload", "patch")]
                 return _given(value)
             self.place = None
-            for told, named in self.withheld:
-                self.backend.notify(told, **named)
+            for withheld, named in self.withheld:
+                self.backend.notify(withheld, **named)
         try:
             value = self.backend.call(operation, **details)
         except Failure as failure:

@@ -51,7 +51,7 @@ def student(request: pytest.FixtureRequest) -> Student:
 def _imported(unit: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(unit)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it is the student's own file
         places = [(error.lineno, error.filename)] if isinstance(error, SyntaxError) else []
         places += [(line, frame.f_code.co_filename) for frame, line in traceback.walk_tb(error.__traceback__)]
         ours = [(line, Path(name or "").name) for line, name in places if Path(name or "").parent == folder]

@@ -33,31 +33,39 @@ NO_SUBSTITUTES = Substitutes()
 class Backend(Protocol):
     """What answers requests: the client of a student process, or a trusted implementation in this process."""
 
-    def call(self, operation: str, **details: Any) -> Any: ...
+    def call(self, operation: str, **details: Any) -> Any:
+        """Return the value of one operation. Raises Failure where there is none."""
 
-    def notify(self, operation: str, **details: Any) -> None: ...
+    def notify(self, operation: str, **details: Any) -> None:
+        """Ask for an operation without a value, together with the next one that has one."""
 
-    def forget(self) -> None: ...
+    def forget(self) -> None:
+        """Drop the operations that wait for the next one with a value."""
 
-    def load(self, unit: str) -> None: ...
+    def load(self, unit: str) -> None:
+        """Run a unit's source, where that is not done yet."""
 
 
 class InProcessBackend:
     """Answers for an implementation that is trusted and needs no process of its own: a misconception, a solution."""
 
     def __init__(self, unit: str, names: dict[str, Any]) -> None:
+        """Take the names that the unit defines."""
         self.worker = Worker()
         module = self.worker.units.modules[unit] = types.ModuleType(unit)
         module.__dict__.update(names)
         self.forget()
         self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
-    def load(self, unit: str) -> None: ...
+    def load(self, unit: str) -> None:
+        """Do nothing: what the unit defines is given."""
 
     def notify(self, operation: str, **details: Any) -> None:
+        """Ask for an operation without a value, together with the next one that has one."""
         self.waiting.add(operation, **details)
 
     def forget(self) -> None:
+        """Drop the operations that wait for the next one with a value."""
         self.waiting = protocol.Calls()
 
     def call(self, operation: str, **details: Any) -> Any:
@@ -98,11 +106,11 @@ class RemoteCallable:
         self._backend.notify(operation, target=self._target, **details)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """The result of calling it: tensors, numbers and containers as they are, anything else as an RemoteObject."""
+        """Return the result of calling it: tensors, numbers and containers as they are, and else a RemoteObject."""
         return self._call("call", arguments=arguments, options=options)
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The result of calling it, and the arguments as the call left them."""
+        """Return the result of calling it, and the arguments as the call left them."""
         match self._call("call", arguments=arguments, options={}, arguments_after=True):
             case (result, tuple(after)) if len(after) == len(arguments):
                 return result, after
@@ -120,7 +128,7 @@ class RemoteCallable:
         raise Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
-        """The result, and gradients of its sum weighted by `protocol.cotangent`.
+        """Return the result, and gradients of its sum weighted by `protocol.cotangent`.
 
         The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
         tensor has no part in the result.
@@ -133,7 +141,7 @@ class RemoteCallable:
         raise Refused(ODD_REPLY)
 
     def torch_functions(self, *arguments: Any) -> list[str]:
-        """The names of torch's functions and methods that a call makes use of."""
+        """Return the names of torch's functions and methods that a call makes use of."""
         names = self._call("torch_functions", arguments=arguments)
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
@@ -145,18 +153,20 @@ class RemoteObject(RemoteCallable, Handle):
     """
 
     def __init__(self, backend: Backend, handle: Handle, keeps_arrays: bool = False) -> None:
+        """Take the object's handle."""
         Handle.__init__(self, handle.number, handle.kinds)
         RemoteCallable.__init__(self, backend, (handle,), keeps_arrays)
 
     def get(self, name: str) -> Any:
-        """An attribute's value."""
+        """Return an attribute's value."""
         return self._wrap(self._backend.call("get", target=(*self._target, name)))
 
     def method(self, name: str) -> RemoteCallable:
+        """Return a method, to call."""
         return RemoteCallable(self._backend, (*self._target, name), self._keeps_arrays)
 
     def parameters(self) -> dict[str, torch.Tensor]:
-        """Every registered parameter by its name, requiring gradients here where it does there."""
+        """Return every registered parameter by its name, requiring gradients here where it does there."""
         found = self._call("parameters")
         pairs = found if isinstance(found, dict) else {"": found}
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
@@ -166,23 +176,27 @@ class RemoteObject(RemoteCallable, Handle):
         return {name: value.requires_grad_(flags[name]) for name, value in values.items()}
 
     def buffers(self) -> dict[str, torch.Tensor]:
+        """Return every registered buffer by its name."""
         return _tensors(self._call("buffers"))
 
     def set(self, values: dict[str, torch.Tensor]) -> None:
-        """Copies values into parameters and buffers of these names and shapes."""
+        """Copy values into parameters and buffers of these names and shapes."""
         self._notify("set_tensors", values=values)
 
     def train(self) -> None:
+        """Put the module into training mode."""
         self._notify("train", mode=True)
 
     def eval(self) -> None:
+        """Put the module into evaluation mode."""
         self._notify("train", mode=False)
 
     def to(self, dtype: torch.dtype) -> None:
+        """Convert the module's parameters to a dtype."""
         self._notify("to", dtype=dtype)
 
     def state(self) -> torch.Tensor:
-        """The state of a torch.Generator."""
+        """Return the state of a torch.Generator."""
         state = self._call("generator_state")
         return _tensors({"state": state})["state"]
 
@@ -196,6 +210,7 @@ class Student:
     """
 
     def __init__(self, backend: Backend, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
+        """Take where the unit's code runs, and the substitutes for answers to other exercises."""
         self._backend = backend
         self._keeps_arrays = False
         self._unit = unit
@@ -206,6 +221,7 @@ class Student:
         self.expected: set[str] = set()
 
     def __getattr__(self, name: str) -> RemoteCallable:
+        """Return one of the unit's names, to call."""
         if name.startswith("__"):
             raise AttributeError(name)
         return RemoteCallable(self._backend, (self._unit, name), self._keeps_arrays)
@@ -227,7 +243,7 @@ class Student:
         return self._object("make", name=name, arguments=arguments, options=options)
 
     def generator(self, seed: int) -> RemoteObject:
-        """A torch.Generator of its own, to hand in."""
+        """Make a torch.Generator, to use as an argument."""
         return self._object("generator", seed=seed)
 
     def _object(self, operation: str, **details: Any) -> RemoteObject:
@@ -266,7 +282,7 @@ class Student:
         return self._substitutes[exercise]
 
     def seed(self, seed: int) -> None:
-        """Sets every global random state over there."""
+        """Set every global random state over there."""
         self._backend.notify("seed", seed=seed)
 
 

@@ -54,9 +54,11 @@ class Substitutes:
         return cls(file for file in files if file.is_file())
 
     def __contains__(self, exercise: object) -> bool:
+        """Return whether an exercise has a substitute."""
         return exercise in self._last_lines
 
     def __iter__(self) -> Iterator[str]:
+        """Yield the exercises that have a substitute."""
         return iter(self._last_lines)
 
     def __getitem__(self, exercise: str) -> Any:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from courses import REPOSITORY
-from units import COURSE, SUITES, defined_in
+from courses import COURSE, REPOSITORY
+from units import SUITES, defined_in
 
 from grader.audit.equivalence import Solution
 from grader.audit.run import probes_for

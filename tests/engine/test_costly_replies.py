@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from courses import REPOSITORY
-from units import COURSE, SUITES, defined_in
+from courses import COURSE, REPOSITORY
+from units import SUITES, defined_in
 
 from grader.engine import budget
 from grader.sandbox import bounds

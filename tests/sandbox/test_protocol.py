@@ -206,24 +206,24 @@ def test_subclasses_of_plain_types_that_lie_cross_as_what_they_hold() -> None:
         def __str__(self) -> str:
             return "42"
 
-    class LyingList(list):
+    class LyingList(list[int]):
         def __iter__(self) -> Any:
             return iter([42])
 
         def __len__(self) -> int:
             return 1
 
-    class LyingDict(dict):
+    class LyingDict(dict[int, int]):
         def items(self) -> Any:
             return [("42", 42)]
 
         __iter__ = keys = items
 
-    class LyingSet(set):
+    class LyingSet(set[int]):
         def __iter__(self) -> Any:
             return iter([42])
 
-    class LyingTuple(tuple):
+    class LyingTuple(tuple[int, ...]):
         def __iter__(self) -> Any:
             return iter([42])
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import courses
 import pytest
-from courses import REPOSITORY
+from courses import COURSE, REPOSITORY
 from torch import nn
-from units import COURSE, SUBSTITUTES, SUITES, defined_in
+from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.client import Engine
 from grader.submissions.source import Submission, UnitSource

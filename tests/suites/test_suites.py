@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from courses import REPOSITORY
-from units import COURSE, SUITES, Suite, defined_in
+from courses import COURSE, REPOSITORY
+from units import SUITES, Suite, defined_in
 
 from grader.reports.model import NOT_WRITTEN
 

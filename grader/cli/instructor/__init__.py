@@ -8,7 +8,7 @@ from grader.cli.instructor.classes import collect, status, table
 from grader.cli.instructor.grade import grade
 from grader.cli.instructor.new import new
 from grader.cli.instructor.release import release
-from grader.cli.student import app
+from grader.cli.student import app as app
 
 for command in (grade, audit, build, collect, table, status):
     app.command()(command)

@@ -314,7 +314,7 @@ def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
     wrapper, attention = Wrapper(d_in, [width] * num_heads, False), Whole(d_in, num_heads * width, num_heads, True)
     try:
         unit.stack_heads(wrapper, attention)
-    except Exception:  # torch may be the one to refuse
+    except Exception:  # noqa: BLE001 - torch may be the one to refuse
         is_right = True
     else:
         biases = [getattr(attention, name).bias for name in NAMES]
@@ -348,7 +348,7 @@ def context_length_asked_for(make: Callable[[], Any]) -> int:
     names["MultiHeadAttention"] = remember
     try:
         make()
-    except Exception:  # it goes on with what it takes for attention
+    except Exception:  # noqa: BLE001 - it goes on with what it takes for attention
         return lengths[-1]
     finally:
         names["MultiHeadAttention"] = kept

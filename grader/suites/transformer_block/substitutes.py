@@ -66,7 +66,7 @@ class TransformerBlock(nn.Module):
 
 class _Doubling(nn.Sequential):
     def forward(self, x: Tensor) -> Tensor:
-        return 2 * super().forward(x)
+        return 2 * super().forward(x)  # type: ignore[no-untyped-call]
 
 
 def stack_blocks(make_block: Any, num_blocks: int) -> nn.Module:

@@ -28,7 +28,7 @@ def marked(grade_id: str, source: str, kind: str = "code", **marks: Any) -> Note
     """A cell with nbgrader's marks. marks: those that are set."""
     unset = {"grade": False, "locked": False, "solution": False, "task": False}
     metadata = {"nbgrader": {"schema_version": 3, "grade_id": grade_id, **unset, **marks}}
-    make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
+    make: Any = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
     return make(source, metadata=metadata, id=grade_id)
 
 

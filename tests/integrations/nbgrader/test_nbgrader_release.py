@@ -21,11 +21,12 @@ from courses import COURSE, REPOSITORY
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
-from traitlets.config import PyFileConfigLoader
+from traitlets.config.loader import PyFileConfigLoader
 
 from grader.engine.client import Engine
 from grader.engine.messages import Handshake
-from grader.integrations.nbgrader.release import ReleaseError, configure_lines, is_configured, release_nbgrader
+from grader.integrations.nbgrader.release import configure_lines, is_configured, release_nbgrader
+from grader.integrations.release import ReleaseError
 from grader.quizzes.marking import mark
 from grader.quizzes.questions import fill
 from grader.quizzes.source import load_quizzes
