@@ -281,7 +281,7 @@ class Grading:
                     report = make_report(submission, result, rubric, self._course, said.missing, said.versions, now)
                     yield submission, Graded(report, result.pytest)
         except BaseException:
-            # An engine that is left half way still owes results, which nobody would tell from those that follow.
+            # An engine that is left half way still owes results, which would be taken for those that follow.
             self.__exit__(*sys.exc_info())
             raise
 

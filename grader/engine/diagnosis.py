@@ -37,7 +37,7 @@ def diagnose(
 
 
 def _behaves_like(course: Course, candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
-    # Failures first: they tell most candidates apart at once.
+    # Failures first: most candidates differ there.
     failures_first = sorted(results, key=lambda result: result[1].passed)
     return all(
         outcome.resembles(_outcome_of(course, candidate, criterion, outcome.substitutes))

@@ -30,7 +30,7 @@ MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run came to. reason, detail, line, file: see Failure. kind tells apart why there is no value.
+    """What one run came to. reason, detail, line, file: see Failure. kind says why there is no value.
 
     substitutes: the exercises whose substitutes had a part in it. It is "waiting" where they could not serve.
     """
@@ -118,7 +118,7 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
                 kind, reason = "not written", NOT_WRITTEN
             else:
                 kind, reason = "raised", error.reason
-            seen = (*seen, Observation(_told(error)))
+            seen = (*seen, Observation(_described(error)))
             return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
         case Failure():
             kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
@@ -129,8 +129,8 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
     return Outcome(False, "wrong", "The result is not of the kind that was asked for.", observations=seen)
 
 
-def _told(error: Raised) -> str:
-    """What an error tells of the idea behind it: of what type it is, and of a TypeError, about what."""
+def _described(error: Raised) -> str:
+    """Return what an error says of the idea behind it: of what type it is, and of a TypeError, about what."""
     if REFUSALS & set(error.types):
         return "raised a refusal"
     about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None

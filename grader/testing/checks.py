@@ -221,7 +221,7 @@ def _kind(value: Any) -> str:
 
 
 def _family(found: torch.dtype, expected: torch.dtype) -> str:
-    """Return what a dtype tells of the idea behind it: its bits count only where floats were asked for."""
+    """Return what a dtype says of the idea behind it: its bits count only where floats were asked for."""
     if not found.is_floating_point:
         return "bools" if found == torch.bool else "whole numbers"
     return str(found) if expected.is_floating_point else "floats"

@@ -28,7 +28,7 @@ class Given(NamedTuple):
     expect: Callable[[Any], Any]
 
 
-# Draws such a call; beside fresh inputs it may be told how many, or of which dtype.
+# Draws such a call; beside fresh inputs it may be given how many, or of which dtype.
 Asking = Callable[..., Given]
 
 
@@ -38,8 +38,8 @@ def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[.
     expect: a check of the student, the result and those arguments that are tensors.
     """
 
-    def ask(student: Student, fresh: Fresh, *told: Any, **named: Any) -> Given:
-        arguments = draw(fresh, *told, **named)
+    def ask(student: Student, fresh: Fresh, *given: Any, **named: Any) -> Given:
+        arguments = draw(fresh, *given, **named)
         tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
         return Given(getattr(student, exercise), arguments, lambda result: expect(student, result, *tensors))
 

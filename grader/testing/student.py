@@ -265,7 +265,7 @@ class Student:
             yield
         finally:
             self.patched.difference_update(exercises)
-            # Where the process was lost, nothing is patched any more, and nobody can tell what was called.
+            # Where the process was lost, nothing is patched any more, and nobody knows what was called.
             with contextlib.suppress(Failure):
                 called = self._backend.call("unpatch")
                 names = called if isinstance(called, list) else []
