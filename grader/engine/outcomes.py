@@ -126,7 +126,7 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
             seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
             return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
     # A value that no check foresaw: only a suite proved on the solution may say so of an answer.
-    return Outcome(False, "wrong", "The result is not of the kind that was asked for.", observations=seen)
+    return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen)
 
 
 def _described(error: Raised) -> str:

@@ -117,7 +117,7 @@ class Runner:
         """Keep what the student's code printed, and what it was seen to try."""
         text, dropped = self.client.take_printed()
         if dropped:
-            text = f"(It printed {dropped} bytes more than are kept.)\n{text}"  # in front, for long texts are cut
+            text = f"(Output truncated: {dropped} more bytes were dropped.)\n{text}"  # in front, for long texts are cut
         if text:
             self._note(unit, exercise, "printed", text)
         for sentence in self.client.take_anomalies():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Tracebacks end at the line of the test: the way from there helps nobody.
 __tracebackhide__ = True
 
-ODD_REPLY = "Its process sent a reply of an unexpected form."
+ODD_REPLY = "The student process sent a malformed reply."
 NO_SUBSTITUTES = Substitutes()
 
 

@@ -76,7 +76,7 @@ TOLD = {
     "exits_in_calls": "It ended the Python process (exit code 0).",
     "forges_replies": "an answer that nobody asked for",
     "hard_codes_the_examples": "The scores are not the expected ones, although the shape is correct.",
-    "huge_messages": "bytes more than are kept.",
+    "huge_messages": "more bytes were dropped.",
     "imports_itself_for_ever": "It did not finish in time",
     "large_results": "(16777116,)",
     "leans_on_substitutes": "It tried to look at the frames of other code.",

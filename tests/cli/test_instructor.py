@@ -210,7 +210,7 @@ def test_what_is_printed_is_cut_and_counted(graded: tuple[Done, Path]) -> None:
     [message, *_] = read_reports(graded[1])["talks"]["messages"]
     assert message["kind"] == "printed"
     counted, kept = message["text"].split("\n", maxsplit=1)
-    assert re.fullmatch(r"\(It printed \d+ bytes more than are kept\.\)", counted)
+    assert re.fullmatch(r"\(Output truncated: \d+ more bytes were dropped\.\)", counted)
     assert kept.startswith("x" * 3900)
     assert len(message["text"]) < 5000
 
