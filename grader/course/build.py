@@ -66,7 +66,7 @@ def read_source(path: Path, course: Course) -> NotebookNode:
     if not path.is_file():
         raise BuildError(f"solutions/{path.name} does not exist: write the unit's source there.")
     text = path.read_text(encoding="utf-8")
-    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook: NotebookNode = jupytext.reads(text, fmt="py:percent")
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
     missing = left_out(course)
@@ -160,7 +160,7 @@ def _stub(path: Path, course: Course) -> str:
     notebook, _ = ClearSolutions().preprocess(read_source(path, course), {})
     # Students get plain cells: nbgrader's metadata belongs to the notebook that it releases.
     notebook.metadata["jupytext"] |= {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all"}
-    return jupytext.writes(notebook, fmt="py:percent").rstrip("\n") + "\n"
+    return str(jupytext.writes(notebook, fmt="py:percent")).rstrip("\n") + "\n"
 
 
 def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
@@ -169,17 +169,11 @@ def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
         raise _problem(path, 1, "there is text above the first cell: begin with a line `# %%`.")
     for (start, lines), cell in zip(cells, notebook.cells, strict=True):
         is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
-        has_solution = False
         begun = None
         for number, line in enumerate(lines, start):
             if BEGIN_SOLUTION in line:
-                if begun is not None:
-                    raise _problem(path, number, "a solution begins inside another: close that one first.")
-                if not is_answer:
-                    raise _problem(path, number, 'not an answer cell: put "solution": true in its header.')
-                if not _has_todo(lines[: number - start]):
-                    raise _problem(path, number, "no sentence says what to do: write `# TODO: …` above.")
-                begun, has_solution = number, True
+                _check_begin(path, number, begun, is_answer, lines[: number - start])
+                begun = number
             elif END_SOLUTION in line:
                 if begun is None:
                     raise _problem(path, number, "a solution ends that has not begun: remove this line.")
@@ -187,8 +181,18 @@ def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
         if begun is not None:
             raise _problem(path, begun, f"the solution is not closed: add `### {END_SOLUTION}` below it.")
         # nbgrader would clear such a cell as a whole, its docstring included.
-        if is_answer and not has_solution:
+        if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
             raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
+
+
+def _check_begin(path: Path, number: int, begun: int | None, is_answer: bool, lines_above: list[str]) -> None:
+    """Check that a solution may begin in this line of a cell. Raises BuildError."""
+    if begun is not None:
+        raise _problem(path, number, "a solution begins inside another: close that one first.")
+    if not is_answer:
+        raise _problem(path, number, 'not an answer cell: put "solution": true in its header.')
+    if not _has_todo(lines_above):
+        raise _problem(path, number, "no sentence says what to do: write `# TODO: …` above.")
 
 
 def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -212,7 +216,7 @@ def _check_docstrings(path: Path, text: str) -> None:
     try:
         module = ast.parse(text)
     except SyntaxError as error:
-        raise _problem(path, error.lineno or 1, f"this is not Python ({error.msg}): mend it first.") from error
+        raise _problem(path, error.lineno or 1, f"this is not Python ({error.msg}): fix it first.") from error
     lines = text.splitlines()
     for node in module.body:
         if not isinstance(node, ast.FunctionDef | ast.ClassDef):

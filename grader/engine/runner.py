@@ -97,7 +97,7 @@ class Runner:
         self.client.budget.use(name, self._course.units[unit].time_shares)
 
     def _doubtful(self, criterion: Criterion, first: Outcome) -> list[str]:
-        """Return the earlier exercises that are not known to be right; none where a second run would come to the same."""
+        """Return the earlier exercises not known to be right; none where a second run would come to the same."""
         kinds: dict[str, set[str]] = {}
         for known, outcome in self.outcomes.items():
             kinds.setdefault(known.exercise, set()).add("substituted" if outcome.substitutes else outcome.kind)

@@ -119,6 +119,7 @@ class Watch:
                 self.note(REPLACED, path)
 
     def note(self, words: str, argument: str) -> None:
+        """Report what was tried, once, and so many times of each kind."""
         if (words, argument) not in self.reported and self.counts[words] < MAX_OF_A_KIND:
             self.counts[words] += 1
             self.reported.add((words, argument))

@@ -22,6 +22,7 @@ class Clock:
         self._waits = [_Waits(str(pid)), _Waits("thread-self")] if pid else []
 
     def begin(self) -> Stopwatch:
+        """Start a stopwatch."""
         return Stopwatch(self, time.monotonic(), self.waited())
 
     def waited(self) -> float:

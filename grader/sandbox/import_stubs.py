@@ -22,6 +22,7 @@ class Inert:
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
     def __call__(self, *_: Any, **__: Any) -> Inert:
+        """Take any call."""
         return Inert()
 
     def __getattr__(self, name: str) -> Inert:
@@ -97,14 +98,17 @@ class StubFinder:
         self.available = f"{', '.join(others)} and {last}"
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
+        """Find a stub; name what may be imported instead of anything else."""
         if name.partition(".")[0] in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         raise ModuleNotFoundError(f"No module named {name!r} while grading, only {self.available}", name=name)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return a stub."""
         return InertModule(spec.name)
 
-    def exec_module(self, _: types.ModuleType) -> None: ...
+    def exec_module(self, _: types.ModuleType) -> None:
+        """Do nothing: a stub runs nothing."""
 
 
 def install(siblings: Any, modules: Sequence[str] = ()) -> None:

@@ -15,8 +15,12 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.sandbox import seccomp, users
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user", "own_user")
 NEEDED = ("limits", "no_new_privileges", "seccomp")
@@ -89,9 +93,9 @@ def is_enough(missing: dict[str, str]) -> bool:
     return not any(layer in missing for layer in NEEDED)
 
 
-def _system_call(number: int, *arguments: ctypes._SimpleCData) -> int:
+def _system_call(number: int, *arguments: ctypes._SimpleCData[Any]) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
-    result = libc.syscall(ctypes.c_long(number), *arguments)
+    result: int = libc.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
@@ -183,6 +187,9 @@ def lock_in(limits: Limits, program: bytes | None, landlock: int, uid: int | Non
     """Apply, for good, every layer that the server found to work.
 
     Args:
+        limits: The limits of the process.
+        program: The system call filter; None where that layer is missing.
+        landlock: The version of Landlock; 0 where it is missing.
         uid: The id of the user to become; None to stay who this is.
 
     Returns:

@@ -15,6 +15,7 @@ class OutputBuffer:
         self._kept: Counter[str] = Counter()  # by exercise
 
     def add(self, text: bytes, exercise: str) -> None:
+        """Keep what an exercise printed, as far as there is room."""
         kept = text[: max(self._limit - self._kept[exercise], 0)]
         self._text += kept
         self._kept[exercise] += len(kept)
@@ -31,4 +32,5 @@ class OutputBuffer:
         return self._text, self._bytes
 
     def restore(self, state: tuple[bytes, int]) -> None:
+        """Go back to a state that `state` returned."""
         self._text, self._bytes = state

@@ -103,7 +103,7 @@ def _import_all(name: str) -> None:
         return
     try:
         module = importlib.import_module(name)
-    except Exception:  # another system's, or built without its library
+    except Exception:  # noqa: BLE001 - another system's, or built without its library
         return
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
         _import_all(found.name)

@@ -59,7 +59,8 @@ class Process(Protocol):
     connection: socket.socket
     output: socket.socket
 
-    def end(self, patience: float = 0) -> Ending: ...
+    def end(self, patience: float = 0) -> Ending:
+        """End the process, after so many seconds, and return how it ended."""
 
 
 class ForkServer:
@@ -82,7 +83,8 @@ class ForkServer:
             self.control.settimeout(None)
         if isinstance(ready, NotReady):
             raise ServerLost(ready.reason)
-        return ready.missing
+        missing: dict[str, str] = ready.missing
+        return missing
 
     @classmethod
     def forked(cls, modules: Sequence[str] = ()) -> ForkServer:
@@ -220,6 +222,7 @@ class PractisingProcess:
         far_output.close()
 
     def end(self, patience: float = 0) -> Ending:
+        """End the process, if it does not end by itself in so many seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
         was_ended = self.process.returncode is None

@@ -102,7 +102,7 @@ def _start(thread: Any) -> None:
     thread.runs_here = True
     try:
         thread.run()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - as in a thread
         threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
     finally:
         thread.runs_here = False
@@ -148,17 +148,19 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
             initializer(*initargs)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        """Call the function now, and return a future that is done."""
         if self._is_shut_down:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - as the original does
             future.set_exception(error)
         return future
 
     def shutdown(self, *_: Any, **__: Any) -> None:
+        """Take no more calls."""
         self._is_shut_down = True
 
 

@@ -69,6 +69,7 @@ def prctl(option: int, *arguments: int) -> None:
 
 
 def refuse_new_privileges() -> None:
+    """Refuse this process, for good, every privilege that it does not have."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 

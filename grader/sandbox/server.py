@@ -44,6 +44,7 @@ class Child:
     was_ended: bool = False
 
     def end(self) -> None:
+        """Kill the process."""
         os.kill(self.pid, signal.SIGKILL)
         self.was_ended = True
 
@@ -133,6 +134,7 @@ class Server:
                 self.children[descriptor].end()
 
     def end_all(self) -> None:
+        """Kill every child that is left."""
         signal.set_wakeup_fd(-1)
         for child in self.children.values():
             child.end()
@@ -215,7 +217,7 @@ class Server:
                 setattr(sys, f"__{name}__", stream)
             layers = lockdown.lock_in(limits, self.program, self.landlock, uid)
             serving.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, layers, self.modules)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - the process ends here in any case
             traceback.print_exc()
             sys.stderr.flush()
         finally:

@@ -64,7 +64,7 @@ def _frame(message: tuple[object, ...], sent: Sequence[torch.Tensor] = ()) -> by
 def _frame_or_refusal(number: int, reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
     try:
         return _frame(reply, sent)
-    except BaseException as error:  # too large a value, or no memory left to pack it in
+    except BaseException as error:  # noqa: BLE001 - too large a value, or no memory left to pack it in
         text = (
             f"it gave {error}"
             if isinstance(error, ProtocolError)
@@ -103,6 +103,7 @@ class Outlet:
             self._send_kept()
 
     def send(self, frame: bytes) -> None:
+        """Send a frame at once."""
         with self.lock:
             _write(self.descriptor, frame)
 

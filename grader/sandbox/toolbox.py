@@ -26,6 +26,7 @@ class Holder(nn.Module):
             setattr(self, name, nn.Parameter(member) if isinstance(member, torch.Tensor) else member)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the sum of n·y + y² over what it holds."""
         members = (getattr(self, name) for name in self.names)
         parts = [x @ member if isinstance(member, torch.Tensor) else member(x) for member in members]
         return torch.stack([number * part + part * part for number, part in enumerate(parts, start=1)]).sum(dim=0)
@@ -35,6 +36,7 @@ class TokenMixer(nn.Module):
     """(B, T, C) to the same shape: each token becomes itself plus the mean over all tokens of its sequence."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return each token plus the mean over all tokens."""
         return x + x.mean(dim=-2, keepdim=True)
 
 
@@ -42,6 +44,7 @@ class PositionWise(nn.Module):
     """(…, C) to the same shape, every position on its own: a square and a shift."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x² + 1."""
         return x * x + 1
 
 
@@ -56,6 +59,7 @@ class CountingFactory:
         self.calls = 0
 
     def __call__(self) -> nn.Module:
+        """Return the next module."""
         self.calls += 1
         return self.modules[self.calls - 1] if self.calls <= len(self.modules) else PositionWise()
 

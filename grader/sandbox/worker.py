@@ -71,7 +71,7 @@ class Worker:
             return refusal(number, "Unsendable", f"it gave {error}"), []
         except (Unsupported, Undefined) as error:
             return refusal(number, type(error).__name__, str(error)), []
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - student code raises what it likes
             return describe(error, self.units.labels)._replace(number=number), []
 
     def hold(self, value: Any) -> Handle:
@@ -125,6 +125,7 @@ class Worker:
         return taken, len(taken) == count and next(values, UNBOUND) is not UNBOUND
 
     def do_get(self, target: Any) -> Any:
+        """Return an attribute."""
         return self.resolve(target)
 
     def do_parameters(self, target: Any) -> dict[str, tuple[torch.Tensor, bool]]:
@@ -132,6 +133,7 @@ class Worker:
         return {name: (value, value.requires_grad) for name, value in self._module(target).named_parameters()}
 
     def do_buffers(self, target: Any) -> dict[str, torch.Tensor]:
+        """Return every registered buffer by name."""
         return dict(self._module(target).named_buffers())
 
     def _module(self, target: Any) -> torch.nn.Module:
@@ -154,9 +156,11 @@ class Worker:
                 named[name].copy_(value)
 
     def do_train(self, target: Any, mode: bool) -> None:
+        """Set training or evaluation mode."""
         self._module(target).train(mode)
 
     def do_to(self, target: Any, dtype: torch.dtype) -> None:
+        """Convert parameters to a dtype."""
         self._module(target).to(dtype)
 
     def do_gradients(self, target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -244,13 +248,17 @@ class Worker:
         return function
 
     def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Make a substitute, or what the toolbox has under this name."""
         return self.substitutes.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
 
     def do_generator(self, seed: int) -> torch.Generator:
+        """Make a torch.Generator with this seed."""
         return torch.Generator().manual_seed(seed)
 
     def do_generator_state(self, target: Any) -> torch.Tensor:
-        return self.resolve(target).get_state()
+        """Return a torch.Generator's state."""
+        state: torch.Tensor = self.resolve(target).get_state()
+        return state
 
     def do_seed(self, seed: int) -> None:
         """Every global source of randomness: forks share one state, so each test begins from its own."""

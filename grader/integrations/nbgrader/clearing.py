@@ -33,6 +33,7 @@ class SetDueDate(NbGraderPreprocessor):
     """Writes a unit's due date, as autograder.yml says it, into the gradebook."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Write the due date; the notebook stays as it is."""
         about = resources["nbgrader"]
         unit = course_of(self.config).units.get(about["assignment"])
         if unit and not self.config.GenerateAssignment.get("no_database", False):

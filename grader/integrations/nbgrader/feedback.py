@@ -51,7 +51,7 @@ class Feedback:
 
     def html(self) -> str:
         """For a page or a notebook, light or dark. What a student's code had to say is no markup in it."""
-        return _template().render(feedback=self)
+        return str(_template().render(feedback=self))
 
     def plain(self) -> str:
         """The same where no HTML is shown."""

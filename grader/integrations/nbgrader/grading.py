@@ -29,11 +29,13 @@ class GradeSubmission(NbGraderPreprocessor):
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Write points and feedback into a notebook."""
         names = resources["nbgrader"]
         session: Session | None = self.parent.session(names)
         if session is None:
             # Called, not inherited from: what switches Execute off must not switch this off, for silence is full marks.
-            return Execute(parent=self.parent)(nb, resources)
+            executed: tuple[NotebookNode, ResourcesDict] = Execute(parent=self.parent)(nb, resources)
+            return executed
         student, unit = names["student"], session.unit
         report = session.report(self.parent.submitted(student, unit), self.parent.following(student, unit))
         cells, released = cells_with_points(nb), cells_with_points(self.parent.release_notebook(unit))
@@ -69,9 +71,13 @@ def _outcomes(report: Report, unit: str, due: datetime.datetime) -> dict[str, tu
 
 
 def _shown(feedback: Feedback) -> NotebookNode:
-    return nbformat.v4.new_output("display_data", {"text/html": feedback.html(), "text/plain": feedback.plain()})
+    output: NotebookNode = nbformat.v4.new_output(
+        "display_data", {"text/html": feedback.html(), "text/plain": feedback.plain()}
+    )
+    return output
 
 
 def _score(points: int) -> NotebookNode:
     """What nbgrader takes for the points. Without it, silence, it would give all of them."""
-    return nbformat.v4.new_output("execute_result", {"text/plain": str(points)})
+    output: NotebookNode = nbformat.v4.new_output("execute_result", {"text/plain": str(points)})
+    return output

@@ -38,7 +38,7 @@ class SubmissionExporter(NotebookExporter):
     allow_unisolated = Bool(False, help="Whether to run student code even where it cannot be isolated").tag(config=True)
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+        super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
         autograde: Any = self.parent
         self._autograde: Autograde = autograde
         self.coursedir: CourseDirectory = autograde.coursedir
@@ -122,7 +122,10 @@ class SubmissionExporter(NotebookExporter):
         else:
             notebook = NotebookNode(nbformat=4, nbformat_minor=5, metadata=notebook.metadata, cells=_clean(cells))
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
-        return self.from_notebook_node(notebook, resources, **settings)
+        converted: tuple[NotebookNode, dict[str, Any]] = self.from_notebook_node(  # type: ignore[no-untyped-call]
+            notebook, resources, **settings
+        )
+        return converted
 
     def submitted(self, student: str, unit: str) -> Path:
         """The folder with what the student handed in of a unit."""

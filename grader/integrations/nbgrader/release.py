@@ -113,7 +113,7 @@ def _notebook(cells: list[NotebookNode]) -> str:
     }
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.validate(notebook)
-    return nbformat.writes(notebook) + "\n"
+    return f"{nbformat.writes(notebook)}\n"
 
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
@@ -256,4 +256,6 @@ def _test_cell(of: str, name: str, points: int) -> NotebookNode:
 def _cell(source: str, **marks: str | int) -> NotebookNode:
     import nbformat
 
-    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": {"schema_version": 3, "task": False, **marks}})
+    metadata = {"nbgrader": {"schema_version": 3, "task": False, **marks}}
+    made: NotebookNode = nbformat.v4.new_code_cell(source, metadata=metadata)
+    return made

@@ -38,6 +38,7 @@ class Fault(Exception):
 
 
 def main() -> None:
+    """Grade the checkout, and write what Classroom 50 reads."""
     checkout = Path.cwd()
     try:
         # What a student has committed under these names is no result of ours.

@@ -30,10 +30,11 @@ class Fault(Exception):
     """Why there is no grade; for the instructor."""
 
 
-def main():
+def main() -> None:
+    """Grade, and write results.json."""
     try:
         results = json.loads(graded())
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001 - whatever it is, there is to be a result
         print(f"This submission was not graded: {type(fault).__name__}: {fault}", file=sys.stderr)
         results = {"score": 0, "output": NOT_GRADED, "stdout_visibility": "hidden"}
     # Through a file of its own and a rename: whoever reads it sees all of it.
@@ -43,7 +44,7 @@ def main():
     partial.replace(RESULTS)
 
 
-def graded():
+def graded() -> str:
     """The text of results.json. Raises Fault."""
     with tempfile.TemporaryDirectory(prefix="reports-") as reports:
         grade = ["grade", HERE / "submission", "--student", "submission", "--out", reports]
@@ -51,7 +52,7 @@ def graded():
         return run(["export", "gradescope", Path(reports, "submission.json")], WRITING_SECONDS)
 
 
-def run(arguments, seconds):
+def run(arguments: list[object], seconds: int) -> str:
     """What a command of the grader prints. Raises Fault."""
     # No variable may steer Python.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
