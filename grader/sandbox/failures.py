@@ -41,7 +41,7 @@ class TimedOut(Failure):
 
 
 class Ended(Failure):
-    """The process is gone, or sent what no answer looks like and was ended."""
+    """The process is gone, or sent a malformed reply and was ended."""
 
 
 @dataclass

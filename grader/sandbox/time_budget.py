@@ -41,4 +41,7 @@ class TimeBudget:
         It never says how much was left: that differs from run to run, and the report should not.
         """
         together = self._shares[self.name]
-        return TimedOut(f"It did not finish in time: {call_seconds:g} s for a call, {together:.2g} s for all together.")
+        return TimedOut(
+            f"Stopped: a call may take {call_seconds:g} s, and all calls of an exercise {together:.2g} s. "
+            "Is there a loop that never ends?"
+        )

@@ -160,7 +160,7 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Pa
         ("syntax", "add is not defined. The cause is line 5 of sums.py: it is not valid Python."),
         # Of a line that defines nothing it cannot be told that it would have defined this.
         ("renamed", "add is not defined."),
-        ("hangs", "It did not finish in time: 1 s for a call, 0.8 s for all together."),
+        ("hangs", "Stopped: a call may take 1 s, and all calls of an exercise 0.8 s. Is there a loop that never ends?"),
         ("crashes", "It crashed the Python process (signal 11)."),
         ("half", "It raised a ValueError."),
     ],
@@ -174,7 +174,11 @@ def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student
     ("student", "line", "text"),
     [
         ("raises", 2, "It raised ZeroDivisionError. division by zero"),
-        ("loops", 2, "It did not finish in time: 1 s for a call, 0.8 s for all together. "),
+        (
+            "loops",
+            2,
+            "Stopped: a call may take 1 s, and all calls of an exercise 0.8 s. Is there a loop that never ends? ",
+        ),
         ("exits", 2, "It ended the Python process (exit code 0). "),
         ("quits", 2, "It raised SystemExit. "),
         ("syntax", 5, "It is not valid Python. '(' was never closed"),

@@ -49,7 +49,10 @@ def answers(open_client: Opens, source: str, **limits: float) -> tuple[Student, 
 
 def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_client: Opens) -> None:
     student, _ = answers(open_client, "def f():\n    while True: pass\ndef g(): return 1", call_seconds=CALL)
-    assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 20 s for all together."
+    assert (
+        failure(student.f, TimedOut)
+        == "Stopped: a call may take 0.5 s, and all calls of an exercise 20 s. Is there a loop that never ends?"
+    )
     assert student.g() == 1
 
 
@@ -91,7 +94,10 @@ def test_notices_of_pieces_gain_no_time_for_a_call(open_client: Opens) -> None:
     student, client = answers(open_client, source, call_seconds=CALL, unit_seconds=3 * CALL)
     client.load("answers")
     client.budget.use("f", 1)
-    assert failure(student.f, TimedOut) == "It did not finish in time: 0.5 s for a call, 1.5 s for all together."
+    assert (
+        failure(student.f, TimedOut)
+        == "Stopped: a call may take 0.5 s, and all calls of an exercise 1.5 s. Is there a loop that never ends?"
+    )
     assert student.right() == 1, "time was left for it"
 
 
