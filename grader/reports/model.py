@@ -24,6 +24,8 @@ NOT_WRITTEN = "It is not written yet."
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# Reports that were made before 23 November 2026 have no digests of their units, and do not say `handed_in`.
+UNKNOWN = "0" * 64
 
 
 class Test(Model):
@@ -91,7 +93,7 @@ class Unit(Model):
     remarks: list[Text] = Field(description="Notes on the whole unit, such as why a file could not be read.")
     exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
     quiz: Quiz | None = Field(description="None where the unit has no quiz.")
-    digest: Digest = Field(description="SHA-256 of the unit's own files and everything they were graded by.")
+    digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
 
 
 class Message(Model):
@@ -136,7 +138,7 @@ class Report(Model):
     suites: Suites = Field(
         description="Which tests gave the points: the hidden ones, or the visible ones that students have."
     )
-    handed_in: bool = Field(description="Whether any file differs from what students receive.")
+    handed_in: bool = Field(True, description="Whether any file differs from what students receive.")
     points: Points = Field(description="The sum over the units.")
     possible: Points = Field(description="The sum over the units.")
     units: dict[str, Unit] = Field(description="Every graded unit by its name, in the order of the course.")

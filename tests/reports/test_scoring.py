@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import json
 import re
 import shutil
 from pathlib import Path
@@ -105,6 +106,15 @@ def test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up() -> None:
     assert (add(made).points, add(made).possible) == (3, 6)
     assert (made.units["sums"].points, made.units["sums"].possible) == (4, 7)
     assert (made.points, made.possible) == (4, 7)
+
+
+def test_a_report_of_22_november_2026_is_read() -> None:
+    """It had no digests of its units, and did not say whether anything was handed in."""
+    old = json.loads(report().to_json())
+    del old["handed_in"], old["units"]["sums"]["digest"]
+    read = Report.model_validate_json(json.dumps(old))
+    assert (read.handed_in, read.points) == (True, 4)
+    assert read.units["sums"].digest != report().units["sums"].digest  # so the unit is graded again when asked for
 
 
 def test_a_criterion_that_did_not_come_back_is_missed() -> None:

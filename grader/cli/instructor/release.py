@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from grader.cli.console import CourseFolder, out
-from grader.integrations.release import GradingMode
+from grader.cli.console import CourseFolder, err, out, safe
+from grader.errors import IMPERFECT, GraderError
+from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from grader.integrations.github.update import Released
 
 release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
 
@@ -48,18 +51,51 @@ def release_nbgrader(
 
 @release.command("github")
 def release_github(
-    directory: Annotated[Path, typer.Argument(help="The folder of the repository, also of an earlier release.")],
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="The folder of the repository; with --update, of each.")
+    ],
     grading: Annotated[
-        GradingMode, typer.Option(help="What a push runs: the visible tests, or hidden ones by key or reusable.")
-    ] = GradingMode.record,
+        GradingMode | None,
+        typer.Option(
+            help="What a push runs: the visible tests (record), or hidden ones by key or reusable.  [default: as "
+            "before; of a new repository, record]"
+        ),
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Bring repositories of an earlier release up to date, and write no other.")
+    ] = False,
     course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
     from grader.course.find import find_course
     from grader.integrations.github.release import release_github as write
+    from grader.integrations.github.update import is_release
 
-    with _releasing(directory):
-        released = write(directory, find_course(course), grading)
+    found = find_course(course)
+    if not update and len(directories) > 1:
+        raise GraderError("Name one folder; with --update, those of several repositories.")
+    is_failed = False
+    for directory in directories:
+        try:
+            if update and not is_release(directory):
+                raise GraderError(
+                    f"{directory} is no repository that `grader release github` made: name the folder of a clone."
+                )
+            with _releasing(directory):
+                released = write(directory, found, grading)
+        except GraderError as error:
+            if len(directories) == 1:
+                raise
+            is_failed = True
+            err.print(safe(str(error), err), soft_wrap=True)
+        else:
+            _say_released(directory, released)
+    if is_failed:
+        raise typer.Exit(IMPERFECT)
+
+
+def _say_released(directory: Path, released: Released) -> None:
+    """Say what became of the files of a release, and how to push it."""
     if released.is_new:
         _say(f"wrote {directory}: {len(released.written)} files in one commit")
         _say(f"Next: cd {shlex.quote(str(directory))} && git push ADDRESS main")
@@ -75,7 +111,7 @@ def release_github(
     if released.is_committed:
         _say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && {released.push}")
     else:
-        _say("Nothing has changed since the last release: there is no new commit.")
+        _say(f"Nothing has changed in {directory} since the last release: there is no new commit.")
 
 
 @release.command("classroom50")

@@ -9,7 +9,17 @@ from grader.course.build import BuildError, check
 from grader.course.model import FILENAME, Course
 from grader.files import write_atomically
 from grader.integrations.github.repository import Author, Repository, around, identity, origin
-from grader.integrations.github.update import RECORD, Released, as_record, checksum, is_release, of_students, update
+from grader.integrations.github.update import (
+    RECORD,
+    WORKFLOW,
+    Released,
+    as_record,
+    checksum,
+    is_release,
+    of_students,
+    released_mode,
+    update,
+)
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder import replaced
 from grader.integrations.release.leaks import require_none
@@ -28,8 +38,13 @@ _RENDERED = {
 }
 
 
-def release_github(directory: Path, course: Course, mode: GradingMode = GradingMode.record) -> Released:
+def release_github(directory: Path, course: Course, mode: GradingMode | None = None) -> Released:
     """Write the students' repository, or bring an earlier release in `directory` up to date, with one commit.
+
+    Args:
+        directory: The repository.
+        course: The course.
+        mode: What a push runs; by default what it ran before, and of a new repository the visible tests.
 
     Raises:
         GraderError: It cannot be released; nothing is changed.
@@ -40,12 +55,12 @@ def release_github(directory: Path, course: Course, mode: GradingMode = GradingM
     if is_release(directory):
         with tempfile.TemporaryDirectory(dir=directory.absolute().parent, prefix=f".{directory.name}.") as folder:
             staging = Path(folder)
-            _prepare(staging, course, mode, author)
+            _prepare(staging, course, mode or released_mode(directory), author)
             return update(directory, staging, of_students(course), author)
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
     with replaced(directory, course, lambda _: False) as staging:
-        written = _prepare(staging, course, mode, author)
+        written = _prepare(staging, course, mode or GradingMode.record, author)
     return Released(is_new=True, is_committed=True, written=written)
 
 
@@ -77,7 +92,7 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
             "git remote add origin https://github.com/OWNER/NAME"
         )
     about = {"mode": mode.value, "wheel": wheel, "grader_repository": grader_repository}
-    templates = {**_RENDERED, ".github/workflows/classroom.yml": f"classroom_{mode}.yml.j2"}
+    templates = {**_RENDERED, WORKFLOW: f"classroom_{mode}.yml.j2"}
     return {path: render(name, course, **about) for path, name in templates.items()}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from grader.integrations.github.repository import Author, Repository
-from grader.integrations.release import ReleaseError
+from grader.integrations.release import GradingMode, ReleaseError
 from grader.submissions.names import SHEET_SUFFIX
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RECORD = ".course.json"
 """The file with the SHA-256 of each file as a release wrote it: what differs, somebody else has worked on."""
+
+WORKFLOW = ".github/workflows/classroom.yml"
 
 
 @dataclass
@@ -53,6 +55,14 @@ class Released:
 def is_release(directory: Path) -> bool:
     """Return whether an earlier release is there."""
     return not directory.is_symlink() and (directory / RECORD).is_file() and (directory / ".git").exists()
+
+
+def released_mode(directory: Path) -> GradingMode:
+    """Return what a push to an earlier release runs, by its workflow."""
+    workflow = _content(directory, WORKFLOW) or b""
+    if b"/grade-submission.yml@" in workflow:
+        return GradingMode.reusable
+    return GradingMode.key if b"secrets.GRADER_DEPLOY_KEY" in workflow else GradingMode.record
 
 
 def of_students(course: Course) -> set[str]:

@@ -256,6 +256,7 @@ def test_the_workflow_of_the_other_modes_names_the_instructors_repository(
     git(root, "remote", "add", "origin", "git@github.com:some-course/grader.git")
     release_github(tmp_path / "sums", load_course(root), mode)
     workflow = (tmp_path / "sums" / ".github" / "workflows" / "classroom.yml").read_text(encoding="utf-8")
+    assert not release_github(tmp_path / "sums", load_course(root)).is_committed  # the next release keeps the mode
     assert "some-course/grader" in workflow
     assert "secrets.GRADER_DEPLOY_KEY" in workflow
     assert "Each push runs hidden tests" in (tmp_path / "sums" / "README.md").read_text(encoding="utf-8")
@@ -353,7 +354,28 @@ def test_the_command_says_what_became_of_each_file(next_course: Path, repository
     assert f"kept, for somebody has worked on it: {repository / STUB}" in said
     assert said[-1] == f"All of it is in one commit. Next: cd {repository} && git push"
     said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
-    assert said[-1] == "Nothing has changed since the last release: there is no new commit."
+    assert said[-1] == f"Nothing has changed in {repository} since the last release: there is no new commit."
+
+
+@pytest.mark.proof(part="releases")
+def test_update_brings_several_repositories_up_to_date_and_writes_no_other(
+    next_course: Path, first_release: Path, repository: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", str(first_release), "bob")
+    work(repository)
+    answer = (repository / STUB).read_bytes()
+    places = [repository, tmp_path / "eve", tmp_path / "bob"]
+    done = courses.run_grader(next_course, "release", "github", "--update", *places)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"{tmp_path / 'eve'} is no repository that `grader release github` made: name the folder of a clone."
+    ]
+    assert (repository / STUB).read_bytes() == answer
+    assert wheels(repository) == wheels(tmp_path / "bob") != wheels(first_release)
+    assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-5\n"
+    assert not (tmp_path / "eve").exists()
+    done = courses.run_grader(next_course, "release", "github", *places)
+    assert (done.returncode, done.stderr) == (2, "Name one folder; with --update, those of several repositories.\n")
 
 
 @pytest.mark.proof(part="releases")
