@@ -112,8 +112,8 @@ def test_an_accepted_answer_is_completed_with_what_it_lacks_of_the_solution(tmp_
 
 def test_an_accepted_answer_that_lacks_nothing_stays_as_it_is() -> None:
     for unit in COURSE.units:
-        for path in (COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"):
-            assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")
+        path = COURSE.solutions / f"{unit}.py"
+        assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")
 
 
 def test_a_sample_has_all_accepted_answers_and_some_of_each_other_kind() -> None:

