@@ -19,7 +19,7 @@ import typer
 from grader.audit.cases import cases_of
 from grader.course.model import Course, load_course
 from grader.engine.client import Engine
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,7 +53,9 @@ def partly_right(course: Course) -> Iterator[Submission]:
                 files[f"{name}_{exercise}"] = source(f"{name}_{exercise}", needed)
             text += f"\n\n{wrong[1].replace('from mistakes ', f'from mistakes_{exercise} ')}"
         siblings = {name: one for name, one in files.items() if name != unit}
-        yield Submission(f"partly right {number + 1}: {unit}", Path(), None, {unit: source(unit, text)}, {}, siblings)
+        yield Submission(
+            f"partly right {number + 1}: {unit}", Path(), None, {unit: UnitSubmission(source(unit, text))}, siblings
+        )
 
 
 def main(
@@ -61,7 +63,8 @@ def main(
     jobs: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
 ) -> None:
     course = load_course(ROOT)
-    submissions = [Submission("solutions", Path(), None, solutions(course), {}), *partly_right(course)]
+    whole = {unit: UnitSubmission(one) for unit, one in solutions(course).items()}
+    submissions = [Submission("solutions", Path(), None, whole), *partly_right(course)]
     first: dict[str, tuple[list[bool], list[str]]] = {}
     others: dict[str, int] = {}
     rounds = itertools.count(1)

@@ -157,8 +157,8 @@ class Engine:
 
     def _ask(self, number: int, submission: Submission) -> None:
         kept = submission.kept.units if submission.kept else {}
-        sources = {**submission.siblings, **submission.units}
-        graded = submission.units.keys() - kept.keys()
+        sources = {**submission.siblings, **submission.sources}
+        graded = submission.sources.keys() - kept.keys()
         request = Request(
             number,
             units={name: source for name, source in sources.items() if name in graded},

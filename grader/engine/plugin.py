@@ -104,7 +104,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(server.close)
     if not lockdown.is_enough(server.missing) and not config.getoption("--allow-unisolated"):
         raise pytest.UsageError(" ".join(["Student code cannot be isolated here.", *server.missing.values()]))
-    runner = config.stash[RUNNER] = Runner(course, server, submission.units)
+    runner = config.stash[RUNNER] = Runner(course, server, submission.sources)
     config.add_cleanup(runner.client.close)
 
 

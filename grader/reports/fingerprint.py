@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grader.course.model import FILENAME
 from grader.files import PACKAGE, digest
@@ -43,18 +43,11 @@ def fingerprint(
         suites: Which tests it is graded by.
         unit: Includes this unit's own files alone, and not those that it may import.
     """
-    names = [unit] if unit else [*submission.units, *submission.problems]
-
-    def of_units(found: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: found[name] for name in names if name in found}
-
+    names = [unit] if unit else list(submission.units)
     handed_in = {
-        "units": {name: asdict(source) for name, source in of_units(submission.units).items()},
+        "units": {name: asdict(submission.units[name]) for name in names if name in submission.units},
         "siblings": {} if unit else {name: asdict(source) for name, source in submission.siblings.items()},
-        "problems": of_units(submission.problems),
-        "sheets": {name: asdict(sheet) for name, sheet in of_units(submission.sheets).items()},
-        "sheet_problems": of_units(submission.sheet_problems),
-        "quizzes": {name: _quiz_text(quiz, course.is_over(name, now)) for name, quiz in of_units(quizzes).items()},
+        "quizzes": {name: _quiz_text(quizzes[name], course.is_over(name, now)) for name in names if name in quizzes},
     }
     total = hashlib.sha256(json.dumps(handed_in, sort_keys=True).encode())
     total.update(_grader_digest(course, suites))
@@ -65,13 +58,12 @@ def is_up_to_date(
     report: Report, submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime
 ) -> bool:
     """Return whether grading by the hidden suites would give this report again, but for times and versions."""
-    names = {*submission.units, *submission.problems}
     return (
         (report.student, report.commit) == (submission.student, submission.commit)
         and report.digest == fingerprint(submission, course, quizzes, now)
         # The date alone can change how much feedback there is.
         and {name: unit.feedback for name, unit in report.units.items()}
-        == {name: course.feedback_level(name, now) for name in names}
+        == {name: course.feedback_level(name, now) for name in submission.units}
     )
 
 

@@ -16,7 +16,6 @@ from grader.reports import model
 from grader.reports.fingerprint import fingerprint
 from grader.reports.results import Judged
 from grader.sandbox.lockdown import LAYERS, NEEDED
-from grader.submissions.source import CellsSource, SheetSource, Submission
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.reports.results import Described, Result
+    from grader.submissions.source import Submission, UnitSource
 
 _SUBSTITUTED = "It was tested with a substitute for your"
 
@@ -83,7 +83,7 @@ def make_report(
         versions: Of the libraries that it was run with.
         now: Decides the feedback.
     """
-    names = [name for name in course.units if name in submission.units or name in submission.problems]
+    names = [name for name in course.units if name in submission.units]
     kept = submission.kept.units if submission.kept else {}
     scorer = _Scorer(submission, result, rubric, course, now)
     units = {name: kept[name] if name in kept else scorer.unit(name) for name in names}
@@ -133,7 +133,7 @@ class _Scorer:
         return fingerprint(self.submission, self.course, self.rubric.quizzes, self.now, self.rubric.suites, unit)
 
     def unit(self, name: str) -> model.Unit:
-        source, problem = self.submission.units.get(name), self.submission.problems.get(name)
+        handed_in = self.submission.units[name]
         exercises = {
             exercise: self.exercise(name, exercise, weight)
             for exercise, weight in self.course.units[name].exercises.items()
@@ -146,8 +146,8 @@ class _Scorer:
             points=sum(part.points or 0 for part in counted),
             possible=sum(part.possible for part in counted),
             feedback=self.course.feedback_level(name, self.now),
-            path=source.path if source else None,
-            remarks=[problem] if problem else list(self.submission.units[name].remarks),
+            path=handed_in.code.path if handed_in.code else None,
+            remarks=list(handed_in.code.remarks) if handed_in.code else [handed_in.problem],
             exercises=exercises,
             quiz=quiz,
             digest=self.fingerprint(name),
@@ -155,8 +155,8 @@ class _Scorer:
 
     def quiz(self, unit: str) -> model.Quiz:
         """Score a quiz. Up to the due date, the result depends on the questions and the student's text alone."""
-        quiz, source = self.rubric.quizzes[unit], self.submission.sheets.get(unit)
-        sheet = _read_answers(source, quiz if isinstance(quiz, Questions) else quiz.questions)
+        quiz, handed_in = self.rubric.quizzes[unit], self.submission.units[unit]
+        sheet = _read_answers(handed_in.quiz, quiz if isinstance(quiz, Questions) else quiz.questions)
         weight, possible = self.course.units[unit].quiz or 0, quiz_points(quiz, self.course)
         answers = quiz if isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None
         shown = answers if self.course.feedback.quiz_answers else None
@@ -179,16 +179,16 @@ class _Scorer:
             possible=sum(item.possible for item in items.values()),
             summary=f"{len(sheet.answers)} of {len(items)} answered",
             variant=sheet.variant,
-            remarks=[*source.remarks, *sheet.remarks] if source else [self.submission.sheet_problems[unit]],
+            remarks=[*handed_in.quiz.remarks, *sheet.remarks] if handed_in.quiz else [handed_in.quiz_problem],
             items=items,
         )
 
     def exercise(self, unit: str, name: str, weight: int) -> model.Exercise:
         level = self.course.feedback_level(unit, self.now)
-        source, problem = self.submission.units.get(unit), self.submission.problems.get(unit)
+        handed_in = self.submission.units[unit]
         outcomes = {one.name: one for one in self.result.outcomes if (one.unit, one.exercise) == (unit, name)}
         # What did not come back scores zero.
-        lost = Judged(unit, name, "", False, problem or "It could not be tested.")
+        lost = Judged(unit, name, "", False, handed_in.problem or "It could not be tested.")
         tests = [
             _test(criterion, outcomes.get(criterion.name, lost), weight, has_text=level != "points")
             for criterion in self.rubric.of(unit, name)
@@ -209,7 +209,7 @@ class _Scorer:
             tests=tests,
             misconceptions=misconceptions,
             waiting_for=_depends_on(waiting) if waiting and level != "points" else None,
-            line=source.line_of(name) if source else None,
+            line=handed_in.code.line_of(name) if handed_in.code else None,
             remarks=remarks,
         )
 
@@ -225,14 +225,12 @@ def _test(criterion: Described, outcome: Judged, weight: int, has_text: bool) ->
     )
 
 
-def _read_answers(source: SheetSource | CellsSource | None, questions: Questions) -> Sheet:
-    match source:
-        case SheetSource():
-            return read_sheet(source.text, questions)
-        case CellsSource():
-            return read_cells(source.cells, questions, source.filename)
-        case None:
-            return Sheet()
+def _read_answers(source: UnitSource | None, questions: Questions) -> Sheet:
+    if source is None:
+        return Sheet()
+    if source.is_notebook:
+        return read_cells([*zip(source.grade_ids, source.cells, strict=True)], questions, source.filename)
+    return read_sheet(source.cells[0], questions)
 
 
 def _substitutes(outcomes: Iterable[Judged]) -> list[str]:

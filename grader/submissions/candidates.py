@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
+from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.plain_files import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from grader.submissions.source import UnitSource
     from grader.submissions.tree import Files
-
-T = TypeVar("T")
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}
 
 
 @dataclass(frozen=True)
-class Wanted(Generic[T]):
+class Wanted:
     """What is searched for: the code of a unit, or the answers to its quiz.
 
     Attributes:
         unit: The unit's name.
         name: The name of the file where it is no notebook.
+        missing: The sentence where there is no such file.
         read: Reads a file; None where there is none or it holds nothing of the kind. Raises UnreadableError.
         lines_of: Returns what counts of a source.
         untouched: What counts of the files that students receive.
@@ -31,49 +32,53 @@ class Wanted(Generic[T]):
 
     unit: str
     name: str
-    read: Callable[[Files, str], T | None]
-    lines_of: Callable[[T], list[str]]
+    missing: str
+    read: Callable[[Files, str], UnitSource | None]
+    lines_of: Callable[[UnitSource], list[str]]
     untouched: list[list[str]]
 
-    def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate[T] | None:
+    @property
+    def is_quiz(self) -> bool:
+        """Whether it is the answers to a quiz."""
+        return self.name.endswith(SHEET_SUFFIX)
+
+    def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
         """Read a file as a candidate; None where `read` returns None. Raises UnreadableError."""
         source = self.read(tree, path)
         if source is None:
             return None
         lines = self.lines_of(source)
-        return Candidate(path, own_path or path, source, lines, lines not in self.untouched)
+        return Candidate(own_path or path, source, lines, lines not in self.untouched)
 
 
 @dataclass(frozen=True)
-class Candidate(Generic[T]):
+class Candidate:
     """A file that may be the one to grade.
 
     Attributes:
-        path: Its path under the name that it should have.
         own_path: Its path in the submission.
         source: What was read from it.
         lines: What counts of it; equal for two copies of the same work.
         has_answers: Whether it differs from what students receive.
     """
 
-    path: str
     own_path: str
-    source: T
+    source: UnitSource
     lines: list[str]
     has_answers: bool
 
     @property
-    def name(self) -> str:
-        """The name that the file should have."""
-        return self.path.rpartition("/")[2]
+    def path(self) -> str:
+        """Its path under the name that it should have."""
+        return self.source.path
 
     @property
     def is_misnamed(self) -> bool:
         """Whether the student named it otherwise."""
-        return self.own_path.rpartition("/")[2] != self.name
+        return self.own_path.rpartition("/")[2] != self.source.filename
 
 
-def choose(candidates: Sequence[Candidate[T]], problems: Sequence[str]) -> tuple[Candidate[T], list[str]]:
+def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Candidate, list[str]]:
     """Choose the first candidate with answers, or else the first.
 
     Args:
@@ -91,8 +96,8 @@ def choose(candidates: Sequence[Candidate[T]], problems: Sequence[str]) -> tuple
 
 
 def replace_untouched(
-    candidates: Sequence[Candidate[T]], misplaced: Sequence[Candidate[T]], name: str
-) -> tuple[Sequence[Candidate[T]], list[str]]:
+    candidates: Sequence[Candidate], misplaced: Sequence[Candidate], name: str
+) -> tuple[Sequence[Candidate], list[str]]:
     """Prefer files with answers in other places or under other names to files as students receive them.
 
     Args:
@@ -119,10 +124,10 @@ def replace_untouched(
         if candidates:
             return candidates, [sentence]
         raise UnreadableError(f"{name} is missing, and {sentence}")
-    first = usable[0]
-    remarks = []
+    first, remarks = usable[0], []
+    right = first.source.filename
     if first.is_misnamed:
-        remarks = [f"{quoted(first.own_path)} was graded as {first.name}: rename it to {first.name}."]
+        remarks = [f"{quoted(first.own_path)} was graded as {right}: rename it to {right}."]
     elif candidates:
         remarks = [f"{quoted(first.own_path)} was graded, because {candidates[0].path} has no answers."]
     return (usable if is_one_place else [first]), remarks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.submissions.candidates import Candidate, Wanted, quoted
 from grader.submissions.names import intended_name, is_code
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from grader.submissions.places import CourseFiles
     from grader.submissions.tree import Files
     from grader.submissions.walk import Found
-
-T = TypeVar("T")
-
 # A grader that imports or obeys what lies beside an answer would use these; this one does not.
 NEVER_READ = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
@@ -47,7 +44,7 @@ class Search:
         self.refused: list[Ignored] = []
         self.seen: set[str] = set()
 
-    def find(self, wanted: Wanted[T], places: Collection[str]) -> tuple[list[Candidate[T]], list[str]]:
+    def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
         """Find the files that may be what is wanted, other than those in the right places.
 
         A file under another name is read only where those under the right names are as students receive them.
@@ -57,7 +54,7 @@ class Search:
         """
         files, problems, _ = self._walked
         names = (wanted.name, f"{wanted.unit}.ipynb")
-        candidates: list[Candidate[T]] = []
+        candidates: list[Candidate] = []
         unreadable: list[str] = []
         for name_of in (self._own_name, self._near_name, self._only_name):
             if any(one.has_answers for one in candidates):
@@ -75,7 +72,7 @@ class Search:
                     candidates += [candidate] if candidate else []
         return candidates, unreadable + problems
 
-    def _candidate(self, wanted: Wanted[T], named: _Named, taken: Collection[str]) -> Candidate[T] | None:
+    def _candidate(self, wanted: Wanted, named: _Named, taken: Collection[str]) -> Candidate | None:
         file, path = named.file, f"{named.file.folder}{named.name}"
         while path in taken:  # each gets a path of its own, and its name stays that of the course
             path = f"_/{path}"

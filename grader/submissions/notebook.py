@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text, size_text, unix_lines
+from grader.submissions.source import DEFINITION, UnitSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,29 +32,17 @@ QUIZ_MARK = "quiz_"
 """The beginning of the grade_id of a cell for an answer; the name of the item follows."""
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 """What JSON can spell and no text file holds: a zero, or one half of a surrogate pair."""
-DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
-"""A line that defines a function or class at top level, with its name."""
 
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
-@dataclass(frozen=True)
-class Notebook:
-    """What was read from a notebook. Lines end in a newline.
+class Notebook(NamedTuple):
+    """What was read of a notebook: its code, and its cells with answers to the quiz, of which it may have none."""
 
-    Attributes:
-        relative: Its path in the submission.
-        cells: Its code cells.
-        quiz_cells: Its cells with answers to the quiz, each with its grade_id, or None where that is invalid.
-        remarks: Sentences for the student.
-    """
-
-    relative: str
-    cells: tuple[str, ...]
-    quiz_cells: tuple[tuple[str | None, str], ...]
-    remarks: tuple[str, ...] = ()
+    code: UnitSource
+    quiz: UnitSource
 
 
 def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
@@ -63,7 +51,8 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     if all_cells is None:
         return None
     cells: list[str] = []
-    quiz_cells: list[tuple[str | None, str]] = []
+    answers: list[str] = []
+    grade_ids: list[str | None] = []
     damaged: list[int] = []
     code_size = 0
     for number, cell in enumerate(all_cells, start=1):
@@ -76,7 +65,8 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
         code_size += len(source)
         is_marked = grade_id is not None and grade_id.startswith(QUIZ_MARK)
         if is_marked or ANSWER.search(source):
-            quiz_cells.append((grade_id, source))
+            answers.append(source)
+            grade_ids.append(grade_id)
         # Code that was merged into one of the course's own cells is a student's all the same.
         if DEFINITION.search(source) or not (is_test or is_marked or _only_answers(source)):
             cells.append(source)
@@ -89,7 +79,8 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
     if damaged:
         which = f"cell {damaged[0]}" + (f" and {len(damaged) - 1} more" if len(damaged) > 1 else "")
         remarks = (f"{relative} is damaged: {which} cannot be read; the rest is graded.",)
-    return Notebook(relative, tuple(cells), tuple(quiz_cells), remarks)
+    quiz = UnitSource(relative, tuple(answers), grade_ids=tuple(grade_ids))
+    return Notebook(UnitSource(relative, tuple(cells), remarks), quiz)
 
 
 def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
@@ -145,10 +136,9 @@ def code_lines(cells: Iterable[str]) -> list[str]:
     return [line for line in lines if line and not line.lstrip().startswith("#")]
 
 
-def answer_lines(cells: Iterable[tuple[str | None, str]]) -> list[str]:
+def answer_lines(cells: Iterable[str]) -> list[str]:
     """Return the lines of a notebook's quiz cells that hold an answer; none in an untouched notebook."""
-    lines = code_lines(source for _, source in cells)
-    return [line for line in lines if ANSWER.match(line) and not _BLANK_ANSWER.fullmatch(line)]
+    return [line for line in code_lines(cells) if ANSWER.match(line) and not _BLANK_ANSWER.fullmatch(line)]
 
 
 def _code(cell: Any) -> str | None:

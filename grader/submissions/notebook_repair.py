@@ -6,28 +6,29 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
-from grader.submissions.notebook import DEFINITION, code_lines
+from grader.submissions.notebook import code_lines
+from grader.submissions.source import DEFINITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grader.submissions.notebook import Notebook
+    from grader.submissions.source import UnitSource
 
 _IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
 _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
-def repaired(notebook: Notebook, stub: str) -> Notebook:
+def repaired(code: UnitSource, stub: str) -> UnitSource:
     """Remove repeated stubs and add imports that are missing, each with a remark.
 
     Args:
-        notebook: The student's.
+        code: The student's, from a notebook.
         stub: The unit as students receive it, a script in percent format.
     """
     stub_cells = _percent_cells(stub)
-    cells, repeated = _without_repeated_stubs(notebook.cells, stub_cells, notebook.relative)
-    cells, imports = _with_imports(cells, stub_cells, notebook.relative)
-    return dataclasses.replace(notebook, cells=cells, remarks=(*notebook.remarks, *repeated, *imports))
+    cells, repeated = _without_repeated_stubs(code.cells, stub_cells, code.path)
+    cells, imports = _with_imports(cells, stub_cells, code.path)
+    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *imports))
 
 
 def imported_names(code: str) -> Iterator[str]:

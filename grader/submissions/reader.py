@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from grader.submissions.archives import Archive
 from grader.submissions.candidates import Candidate, Wanted, choose, replace_untouched
@@ -24,7 +24,7 @@ from grader.submissions.notebook import CODE_LIMIT, Notebook, answer_lines, code
 from grader.submissions.notebook_repair import repaired
 from grader.submissions.places import FOLDER, CourseFiles, filenames, folders, missing_sheet, missing_unit, places
 from grader.submissions.plain_files import UnreadableError, read_text
-from grader.submissions.source import SHEET_LIMIT, CellsSource, SheetSource, Submission, UnitSource
+from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 from grader.submissions.tree import joined
 from grader.submissions.views import Later
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from grader.submissions.tree import Files
-
-T = TypeVar("T")
 
 _MOST_NAMES = 1000
 """The most names of a folder that are looked at."""
@@ -51,7 +49,7 @@ def read_submission(
     """Read each unit's source from `folder`, its exercises/ or its <unit>/, as <unit>.py or <unit>.ipynb.
 
     Where none of these has answers, other folders and archives in it are searched, and misnamed files too. Nothing
-    that a student can do raises an error: what cannot be read becomes a sentence in `problems` or `sheet_problems`.
+    that a student can do raises an error: what cannot be read becomes a `problem` or a `quiz_problem`.
 
     Args:
         student: The name in reports.
@@ -63,33 +61,31 @@ def read_submission(
         only: The unit that the whole submission is for, if there is one. A script or notebook of any name is then
             that unit's, where it is the only one.
     """
-    unit_names = list(unit_names)
+    names, with_quiz = list(unit_names), set(quiz_names)
     tree: Files = Folder(folder) if isinstance(folder, Path) else folder
     tree = tree.opened() if isinstance(tree, Later) else tree
-    reader = _Reader(tree, CourseFiles(stubs), [*dict.fromkeys([*unit_names, *sibling_names])], only)
-    units, problems = _read_each(reader.read_unit, unit_names)
-    siblings, _ = _read_each(reader.read_unit, (unit for unit in sibling_names if unit not in units))
-    sheets, sheet_problems = _read_each(reader.read_quiz, quiz_names)
-    is_wrong = any(problem != missing_unit(unit) for unit, problem in problems.items())
-    is_wrong |= any(problem != missing_sheet(unit) for unit, problem in sheet_problems.items())
+    reader = _Reader(tree, CourseFiles(stubs), [*dict.fromkeys([*names, *sibling_names])], only)
+    units = {name: reader.read(name, name in with_quiz) for name in names}
+    siblings = {
+        name: code
+        for name in sibling_names
+        if name not in units and (code := _or_problem(reader.read_code, name)[0]) is not None
+    }
+    is_wrong = any(
+        one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
+        for name, one in units.items()
+    )
     # Where there is nothing at all, it is for somebody to find out why.
-    handed_in = reader.has_answers or is_wrong or not units
-    return Submission(
-        student, folder, read_commit(tree), units, problems, siblings, sheets, sheet_problems, handed_in,
-        ignored=tuple(reader.ignored()),
-    )  # fmt: skip
+    handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
+    return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
 
 
-def _read_each(read: Callable[[str], T], units: Iterable[str]) -> tuple[dict[str, T], dict[str, str]]:
-    """Return what could be read of each unit, and why the others could not."""
-    found: dict[str, T] = {}
-    problems: dict[str, str] = {}
-    for unit in units:
-        try:
-            found[unit] = read(unit)
-        except UnreadableError as error:
-            problems[unit] = str(error)
-    return found, problems
+def _or_problem(read: Callable[[str], UnitSource], unit: str) -> tuple[UnitSource | None, str]:
+    """Return what could be read of a unit, or else why it could not."""
+    try:
+        return read(unit), ""
+    except UnreadableError as error:
+        return None, str(error)
 
 
 class _Reader:
@@ -106,50 +102,33 @@ class _Reader:
         self.named = self.search.seen
         self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
-    def read_unit(self, unit: str) -> UnitSource:
+    def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
+        """Read a unit's code and, where it has a quiz, the answers to it."""
+        quiz = _or_problem(self.read_quiz, unit) if has_quiz else (None, "")
+        return UnitSubmission(*_or_problem(self.read_code, unit), *quiz)
+
+    def read_code(self, unit: str) -> UnitSource:
         """Read a unit's code. Raises UnreadableError."""
         name, _, _ = filenames(unit)
         stub = self.course_files.text(name)
-        wanted = Wanted(
-            unit,
-            name,
-            read=lambda tree, path: self._code(tree, path, stub or ""),
-            lines_of=lambda source: code_lines(source.cells),
-            untouched=[] if stub is None else [code_lines([stub])],
+        source = self._read(
+            Wanted(
+                unit,
+                name,
+                missing_unit(unit),
+                read=lambda tree, path: self._code(tree, path, stub or ""),
+                lines_of=lambda source: code_lines(source.cells),
+                untouched=[] if stub is None else [code_lines([stub])],
+            )
         )
-        found, errors = self._under_right_names(wanted)
-        problems = [str(error) for error in errors.values()]
-        elsewhere: list[str] = []
-        if not problems and not any(one.has_answers for one in found):
-            found, problems, elsewhere = self._or_misplaced(wanted, found)
-        if not found:
-            raise UnreadableError([*problems, missing_unit(unit)][0])
-        chosen, remarks = self._chosen(found, problems)
-        source = chosen.source
-        remarks = [*elsewhere, *source.remarks, *remarks, *self._beside(chosen.path)]
-        return dataclasses.replace(source, remarks=tuple(remarks))
+        return dataclasses.replace(source, remarks=(*source.remarks, *self._beside(source.path)))
 
-    def read_quiz(self, unit: str) -> SheetSource | CellsSource:
+    def read_quiz(self, unit: str) -> UnitSource:
         """Read the answers to a unit's quiz. Raises UnreadableError."""
         _, _, name = filenames(unit)
         stub = self.course_files.text(name)
-        wanted: Wanted[SheetSource | CellsSource] = Wanted(
-            unit, name, self._answers, _answer_lines, untouched=[[]] if stub is None else [[], _written_lines(stub)]
-        )
-        found, errors = self._under_right_names(wanted)
-        # Those of notebooks are remarks on the unit as well, and are reported here only where no other file is there.
-        of_notebooks = [str(error) for path, error in errors.items() if path.endswith(".ipynb")]
-        problems = [str(error) for path, error in errors.items() if not path.endswith(".ipynb")]
-        elsewhere: list[str] = []
-        is_readable = all(isinstance(error, _NoQuizCells) for error in errors.values())
-        if is_readable and not any(one.has_answers for one in found):
-            found, problems, elsewhere = self._or_misplaced(wanted, found)
-            # What else cannot be read is a remark on the unit.
-            problems = [] if found else problems
-        if not found:
-            raise UnreadableError([*of_notebooks, *problems, missing_sheet(unit)][0])
-        chosen, remarks = self._chosen(found, problems)
-        return dataclasses.replace(chosen.source, remarks=(*elsewhere, *remarks))
+        untouched = [[]] if stub is None else [[], _written_lines(stub)]
+        return self._read(Wanted(unit, name, missing_sheet(unit), self._answers, _answer_lines, untouched))
 
     def ignored(self) -> list[Ignored]:
         """List the names that nothing needs in the places of answers, each with what to do if it could be one."""
@@ -173,61 +152,63 @@ class _Reader:
             ignored += self.tree.refused
         return ignored + self.search.refused
 
-    def _under_right_names(self, wanted: Wanted[T]) -> tuple[Sequence[Candidate[T]], dict[str, UnreadableError]]:
-        """Read the files in the places of what is wanted; return them, and the errors of the others by path."""
-        found: list[Candidate[T]] = []
-        errors: dict[str, UnreadableError] = {}
-        for path in places(self.tree, wanted.unit, wanted.name):
+    def _read(self, wanted: Wanted) -> UnitSource:
+        """Read the file that is wanted; where none under the right names has answers, search all of the submission."""
+        right = places(self.tree, wanted.unit, wanted.name)
+        found, errors = self._under_right_names(wanted, right)
+        # In a quiz those of notebooks, which are remarks on the unit as well, count only where there is no other file.
+        of_notebooks = [str(error) for path, error in errors if wanted.is_quiz and path.endswith(".ipynb")]
+        problems = [str(error) for path, error in errors if not (wanted.is_quiz and path.endswith(".ipynb"))]
+        elsewhere: list[str] = []
+        if not any(one.has_answers for one in found) and all(isinstance(error, _NoQuizCells) for _, error in errors):
+            misplaced, problems = self.search.find(wanted, right)
+            found, elsewhere = replace_untouched(found, misplaced, wanted.name)
+            # What else cannot be read is a remark on the unit.
+            problems = [] if found and wanted.is_quiz else problems
+        if not found:
+            raise UnreadableError([*of_notebooks, *problems, wanted.missing][0])
+        chosen, remarks = choose(found, problems)
+        self.has_answers |= chosen.has_answers
+        self.named.update(one.path for one in found)
+        return dataclasses.replace(chosen.source, remarks=(*elsewhere, *chosen.source.remarks, *remarks))
+
+    def _under_right_names(
+        self, wanted: Wanted, right: Sequence[str]
+    ) -> tuple[Sequence[Candidate], list[tuple[str, UnreadableError]]]:
+        """Read the files in the right places; return them, and the errors of the others with their paths."""
+        found: list[Candidate] = []
+        errors: list[tuple[str, UnreadableError]] = []
+        for path in right:
             try:
                 candidate = wanted.candidate(self.tree, path)
             except UnreadableError as error:
-                errors[path] = error
+                errors.append((path, error))
             else:
                 found += [candidate] if candidate else []
         return found, errors
 
-    def _or_misplaced(
-        self, wanted: Wanted[T], found: Sequence[Candidate[T]]
-    ) -> tuple[Sequence[Candidate[T]], list[str], list[str]]:
-        """Search all of the submission; return the candidates, what could not be read, and remarks."""
-        misplaced, problems = self.search.find(wanted, places(self.tree, wanted.unit, wanted.name))
-        candidates, remarks = replace_untouched(found, misplaced, wanted.name)
-        return candidates, problems, remarks
-
-    def _chosen(self, found: Sequence[Candidate[T]], problems: Sequence[str]) -> tuple[Candidate[T], list[str]]:
-        chosen, remarks = choose(found, problems)
-        self.has_answers |= chosen.has_answers
-        self.named.update(one.path for one in found)
-        return chosen, remarks
-
     def _code(self, tree: Files, path: str, stub: str) -> UnitSource | None:
         """Read the code in a script or a notebook; None where there is no file. Raises UnreadableError."""
-        if not path.endswith(".ipynb"):
-            text = read_text(tree, path, CODE_LIMIT)
-            if text is None:
-                return None
-            _require_code([text], path)
-            return UnitSource(path, (text,))
-        notebook = self._notebook(tree, path)
-        if notebook is None:
+        if path.endswith(".ipynb"):
+            notebook = self._notebook(tree, path)
+            source, lack = notebook and notebook.code, "has no code in it"
+        else:
+            source, lack = _source(tree, path, CODE_LIMIT), "is empty"
+        if source is None:
             return None
-        _require_code(notebook.cells, path)
-        notebook = repaired(notebook, stub)
-        return UnitSource(path, notebook.cells, notebook.remarks)
+        if not any(cell.strip() for cell in source.cells):
+            raise UnreadableError(f"{path} {lack}: write your answers there and save it.")
+        return repaired(source, stub) if source.is_notebook else source
 
-    def _answers(self, tree: Files, path: str) -> SheetSource | CellsSource | None:
+    def _answers(self, tree: Files, path: str) -> UnitSource | None:
         """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
         if not path.endswith(".ipynb"):
-            text = read_text(tree, path, SHEET_LIMIT)
-            return None if text is None else SheetSource(text)
+            return _source(tree, path, SHEET_LIMIT)
         notebook = self._notebook(tree, path)
-        if notebook is None:
-            return None
-        name = path.rpartition("/")[2]
-        if notebook.quiz_cells:
-            return CellsSource(name, notebook.quiz_cells)
+        if notebook is None or notebook.quiz.cells:
+            return notebook and notebook.quiz
         if tree is self.tree:
-            sheet = f"{name.removesuffix('.ipynb')}{SHEET_SUFFIX}"
+            sheet = f"{notebook.quiz.filename.removesuffix('.ipynb')}{SHEET_SUFFIX}"
             raise _NoQuizCells(
                 f"{path} has no cells like `answer_1 = ...`, and {sheet} is missing: answer the quiz in one of the two."
             )
@@ -254,16 +235,16 @@ class _NoQuizCells(UnreadableError):
     """A notebook has no cells with answers to the quiz."""
 
 
-def _answer_lines(source: SheetSource | CellsSource) -> list[str]:
-    return answer_lines(source.cells) if isinstance(source, CellsSource) else _written_lines(source.text)
+def _source(tree: Files, path: str, limit: int) -> UnitSource | None:
+    """Read a script or a sheet; None where there is no file. Raises UnreadableError."""
+    text = read_text(tree, path, limit)
+    return None if text is None else UnitSource(path, (text,))
+
+
+def _answer_lines(source: UnitSource) -> list[str]:
+    return answer_lines(source.cells) if source.is_notebook else _written_lines(source.cells[0])
 
 
 def _written_lines(text: str) -> list[str]:
     """Return the lines of a sheet that are not blank."""
     return [line.rstrip() for line in text.split("\n") if line.strip()]
-
-
-def _require_code(cells: Sequence[str], path: str) -> None:
-    if not any(cell.strip() for cell in cells):
-        what = "has no code in it" if path.endswith(".ipynb") else "is empty"
-        raise UnreadableError(f"{path} {what}: write your answers there and save it.")

@@ -15,21 +15,25 @@ if TYPE_CHECKING:
 
 SHEET_LIMIT = 256 * 1024
 """The most bytes of a quiz's sheet, which is a few pages of text."""
+DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+"""A line that defines a function or class at top level, with its name."""
 
 
 @dataclass(frozen=True)
 class UnitSource:
-    """The source of one unit. Lines end in a newline.
+    """What was read of one file of a unit: its code, or the answers to its quiz. Lines end in a newline.
 
     Attributes:
         path: Where the file lies in the submission.
-        cells: The code cells of a notebook in order; a script is a single cell.
+        cells: The cells of a notebook in order; a script or a sheet is a single cell.
         remarks: Sentences for the student.
+        grade_ids: Of answers in a notebook, the grade_id of each cell, or None where that is invalid.
     """
 
     path: str
     cells: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    grade_ids: tuple[str | None, ...] = ()
 
     @property
     def filename(self) -> str:
@@ -38,39 +42,32 @@ class UnitSource:
 
     @property
     def is_notebook(self) -> bool:
-        """Whether it is a notebook, and no script."""
+        """Whether it is a notebook, and no script or sheet."""
         return self.path.endswith(".ipynb")
 
     def line_of(self, name: str) -> int | None:
         """Return the line on which a script last defines a function or class, found without parsing it."""
         if self.is_notebook:
             return None
-        definitions = re.compile(rf"^(?:async[ \t]+def|def|class)[ \t]+{re.escape(name)}\b", re.MULTILINE)
-        places = [found.start() for found in definitions.finditer(self.cells[0])]
+        places = [found.start() for found in DEFINITION.finditer(self.cells[0]) if found[1] == name]
         return self.cells[0].count("\n", 0, places[-1]) + 1 if places else None
 
 
 @dataclass(frozen=True)
-class SheetSource:
-    """The text of one unit's quiz with its answers, and remarks for the student. Lines end in a newline."""
-
-    text: str
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CellsSource:
-    """The cells of a notebook that answer the unit's quiz. Lines end in a newline.
+class UnitSubmission:
+    """What was handed in of one unit.
 
     Attributes:
-        filename: The name of the notebook in messages.
-        cells: Each cell with its grade_id, or None where that is invalid.
-        remarks: Sentences for the student.
+        code: Its code, if that could be read.
+        problem: Why the code could not be read, if so.
+        quiz: The answers to its quiz, if there is one and they could be read.
+        quiz_problem: Why they could not be read, if so.
     """
 
-    filename: str
-    cells: tuple[tuple[str | None, str], ...]
-    remarks: tuple[str, ...] = ()
+    code: UnitSource | None = None
+    problem: str = ""
+    quiz: UnitSource | None = None
+    quiz_problem: str = ""
 
 
 class EarlierReport(Protocol):
@@ -97,11 +94,8 @@ class Submission:
         student: The name in reports.
         folder: Where it was read from.
         commit: The commit that is checked out there, if any.
-        units: The units that could be read.
-        problems: Why other units could not be read.
-        siblings: Units that are not to be graded now, but that the others may import.
-        sheets: The answers to the quizzes that could be read.
-        sheet_problems: Why other quizzes could not be read.
+        units: The units to grade, whether they could be read or not.
+        siblings: The code of others, which these may import.
         handed_in: Whether anything differs from what students receive.
         kept: An earlier report on those of the units that are not to be graded again.
         ignored: Names that nothing needs.
@@ -110,11 +104,13 @@ class Submission:
     student: str
     folder: Path | Files
     commit: str | None
-    units: dict[str, UnitSource]
-    problems: dict[str, str]
+    units: dict[str, UnitSubmission]
     siblings: dict[str, UnitSource] = field(default_factory=dict)
-    sheets: dict[str, SheetSource | CellsSource] = field(default_factory=dict)
-    sheet_problems: dict[str, str] = field(default_factory=dict)
     handed_in: bool = True
     kept: EarlierReport | None = None
     ignored: tuple[Ignored, ...] = ()
+
+    @property
+    def sources(self) -> dict[str, UnitSource]:
+        """The code of the units to grade, as far as it could be read."""
+        return {name: unit.code for name, unit in self.units.items() if unit.code}

@@ -13,7 +13,7 @@ from units import SUITES
 from grader.audit.cases import completed
 from grader.engine.client import Engine
 from grader.submissions.reader import read_submission
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 UNITS = COURSE.units
 HOSTILE = "mallory"
@@ -30,7 +30,7 @@ def attempts(engine: Engine, submission: Submission) -> list[str]:
 def test_a_right_answer_attempts_nothing(engine: Engine, name: str) -> None:
     unit, path = RIGHT_ANSWERS[name]
     source = UnitSource(f"{unit}.py", (completed(COURSE, path, unit),))
-    assert attempts(engine, Submission(name, path, None, {unit: source}, {})) == []
+    assert attempts(engine, Submission(name, path, None, {unit: UnitSubmission(source)})) == []
 
 
 @pytest.mark.proof(part="attacks")
@@ -43,5 +43,5 @@ def test_an_honest_student_of_the_example_class_attempts_nothing(
 
 def test_an_attempt_would_be_told_of(engine: Engine) -> None:
     source = UnitSource("self_attention.py", ("open('/etc/passwd')\n",))
-    told = attempts(engine, Submission("ada", Path(), None, {"self_attention": source}, {}))
+    told = attempts(engine, Submission("ada", Path(), None, {"self_attention": UnitSubmission(source)}))
     assert told == ["It tried to open a file: /etc/passwd"]

@@ -21,7 +21,7 @@ from grader.errors import InternalError
 from grader.reports.results import Result
 from grader.sandbox import lockdown
 from grader.submissions.notebook import CODE_LIMIT
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 RIGHT = (courses.REPOSITORY / "solutions" / "self_attention.py").read_text(encoding="utf-8")
 STUB = (courses.REPOSITORY / "exercises" / "self_attention.py").read_text(encoding="utf-8")
@@ -31,7 +31,9 @@ NOW = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 
 
 def submission(student: str, text: str) -> Submission:
-    return Submission(student, Path(), None, {"self_attention": UnitSource("self_attention.py", (text,))}, {})
+    return Submission(
+        student, Path(), None, {"self_attention": UnitSubmission(UnitSource("self_attention.py", (text,)))}
+    )
 
 
 def steady(result: Result | str) -> Result:
@@ -77,7 +79,7 @@ def test_neither_order_nor_number_at_once_changes_a_result(engine: Engine) -> No
 
 
 def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -> None:
-    nothing = Submission("eve", Path(), None, {}, {"self_attention": "It is missing."})
+    nothing = Submission("eve", Path(), None, {"self_attention": UnitSubmission(problem="It is missing.")})
     [(_, result)] = engine.grade([nothing], 1)
     assert steady(result) == Result()
 
@@ -209,8 +211,10 @@ def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, hand
     }
     # Each a megabyte, in letters of which JSON makes six bytes.
     units = {
-        unit: UnitSource(f"{unit}.py", (text + "#" + "é" * ((CODE_LIMIT - len(text.encode()) - 2) // 2),))
+        unit: UnitSubmission(
+            UnitSource(f"{unit}.py", (text + "#" + "é" * ((CODE_LIMIT - len(text.encode()) - 2) // 2),))
+        )
         for unit, text in texts.items()
     }
-    found = results(engine, [Submission("ada", Path(), None, units, {})], at_once=1)
+    found = results(engine, [Submission("ada", Path(), None, units)], at_once=1)
     assert passed(found["ada"]) == len(handshake.criteria)

@@ -11,7 +11,7 @@ from courses import COURSE, REPOSITORY
 
 from grader.engine.client import Engine
 from grader.reports.results import Judged
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 pytestmark = pytest.mark.proof(part="substitutes")
 
@@ -30,8 +30,8 @@ def builds_on(unit: str) -> dict[str, str]:
 
 def results(engine: Engine, texts: dict[str, str]) -> dict[str, list[Judged]]:
     """The outcomes of each exercise."""
-    units = {unit: UnitSource(f"{unit}.py", (text,)) for unit, text in texts.items()}
-    result = courses.graded(engine, Submission("ada", Path(), None, units, {}))
+    units = {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,))) for unit, text in texts.items()}
+    result = courses.graded(engine, Submission("ada", Path(), None, units))
     found: dict[str, list[Judged]] = {}
     for outcome in result.outcomes:
         found.setdefault(outcome.exercise, []).append(outcome)

@@ -25,11 +25,12 @@ from grader.reports.model import Quiz as QuizReport
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox.lockdown import LAYERS
 from grader.submissions.reader import read_submission
-from grader.submissions.source import CellsSource, SheetSource, Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 DUE = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 BEFORE, AFTER = DUE, DUE + datetime.timedelta(seconds=1)
-SUBMISSION = Submission("ada", Path(), "0" * 40, {"sums": UnitSource("sums.py", ("a = 1\n",), ("A remark.",))}, {})
+UNIT = UnitSubmission(UnitSource("sums.py", ("a = 1\n",), ("A remark.",)))
+SUBMISSION = Submission("ada", Path(), "0" * 40, {"sums": UNIT})
 CRITERIA = [
     Described("sums", "add", "first", "First."),
     Described("sums", "add", "second", "Second."),
@@ -130,7 +131,8 @@ def test_an_outcome_that_no_criterion_knows_earns_nothing() -> None:
 def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
     problem = "sums.py is empty: write your answers there and save it."
     made = report(
-        Submission("ada", Path(), None, {}, {"sums": problem}), result(outcomes=[], misconceptions=[], layers={})
+        Submission("ada", Path(), None, {"sums": UnitSubmission(problem=problem)}),
+        result(outcomes=[], misconceptions=[], layers={}),
     )
     assert (made.points, made.possible) == (0, 7)
     assert made.units["sums"].remarks == [problem]
@@ -242,8 +244,12 @@ QUIZ_POINTS = 13
 
 
 def handed_in(quiz: Quiz, answers: dict[str, str], variant: int = 1) -> Submission:
-    sheet = SheetSource(write_sheet(quiz.questions, variant, answers))
-    return dataclasses.replace(SUBMISSION, sheets={"sums": sheet})
+    return with_quiz(UnitSource("sums_quiz.md", (write_sheet(quiz.questions, variant, answers),)))
+
+
+def with_quiz(source: UnitSource | None, problem: str = "") -> Submission:
+    unit = dataclasses.replace(UNIT, quiz=source, quiz_problem=problem)
+    return dataclasses.replace(SUBMISSION, units={"sums": unit})
 
 
 def quiz_report(
@@ -283,9 +289,10 @@ def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz
 
 
 def test_the_answers_in_a_notebook_are_marked_as_those_in_a_sheet(quiz: Quiz) -> None:
-    cells = tuple((f"quiz_{name}", f"answer_{number} = {RIGHT[name]!r}") for number, name in enumerate(quiz.items, 1))
-    sources = (CellsSource("sums.ipynb", cells), CellsSource("sums.ipynb", cells[:1]))
-    right, one = (dataclasses.replace(SUBMISSION, sheets={"sums": source}) for source in sources)
+    cells = tuple(f"answer_{number} = {RIGHT[name]!r}" for number, name in enumerate(quiz.items, 1))
+    names = tuple(f"quiz_{name}" for name in quiz.items)
+    right = with_quiz(UnitSource("sums.ipynb", cells, grade_ids=names))
+    one = with_quiz(UnitSource("sums.ipynb", cells[:1], grade_ids=names[:1]))
     of_sheet = of_quiz(quiz_report(quiz, handed_in(quiz, RIGHT, variant=0), AFTER))
     assert of_quiz(quiz_report(quiz, right, AFTER)) == of_sheet
     assert quiz_report(quiz, right, AFTER).digest != quiz_report(quiz, one, AFTER).digest
@@ -369,16 +376,15 @@ def test_an_answer_that_cannot_be_read_is_told_at_once_and_costs_no_other(quiz: 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
 def test_a_sheet_that_is_not_there_is_a_quiz_of_no_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
     problem = "sums_quiz.md is missing: hand it in, in the folder itself or in exercises/."
-    submission = dataclasses.replace(SUBMISSION, sheet_problems={"sums": problem})
-    made = quiz_report(quiz, submission, now)
+    made = quiz_report(quiz, with_quiz(None, problem), now)
     assert of_quiz(made).remarks == [problem]
     assert (of_quiz(made).summary, of_quiz(made).points or 0) == ("0 of 8 answered", 0)
     assert made.units["sums"].exercises == report(now=now).units["sums"].exercises
 
 
 def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
-    source = SheetSource("no sheet", ("A remark on the file.",))
-    made = of_quiz(quiz_report(quiz, dataclasses.replace(SUBMISSION, sheets={"sums": source}), BEFORE))
+    source = UnitSource("sums_quiz.md", ("no sheet",), ("A remark on the file.",))
+    made = of_quiz(quiz_report(quiz, with_quiz(source), BEFORE))
     assert made.remarks[0] == "A remark on the file."
     assert made.remarks[1].startswith("sums_quiz.md has none of the quiz's headings")
 
@@ -425,17 +431,17 @@ def test_the_same_submission_gives_the_same_report_but_for_the_time() -> None:
 
 
 def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> None:
-    same = Submission("bob", Path("elsewhere"), None, SUBMISSION.units, SUBMISSION.problems)
+    same = Submission("bob", Path("elsewhere"), None, SUBMISSION.units)
     assert report(same, now=AFTER).digest == report().digest
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"units": {"sums": UnitSource("sums.py", ("a = 2\n",), ("A remark.",))}},
-        {"units": {"sums": UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",))}},
-        {"units": {"sums": UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",))}},
-        {"units": {}, "problems": {"sums": "It is empty."}},
+        {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",), ("A remark.",)))}},
+        {"units": {"sums": UnitSubmission(UnitSource("sums.ipynb", ("a = 1\n",), ("A remark.",)))}},
+        {"units": {"sums": UnitSubmission(UnitSource("sums.py", ("a = 1\n", ""), ("A remark.",)))}},
+        {"units": {"sums": UnitSubmission(problem="It is empty.")}},
         {"siblings": {"products": UnitSource("products.py", ("a = 1\n",))}},
     ],
     ids=["source", "name of the file", "cells", "problem", "sibling"],
@@ -503,9 +509,9 @@ def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(
     [
         dataclasses.replace(SUBMISSION, student="Ada"),
         dataclasses.replace(SUBMISSION, commit="1" * 40),
-        dataclasses.replace(SUBMISSION, units={"sums": UnitSource("sums.py", ("a = 2\n",))}),
-        dataclasses.replace(SUBMISSION, units={}, problems={"sums": "It is empty."}),
-        dataclasses.replace(SUBMISSION, problems={"products": "It is missing."}),
+        dataclasses.replace(SUBMISSION, units={"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",)))}),
+        dataclasses.replace(SUBMISSION, units={"sums": UnitSubmission(problem="It is empty.")}),
+        dataclasses.replace(SUBMISSION, units={"sums": UNIT, "products": UnitSubmission(problem="It is missing.")}),
     ],
     ids=["name", "commit", "source", "problem", "one more unit"],
 )
@@ -555,7 +561,9 @@ def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None
     made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
     assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now)
     if change == "file":
-        submission = dataclasses.replace(submission, units={"sums": UnitSource("sums.py", ("a = 2\n",))})
+        submission = dataclasses.replace(
+            submission, units={"sums": UnitSubmission(UnitSource("sums.py", ("a = 2\n",)))}
+        )
     elif change == "sheet":
         submission = handed_in(quiz, WRONG)
     elif change == "quiz":

@@ -49,7 +49,8 @@ def read(stubs: Path, student: str, source: object, units: list[str] = UNITS) ->
 def text_of(stubs: Path, student: str, source: object) -> str:
     """What is graded of a student's first unit, or why nothing is."""
     submission = read(stubs, student, source)
-    return submission.units["self_attention"].cells[0] if submission.units else submission.problems["self_attention"]
+    unit = submission.units["self_attention"]
+    return unit.code.cells[0] if unit.code else unit.problem
 
 
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": "def f(x): return x"}]}'
@@ -501,7 +502,7 @@ def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> 
 def test_a_near_miss_is_graded_with_a_remark_that_names_it(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
     folder = write(tmp_path / "ada", {name: NOTEBOOK if "ipynb" in name else A})
     submission = read(stubs, "ada", folder)
-    assert submission.units["self_attention"].remarks == (f"{name!r} {remark}",)
+    assert submission.sources["self_attention"].remarks == (f"{name!r} {remark}",)
     assert submission.ignored == ()
 
 
@@ -509,7 +510,7 @@ def test_a_file_of_any_name_is_graded_where_one_unit_is_asked_for_and_it_is_the_
     tmp_path: Path, stubs: Path
 ) -> None:
     write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
-    assert read(stubs, "ada", tmp_path / "ada").units["self_attention"].cells == (A,)
+    assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)
     write(tmp_path / "ada", {"more.py": A})
     assert text_of(stubs, "ada", tmp_path / "ada").startswith(MISSING)
 

@@ -13,6 +13,7 @@ from notebooks import code, write_notebook
 from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook
 from grader.submissions.notebook_repair import repaired
 from grader.submissions.plain_files import UnreadableError
+from grader.submissions.source import UnitSource
 
 ANSWER = "def f(x):\n    return x\n"
 
@@ -45,7 +46,7 @@ def test_a_notebook_that_is_not_there_is_none(folder: Path) -> None:
 def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path) -> None:
     picture = {"output_type": "display_data", "data": {"image/png": "A" * 2_000_000}, "metadata": {}}
     write_notebook(folder / "unit.ipynb", {**code(ANSWER), "outputs": [picture]})
-    assert read(folder).cells == (ANSWER,)
+    assert read(folder).code.cells == (ANSWER,)
     os.truncate(folder / "unit.ipynb", 65 * 2**20)
     assert problem(folder) == "unit.ipynb is 65.0 MB; at most 64 MB are read: clear its outputs and save it."
 
@@ -53,7 +54,7 @@ def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path
 def test_of_a_notebook_the_code_cells_are_read_in_order(folder: Path) -> None:
     prose = {"cell_type": "markdown", "source": "# Title", "metadata": {}}
     write_notebook(folder / "unit.ipynb", code("a = 1"), prose, code(["b = 2\r\n", "c = 3"]))
-    assert read(folder) == Notebook("unit.ipynb", ("a = 1", "b = 2\nc = 3"), ())
+    assert read(folder) == Notebook(UnitSource("unit.ipynb", ("a = 1", "b = 2\nc = 3")), UnitSource("unit.ipynb", ()))
 
 
 def test_the_tests_of_nbgrader_are_not_the_students_code(folder: Path) -> None:
@@ -61,13 +62,13 @@ def test_the_tests_of_nbgrader_are_not_the_students_code(folder: Path) -> None:
     test = code("assert f(1) == 1", nbgrader={"grade": True, "solution": False})
     manual = code("g = 1", nbgrader={"grade": True, "solution": True})
     write_notebook(folder / "unit.ipynb", answer, test, manual)
-    assert read(folder).cells == (ANSWER, "g = 1")
+    assert read(folder).code.cells == (ANSWER, "g = 1")
 
 
 def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
     cells = [{"cell_type": "code", "input": ["a = 1\n", "b = 2"], "language": "python", "outputs": []}]
     (folder / "unit.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}))
-    assert read(folder).cells == ("a = 1\nb = 2",)
+    assert read(folder).code.cells == ("a = 1\nb = 2",)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +77,15 @@ def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
 )
 def test_a_damaged_cell_spoils_only_itself(folder: Path, damaged: Any) -> None:
     write_notebook(folder / "unit.ipynb", damaged, code(ANSWER))
-    assert read(folder).cells == (ANSWER,)
-    assert read(folder).remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
+    assert read(folder).code.cells == (ANSWER,)
+    assert read(folder).code.remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
 
 
 def test_many_damaged_cells_make_one_remark(folder: Path) -> None:
     write_notebook(folder / "unit.ipynb", code(ANSWER), None, None, None)
-    assert read(folder).remarks == ("unit.ipynb is damaged: cell 2 and 2 more cannot be read; the rest is graded.",)
+    assert read(folder).code.remarks == (
+        "unit.ipynb is damaged: cell 2 and 2 more cannot be read; the rest is graded.",
+    )
 
 
 @pytest.mark.parametrize("text", ["def f(x):", '{"cells": [', "[" * 100_000, "1" * 5000, "\ufeff"])
@@ -119,14 +122,14 @@ def test_an_answer_that_was_made_text_in_jupyter_is_read(folder: Path, kind: str
         code("My notes"),
     ]
     write_notebook(folder / "unit.ipynb", *({**cell, "cell_type": kind} for cell in cells))
-    quiz = (("quiz_sums", 'answer_1 = "b"'),)
-    assert read(folder) == Notebook("unit.ipynb", (ANSWER, "a = 1"), quiz)
+    quiz = UnitSource("unit.ipynb", ('answer_1 = "b"',), grade_ids=("quiz_sums",))
+    assert read(folder) == Notebook(UnitSource("unit.ipynb", (ANSWER, "a = 1")), quiz)
 
 
 def test_an_answer_that_was_merged_into_a_test_of_nbgrader_is_read(folder: Path) -> None:
     test = code(f"# tests\n{ANSWER}", nbgrader={"grade": True, "solution": False})
     write_notebook(folder / "unit.ipynb", test)
-    assert read(folder).cells == (f"# tests\n{ANSWER}",)
+    assert read(folder).code.cells == (f"# tests\n{ANSWER}",)
 
 
 # Answers to the quiz
@@ -140,19 +143,18 @@ def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: P
     cells = [code(ANSWER), marked("sums", 'answer_1 = "b"'), code('# mine\nanswer_2 = [\n    "a",\n]')]
     write_notebook(folder / "unit.ipynb", *cells)
     notebook = read(folder)
-    assert notebook.cells == (ANSWER,)
-    assert notebook.quiz_cells == (
-        ("quiz_sums", 'answer_1 = "b"'),
-        (None, '# mine\nanswer_2 = [\n    "a",\n]'),
-    )
+    assert notebook.code.cells == (ANSWER,)
+    assert notebook.quiz.cells == ('answer_1 = "b"', '# mine\nanswer_2 = [\n    "a",\n]')
+    assert notebook.quiz.grade_ids == ("quiz_sums", None)
 
 
 def test_a_cell_that_holds_code_and_an_answer_is_both(folder: Path) -> None:
     both = f"{ANSWER}\nanswer_1 = 2"
     write_notebook(folder / "unit.ipynb", marked("sums", both), marked("more", "a = 3\nanswer_2 = a"))
     notebook = read(folder)
-    assert notebook.cells == (both,)
-    assert notebook.quiz_cells == (("quiz_sums", both), ("quiz_more", "a = 3\nanswer_2 = a"))
+    assert notebook.code.cells == (both,)
+    assert notebook.quiz.cells == (both, "a = 3\nanswer_2 = a")
+    assert notebook.quiz.grade_ids == ("quiz_sums", "quiz_more")
 
 
 # Notebooks whose cells were deleted or doubled
@@ -162,10 +164,10 @@ OTHERS = '# %%\nfrom other import Other\n\n# %%\ndef f(x):\n    """F."""\n    ra
 UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
 
 
-def damaged(folder: Path, *cells: str) -> Notebook:
-    """The notebook of these cells, repaired by a stub that imports something."""
+def damaged(folder: Path, *cells: str) -> UnitSource:
+    """The code of a notebook of these cells, repaired by a stub that imports something."""
     write_notebook(folder / "unit.ipynb", *map(code, cells))
-    return repaired(read(folder), IMPORTS + OTHERS)
+    return repaired(read(folder).code, IMPORTS + OTHERS)
 
 
 def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
@@ -206,7 +208,7 @@ def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> N
 )
 def test_imports_paraphrases_are_left_alone(folder: Path, own: str) -> None:
     cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
-    assert damaged(folder, *cells) == Notebook("unit.ipynb", cells, ())
+    assert damaged(folder, *cells) == UnitSource("unit.ipynb", cells)
 
 
 def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
@@ -216,8 +218,8 @@ def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
 
 
 def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:
-    assert damaged(folder, UNWRITTEN, ANSWER) == Notebook("unit.ipynb", ("", ANSWER), ())
+    assert damaged(folder, UNWRITTEN, ANSWER) == UnitSource("unit.ipynb", ("", ANSWER))
 
 
 def test_without_an_answer_the_unwritten_cells_stay(folder: Path) -> None:
-    assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == Notebook("unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"), ())
+    assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == UnitSource("unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"))

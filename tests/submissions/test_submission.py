@@ -13,7 +13,7 @@ from notebooks import code, write_notebook
 
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.reader import read_submission
-from grader.submissions.source import SHEET_LIMIT, CellsSource, SheetSource, Submission, UnitSource
+from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
 
 STUB = "# %% [markdown]\n# # Unit\n# %%\nimport torch\n\n# %%\ndef f(x):\n    raise NotImplementedError()\n"
 ANSWER = "def f(x):\n    return x\n"
@@ -36,14 +36,14 @@ def read(folder: Path) -> Submission:
 
 def source(folder: Path) -> UnitSource:
     submission = read(folder)
-    assert submission.problems == {}
-    return submission.units["unit"]
+    assert submission.units == {"unit": UnitSubmission(submission.sources["unit"])}
+    return submission.sources["unit"]
 
 
 def problem(folder: Path) -> str:
     submission = read(folder)
-    assert submission.units == {}
-    return submission.problems["unit"]
+    assert submission.units["unit"].code is None
+    return submission.units["unit"].problem
 
 
 def write(path: Path, text: str) -> None:
@@ -109,8 +109,10 @@ def test_a_folder_that_has_gone_is_no_error(folder: Path) -> None:
 def test_one_unreadable_unit_leaves_the_others_alone(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     submission = read_submission("ada", folder, ["unit", "other"], folder.parent / "stubs")
-    assert list(submission.units) == ["unit"]
-    assert list(submission.problems) == ["other"]
+    assert list(submission.sources) == ["unit"]
+    assert list(submission.units) == ["unit", "other"]
+    assert (submission.units["unit"].problem, submission.units["other"].code) == ("", None)
+    assert submission.units["other"].problem.startswith("other.py is missing")
 
 
 @pytest.mark.parametrize("text", ["", "\n \t\n"])
@@ -243,7 +245,7 @@ def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> No
     write(folder / "unit.py", ANSWER)
     write_notebook(folder / "unit.ipynb", code(STUB))
     submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
-    assert submission.units["unit"].filename == "unit.py"
+    assert submission.sources["unit"].filename == "unit.py"
 
 
 # The folders of nbgrader
@@ -265,7 +267,8 @@ def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_q
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
     write(folder.parent / "stubs" / "unit_quiz.md", SHEET)
     submission = read_submission("ada", folder, ["unit"], folder.parent / "stubs", quiz_names=["unit"])
-    assert isinstance(submission.sheets["unit"], CellsSource)
+    quiz = UnitSource("unit/unit.ipynb", ("answer_1 = 2",), (remark,), (None,))
+    assert submission.units["unit"].quiz == quiz
 
 
 def test_a_name_that_would_deceive_is_shown_as_it_is(folder: Path) -> None:
@@ -289,16 +292,17 @@ def test_a_link_in_the_place_of_a_units_folder_is_not_followed(folder: Path) -> 
 SHEET = "# Quiz\n\n## 1. Sums\n\nAnswer: ______\n"
 
 
-def sheet(folder: Path) -> SheetSource | CellsSource:
-    submission = read_quiz(folder)
-    assert submission.sheet_problems == {}
-    return submission.sheets["unit"]
+def sheet(folder: Path) -> UnitSource:
+    unit = read_quiz(folder).units["unit"]
+    assert unit.quiz
+    assert unit.quiz_problem == ""
+    return unit.quiz
 
 
 def sheet_problem(folder: Path) -> str:
-    submission = read_quiz(folder, with_unit=False)
-    assert submission.sheets == {}
-    return submission.sheet_problems["unit"]
+    unit = read_quiz(folder, with_unit=False).units["unit"]
+    assert unit.quiz is None
+    return unit.quiz_problem
 
 
 def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
@@ -314,47 +318,44 @@ def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
 def test_a_sheet_is_read_from_the_folder_and_from_the_exercises(folder: Path, place: str) -> None:
     (folder / "exercises").mkdir()
     (folder / place).write_bytes(b"\xef\xbb\xbf" + SHEET.replace("______", "3").replace("\n", "\r\n").encode())
-    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+    assert sheet(folder) == UnitSource(place, (SHEET.replace("______", "3"),))
 
 
 def test_a_sheet_is_not_asked_for_where_the_unit_has_no_quiz(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
-    assert (read(folder).sheets, read(folder).sheet_problems) == ({}, {})
+    assert read(folder).units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)))}
 
 
 def test_a_sheet_that_is_missing_is_named_and_costs_the_quiz_alone(folder: Path) -> None:
     submission = read_quiz(folder)
-    assert submission.sheet_problems == {
-        "unit": "unit_quiz.md is missing: hand it in, in the folder itself or in exercises/."
-    }
-    assert submission.problems == {}
-    assert submission.units["unit"].cells == (ANSWER,)
+    problem = "unit_quiz.md is missing: hand it in, in the folder itself or in exercises/."
+    assert submission.units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)), quiz_problem=problem)}
 
 
 def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("\n\n", "  \r\n\r\n\r\n"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "3"))
-    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"))
+    assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET.replace("______", "3"),))
 
 
 def test_a_blank_sheet_and_blank_cells_are_no_rivals(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET)
     write_notebook(folder / "unit.ipynb", code("answer_1 = ..."))
-    assert sheet(folder) == SheetSource(SHEET)
+    assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET,))
 
 
 def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
     remark = "Both `unit_quiz.md` and `exercises/unit_quiz.md` contain answers; only `unit_quiz.md` was graded."
-    assert sheet(folder) == SheetSource(SHEET.replace("______", "3"), (remark,))
+    assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET.replace("______", "3"),), (remark,))
 
 
 def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
     write(folder / "exercises" / "unit_quiz.md", SHEET)
     (folder / "unit_quiz.md").write_bytes(b"\xff")
     remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
-    assert sheet(folder) == SheetSource(SHEET, (remark,))
+    assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET,), (remark,))
 
 
 # Quizzes that are answered in a notebook
@@ -363,8 +364,9 @@ def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: 
 def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:
     write_notebook(folder / "unit.ipynb", code("answer_1 = 2"))
     submission = read_quiz(folder, with_unit=False)
-    assert submission.problems == {"unit": "unit.ipynb has no code in it: write your answers there and save it."}
-    assert submission.sheets["unit"] == CellsSource("unit.ipynb", ((None, "answer_1 = 2"),))
+    problem = "unit.ipynb has no code in it: write your answers there and save it."
+    answers = UnitSource("unit.ipynb", ("answer_1 = 2",), grade_ids=(None,))
+    assert submission.units == {"unit": UnitSubmission(None, problem, answers)}
 
 
 @pytest.mark.parametrize("blank", ["answer_1 = ...", "answer_1 = None  # later", "answer_1 = ''", "answer_1: str ="])
@@ -373,19 +375,19 @@ def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(fo
     write_notebook(folder / "unit.ipynb", code(blank))
     write(folder / "unit_quiz.md", SHEET)
     write(folder / "unit" / "unit_quiz.md", filled)
-    assert sheet(folder) == SheetSource(filled)
+    assert sheet(folder) == UnitSource("unit/unit_quiz.md", (filled,))
     write_notebook(folder / "unit.ipynb", code("answer_1 = 4"))
     remark = "Both `unit.ipynb` and `unit/unit_quiz.md` contain answers; only the notebook was graded."
-    assert sheet(folder) == CellsSource("unit.ipynb", ((None, "answer_1 = 4"),), (remark,))
+    assert sheet(folder) == UnitSource("unit.ipynb", ("answer_1 = 4",), (remark,), (None,))
 
 
 def test_in_the_folder_of_a_unit_the_notebook_is_read_before_a_sheet_and_elsewhere_after_it(folder: Path) -> None:
     filled = SHEET.replace("______", "3")
     write(folder / "unit" / "unit_quiz.md", filled)
     write_notebook(folder / "unit" / "unit.ipynb", code("answer_1 = 4"))
-    assert isinstance(sheet(folder), CellsSource)
+    assert sheet(folder).path == "unit/unit.ipynb"
     write(folder / "unit_quiz.md", filled)
-    assert isinstance(sheet(folder), SheetSource)
+    assert sheet(folder).path == "unit_quiz.md"
 
 
 def test_a_notebook_without_cells_for_the_quiz_is_reported(folder: Path) -> None:

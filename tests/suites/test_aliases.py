@@ -14,7 +14,7 @@ from torch import nn
 from units import SUBSTITUTES, SUITES, defined_in
 
 from grader.engine.client import Engine
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 UNITS = {exercise: unit for unit, described in COURSE.units.items() for exercise in described.exercises}
 EXERCISES = list(UNITS)
@@ -123,8 +123,8 @@ def test_a_alias_waits_unless_the_sibling_is_right(
             texts[earlier] = texts[earlier].replace(f"{kind} {sibling}(", f"{kind} other_{sibling}(")
     elif state == "wrong":
         texts[earlier] += f"\ndef {sibling}(*arguments, **options): return arguments[0]\n"
-    units = {one: UnitSource(f"{one}.py", (text,)) for one, text in texts.items()}
-    result = courses.graded(engine, Submission("ada", Path(), None, units, {}))
+    units = {one: UnitSubmission(UnitSource(f"{one}.py", (text,))) for one, text in texts.items()}
+    result = courses.graded(engine, Submission("ada", Path(), None, units))
     outcomes = [outcome for outcome in result.outcomes if outcome.exercise == exercise]
     assert outcomes
     if state == "right":

@@ -15,7 +15,7 @@ from units import SUITES, defined_in
 from grader.engine.client import Engine
 from grader.engine.diagnosis import diagnose
 from grader.reports.results import Result
-from grader.submissions.source import Submission, UnitSource
+from grader.submissions.source import Submission, UnitSource, UnitSubmission
 
 
 def right(unit: str, exercise: str) -> Any:
@@ -124,7 +124,7 @@ def test_the_width_that_should_be_refused_is_named() -> None:
 
 
 def graded(engine: Engine, unit: str, text: str) -> Result:
-    submission = Submission("ada", Path(), None, {unit: UnitSource(f"{unit}.py", (text,))}, {})
+    submission = Submission("ada", Path(), None, {unit: UnitSubmission(UnitSource(f"{unit}.py", (text,)))})
     return courses.graded(engine, submission)
 
 

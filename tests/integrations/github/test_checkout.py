@@ -88,7 +88,7 @@ def test_links_stay_links_and_lead_nowhere(repository: Repository, store: Store,
     assert (folder / "sums.py").is_symlink()
     assert not (folder / "sums.py").exists()
     assert not (folder / "exercises").exists()
-    problem = read_submission("ada", folder, ["sums"], tmp_path).problems["sums"]
+    problem = read_submission("ada", folder, ["sums"], tmp_path).units["sums"].problem
     assert problem.startswith("sums.py is a symbolic link: put the file itself there.")
 
 
@@ -120,7 +120,7 @@ def test_of_a_huge_file_there_is_the_size_and_nothing_else(
     status = (folder / "sums.py").stat()
     assert status.st_size == size
     assert status.st_blocks * 512 < size
-    assert "sums.py is 64.0 MB" in read_submission("ada", folder, ["sums"], tmp_path).problems["sums"]
+    assert "sums.py is 64.0 MB" in read_submission("ada", folder, ["sums"], tmp_path).units["sums"].problem
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit a process's memory")

@@ -154,7 +154,7 @@ def test_what_counts_is_what_was_pushed_last_when_the_unit_was_due(
     submission = read_submission(student, into / "sums" / student, ["sums"], into)
     assert submission.commit == work.commit
     number = 1 if counts == "early" or student == "odd" else 2
-    assert submission.units["sums"].cells == (f"answer = {number}\n",)
+    assert submission.sources["sums"].cells == (f"answer = {number}\n",)
 
 
 def test_each_unit_has_a_time_of_its_own(
