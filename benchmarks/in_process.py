@@ -10,8 +10,9 @@ import pytest
 
 from grader.course.model import load_course
 from grader.engine.criteria import criteria_of
+from grader.testing.backend import InProcessBackend
 from grader.testing.inputs import Fresh
-from grader.testing.student import InProcessBackend, Student
+from grader.testing.student import Student
 
 COURSE = load_course(Path(__file__).resolve().parents[1])
 BESIDE = pytest.StashKey[InProcessBackend]()

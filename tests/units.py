@@ -14,8 +14,8 @@ from grader.audit.run import names_in
 from grader.engine import failure_matrix
 from grader.engine.criteria import Criterion, criteria_of_unit, hidden_substitutes
 from grader.engine.outcomes import Outcome
+from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
-from grader.testing.student import InProcessBackend
 
 torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
 

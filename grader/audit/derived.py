@@ -13,8 +13,8 @@ import torch
 from grader.engine.replay import Recorded
 from grader.sandbox import values
 from grader.sandbox.failures import Failure, Raised
+from grader.testing.backend import InProcessBackend
 from grader.testing.checks import REFUSALS
-from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -87,7 +87,6 @@ class Engine:
             thread.start()
 
     def __enter__(self) -> Engine:
-        """Return the engine."""
         return self
 
     def __exit__(
@@ -243,13 +242,11 @@ class Grading:
         self._handshake: Handshake | None = None
 
     def __enter__(self) -> Grading:
-        """Return this."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the engine, if there is one."""
         engine, self._engine = self._engine, None
         if engine:
             engine.__exit__(kind, error, trace)

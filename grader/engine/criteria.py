@@ -16,7 +16,7 @@ from grader.errors import InternalError
 from grader.sandbox.failures import Failure
 from grader.testing.inputs import Fresh
 from grader.testing.recorder import Recorder
-from grader.testing.student import NO_SUBSTITUTES, Backend, Student
+from grader.testing.student import NO_SUBSTITUTES, Student
 from grader.testing.substitutes import Substitutes
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pytest
 
     from grader.course.model import Course
+    from grader.testing.backend import Backend
 
 
 @dataclass(frozen=True)

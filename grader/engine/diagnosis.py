@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from grader.engine.failure_matrix import recorded
-from grader.testing.student import InProcessBackend
+from grader.testing.backend import InProcessBackend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

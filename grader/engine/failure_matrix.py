@@ -25,9 +25,9 @@ from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.outcomes import Outcome
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
+from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
-from grader.testing.student import InProcessBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from grader.sandbox.failures import Failure
 
 if TYPE_CHECKING:
-    from grader.testing.student import Backend
+    from grader.testing.backend import Backend
 
 
 class Recorded:

@@ -16,9 +16,10 @@ from grader.course.find import find_course
 from grader.course.selection import deselect
 from grader.engine.outcomes import judge
 from grader.sandbox.failures import Failure
+from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder
-from grader.testing.student import InProcessBackend, Student
+from grader.testing.student import Student
 
 if TYPE_CHECKING:
     from collections.abc import Generator

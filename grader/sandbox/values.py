@@ -244,9 +244,8 @@ class _Decoder:
 
     def read_handle(self, value: list[Any], _: int) -> Any:
         number, *kinds = value[1:] or [None]
-        if type(number) is not int or len(kinds) > MAX_KINDS:
-            raise ProtocolError("a damaged handle")
-        if not all(type(kind) is str and len(kind) <= MAX_NAME for kind in kinds):
+        are_names = len(kinds) <= MAX_KINDS and all(type(kind) is str and len(kind) <= MAX_NAME for kind in kinds)
+        if type(number) is not int or not are_names:
             raise ProtocolError("a damaged handle")
         return self.held(Handle(number, tuple(kinds)))
 

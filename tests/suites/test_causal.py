@@ -20,9 +20,10 @@ from grader.suites.causal import (
     texts_with_other_ends,
     tokens_beyond_doubt,
 )
+from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.inputs import Fresh
-from grader.testing.student import InProcessBackend, RemoteObject, Student
+from grader.testing.student import RemoteObject, Student
 
 LOWER = torch.ones(16, 16, dtype=torch.bool).tril()
 

@@ -11,7 +11,8 @@ from courses import REPOSITORY
 from torch import Tensor
 from units import SUITES, Suite, defined_in
 
-from grader.testing.student import InProcessBackend, Student
+from grader.testing.backend import InProcessBackend
+from grader.testing.student import Student
 
 SUITE: Suite = SUITES["bigram_language_model"]
 RIGHT = defined_in(REPOSITORY / "solutions" / f"{SUITE.unit}.py", SUITE.unit)
