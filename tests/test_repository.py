@@ -112,3 +112,12 @@ def test_a_version_without_a_section_is_refused(checkout: Path) -> None:
     done = release_notes(f"v{grader.__version__}", checkout)
     assert (done.returncode, done.stdout) == (1, "")
     assert "rename [Unreleased]" in done.stderr
+
+
+def test_no_module_of_the_package_is_longer_than_300_lines() -> None:
+    lengths = {
+        str(path.relative_to(REPOSITORY)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (REPOSITORY / "grader").rglob("*.py")
+        if not {"suites", "templates"} & set(path.parts)
+    }
+    assert {name: length for name, length in lengths.items() if length > 300} == {}

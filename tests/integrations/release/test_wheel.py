@@ -96,6 +96,7 @@ def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(whee
     assert not [name for name in held for folder in withheld if f"{name}.".startswith(f"{folder}.")]
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if "solution" in name or name.endswith(".yml.j2")]
+        assert "grader/py.typed" in archive.namelist()
 
 
 def test_it_asks_pip_for_what_it_imports_and_for_no_more(wheel: Path) -> None:
