@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from grader.course.model import load_course
-from grader.engine.criteria import criteria_of
+from grader.engine.criteria import criteria_of, hidden_substitutes
 from grader.testing.backend import InProcessBackend
 from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
 COURSE = load_course(Path(__file__).resolve().parents[1])
+SUBSTITUTES = hidden_substitutes(COURSE)
 BESIDE = pytest.StashKey[InProcessBackend]()
 
 
@@ -34,7 +35,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    return Student(request.config.stash[BESIDE], request.path.parent.name)
+    return Student(request.config.stash[BESIDE], request.path.parent.name, SUBSTITUTES)
 
 
 @pytest.fixture
