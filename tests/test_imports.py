@@ -1,17 +1,25 @@
-"""The package's imports: down the house from folder to folder, and never in a circle. Only suites name a course."""
+"""The package's imports: from folder to folder downwards, never in a cycle, and only of what is declared."""
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
+import pytest
 from courses import COURSE
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import grader
 
 PACKAGE = Path(grader.__file__).parent
+DISTRIBUTIONS = packages_distributions()
 # Each imports only those before it; `grader.nbgrader` is a name for old courses.
 ORDER = (
     "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
@@ -70,6 +78,38 @@ def test_suites_import_nothing_of_the_grader_but_what_is_for_their_authors() -> 
         if not other.startswith(("grader.suites", "grader.testing"))
     }
     assert others == set()
+
+
+def top_level_imports(folder: Path) -> dict[str, Path]:
+    """Return the packages that the files of a folder import, each with one of these files."""
+    found: dict[str, Path] = {}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Import():
+                    names = [alias.name for alias in node.names]
+                case ast.ImportFrom(module=str(module), level=0):
+                    names = [module]
+                case _:
+                    names = []
+            found |= {name.partition(".")[0]: path for name in names}
+    return {name: path for name, path in found.items() if name not in sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize("folder", ["grader", "tests", "benchmarks", "docs", "examples"])
+def test_every_package_that_is_imported_is_declared(folder: str) -> None:
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    project, groups = settings["project"], settings["dependency-groups"]
+    extras = [*project["optional-dependencies"].values(), *([] if folder == "grader" else groups.values())]
+    declared = [*project["dependencies"], *chain.from_iterable(extras)]
+    names = {canonicalize_name(Requirement(line).name) for line in declared}
+    # Modules of this repository belong to no distribution.
+    undeclared = {
+        f"{path.relative_to(PACKAGE.parent)} imports {module}"
+        for module, path in top_level_imports(PACKAGE.parent / folder).items()
+        if module in DISTRIBUTIONS and not names & set(map(canonicalize_name, DISTRIBUTIONS[module]))
+    }
+    assert undeclared == set()
 
 
 def test_only_suites_know_what_the_course_is_about() -> None:
