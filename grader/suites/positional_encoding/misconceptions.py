@@ -1,7 +1,6 @@
-"""Unit 5: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Misconceptions of unit 5: wrong answers that learners give, each with a sentence that helps.
 
-A name says what was done. Where the same slip is made in the encoding and where it is added, the latter's has more
-words.
+A name says what the answer does. If add_positions repeats a mistake of sinusoidal_encoding, its name has more words.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ OTHER_NUMBER_REFUSED = (
     "the width must be even."
 )
 
-# What add_positions adds.
+# The encoding in the solution of add_positions.
 ENCODED = "sinusoidal_encoding(num_tokens, d).to(x.dtype)"
 
 CALLS = {"add_positions": ["sinusoidal_encoding"]}

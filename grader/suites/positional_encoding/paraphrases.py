@@ -1,7 +1,4 @@
-"""Unit 5: each misconception as another learner would type it, who holds the same wrong idea.
-
-The names are the misconceptions', so that each can be looked up by its name.
-"""
+"""Paraphrases of unit 5: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import math
 

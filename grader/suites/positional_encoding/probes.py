@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 5, by its rules; the audit looks here for differences."""
+"""Probes of unit 5: the properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from grader.testing.alike import Estimate
 from grader.testing.probes import Draw, Property, call, probe, refusal
 
-# The rule allows 1e-4 around the true numbers; float32 leaves nobody much less than a third of that at position 255.
+# The rule allows 1e-4. At position 255 the rounding error of float32 alone is almost a third of that.
 WITHIN = 7e-5
 
 

@@ -1,10 +1,10 @@
-"""Unit 5, positions: one test, one criterion; its docstring is what a student reads.
+"""Unit 5, positions: each test is one criterion, and its docstring is the sentence that a student reads.
 
-Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a substitute took the place of a student's own part, it does so here.
+Expected values are computed here in float64, and differently from the course's solution. Where an exercise may call an
+earlier one, they use the same substitute for it as the student's code.
 
-One slip should not cost every point. So tests about lengths, dtypes and arguments have inputs on which most slips come
-out right: a bias of zero, or the position 0, whose angles are zero at every frequency.
+One mistake should not cost every point. So tests about lengths, dtypes and arguments use inputs on which most mistakes
+do not show: a bias of zero, or position 0, where all angles are zero at every frequency.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ from grader.testing.checks import (
 from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
-# All different, so that no dimension passes for another. T and D are even: who looks for odd numbers in the wrong
-# place is found out where one is odd.
+# All different, so that mixed-up dimensions show. T and D are even: only the tests about odd widths use an odd width.
 M, N, K = 7, 5, 4
 B, T, D = 3, 6, 10
 DTYPES = (torch.float32, torch.float64)
-# So many positions are asked for, and each number of their encoding may be off by this much.
+# The largest number of positions, and the absolute tolerance for each number of an encoding.
 LONGEST, WITHIN = 256, 1e-4
-NARROW = 4  # two hands, which no slip makes so fast that float32 loses count
+NARROW = 4  # two hands: with so few, no mistake makes the angles too large for float32
 Function = Callable[..., torch.Tensor]
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 def linear_of(student: Student) -> Function:
-    """linear_as_matmul: (m, n), (n, k), (k,) to (m, k), row by row: what unit 1 calls a context vector."""
+    """linear_as_matmul: (m, n), (n, k), (k,) to (m, k). Each row is a context vector of unit 1, plus the bias."""
     product = student.substitute("dot_product", functools.partial(torch.einsum, "n,n->"))
 
     def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
@@ -62,7 +61,7 @@ def linear_of(student: Student) -> Function:
 
 
 def encoding(num_positions: int, d_model: int) -> torch.Tensor:
-    """sinusoidal_encoding: (T, d_model), from hands (T, d_model / 2) in the complex plane."""
+    """sinusoidal_encoding: (T, d_model), computed from complex numbers (T, d_model / 2) on the unit circle."""
     # 10000^(-2i / d_model) = 10^(-8i / d_model), from 0 to the last i, d_model / 2 - 1.
     frequencies = torch.logspace(0, 8 / d_model - 4, d_model // 2, dtype=torch.float64)
     angles = torch.outer(torch.arange(num_positions, dtype=torch.float64), frequencies)
@@ -80,7 +79,7 @@ def encoding_of(student: Student) -> Function:
 def without_bias(fresh: Fresh, m: int, n: int = N, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
     """x (m, n) and weight (n, k), both positive, and a bias of zero.
 
-    So it does not matter where the bias goes, nor whether results below zero are cut off.
+    So mistakes with the bias do not show, nor an activation that changes only negative numbers.
     """
     return fresh(m, n, dtype=dtype).abs(), fresh(n, K, dtype=dtype).abs(), torch.zeros(K, dtype=dtype)
 
@@ -95,7 +94,7 @@ def test_every_row_times_the_weight_plus_the_bias(student: Student, fresh: Fresh
 @pytest.mark.exercise("linear_as_matmul", rule="any number of rows, including one")
 def test_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """The layer should work for any number of rows, also a single one: (m, k)."""
-    # First of all squares, which let every product through that the shapes forbid elsewhere.
+    # The first matrices are square: with them a product in the wrong order raises no error.
     for m, n in ((K, K), (1, N), (9, N)):
         arguments = without_bias(fresh, m, n)
         expect_close(student.linear_as_matmul(*arguments), linear_of(student)(*arguments))
@@ -121,7 +120,7 @@ def test_gradients_of_the_linear_layer(student: Student, fresh: Fresh) -> None:
 def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """The rows should be correct apart from the bias, and the call should not change the arguments."""
     x, weight, _ = without_bias(fresh, M)
-    # Who adds the bias to the weight adds it as many times as a row of x sums to, so this is the same in each row.
+    # If the bias is added to the weight, it is multiplied by the sum of each row of x. So let all rows sum to one.
     arguments = x / x.sum(dim=1, keepdim=True), weight, fresh(K).abs()
     result, after = expect_values(student.linear_as_matmul.with_arguments(*arguments), 2)
     expected = linear_of(student)(*arguments)
@@ -135,10 +134,9 @@ def test_the_linear_layer_leaves_its_arguments_alone(student: Student, fresh: Fr
 
 
 def first_sines(table: torch.Tensor) -> torch.Tensor:
-    """Those of hands 0 and 1, and of hand 2 at the first positions; (2 T, d_model) to (4 T + 2,).
+    """Return the sines of hands 0 and 1, and of hand 2 at the first two positions; (2 T, d_model) to (4 T + 2,).
 
-    Few enough that their angles stay small even in the hands of somebody who multiplies with the powers of 10000, and
-    rounding does not show.
+    Even if an answer multiplies by the powers of 10000, these angles are so small that float32 rounding does not show.
     """
     return torch.cat([table[:, 0], table[:, 2], table[:2, 4]])  # (2 T,), (2 T,) and (2,)
 
@@ -156,14 +154,14 @@ def test_sines_of_the_right_frequencies(student: Student) -> None:
 def test_a_cosine_beside_each_sine(student: Student) -> None:
     """Each sine should be followed by the cosine of the same angle, and all angles should grow in equal steps."""
     found = expect_tensor(student.sinusoidal_encoding(T, NARROW), (T, NARROW)).double()
-    # Each hand may be off by √2 times WITHIN, a turn from one position to the next by twice as much as a hand, and the
-    # difference of two turns by twice as much as a turn.
+    # Each hand may be off by √2 times WITHIN, the turn from one position to the next by twice that, and the difference
+    # of two turns by twice that again.
     hands = torch.complex(found[:, 1::2], found[:, 0::2])  # (T, d_model) -> (T, d_model / 2)
     expect_close(hands.abs(), torch.ones(T, NARROW // 2), "The squares of sine and cosine, pair by pair,", 2 * WITHIN)
     turns = torch.view_as_real(hands[1:] * hands[:-1].conj())
     expect_close(turns, turns[:1].expand_as(turns), "The steps from position to position", 6 * WITHIN)
-    # Backwards turn sines in the cosines' places. One hand has to move, and not both: a frequency that is so wrong that
-    # the other seems to stand still is what the test before is about.
+    # If sines and cosines are swapped, the hands turn backwards. It is enough that one hand moves: with a wrong
+    # frequency the other may seem not to move, but that is the subject of the test before this one.
     forward = turns[0, :, 1]
     goes_round = bool((forward > -WITHIN).all() and (forward > WITHIN).any())
     expect_true(goes_round, "The sines and cosines do not repeat as they should.")
@@ -201,16 +199,19 @@ def test_an_odd_width_is_refused(student: Student) -> None:
 
 
 def sequences(fresh: Fresh, batch: int, num_tokens: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Embeddings (B, T, d); the first sequence is all zeros, so what becomes of it is the encoding alone."""
+    """Embeddings (B, T, d). The first sequence is all zeros, so its result is the encoding."""
     x = fresh(batch, num_tokens, D, dtype=dtype)
     x[0] = 0
     return x
 
 
 def expect_positions(student: Student, result: Any, x: torch.Tensor) -> torch.Tensor:
-    """A tensor of the shape of x with something added to the first token that is as long as the first encoding.
+    """Expect the shape of x, and at the first position a vector that is as long as the encoding of position 0.
 
-    So frequencies do not matter, nor where in a row the sines stand, nor by what the embeddings were multiplied.
+    So wrong frequencies, another order of the columns and scaled embeddings do not show.
+
+    Returns:
+        The result, as a tensor.
     """
     found = expect_tensor(result, x.shape)
     added, right = found[0, 0].double(), encoding_of(student)(1, D)[0].double()
@@ -239,9 +240,9 @@ def test_any_number_of_sequences_and_tokens(student: Student, fresh: Fresh) -> N
 @pytest.mark.exercise("add_positions", rule="an odd d raises ValueError or AssertionError")
 def test_embeddings_of_odd_width_are_refused(student: Student, fresh: Fresh) -> None:
     """An odd d should raise an error, and an even one should not."""
-    encoding_of(student)  # which refuses for whoever calls it
+    encoding_of(student)  # records that a substitute is used: an answer may get its error from there
     expect_tensor(student.add_positions(fresh(B, T, D)))
-    # Not of one feature: torch itself refuses to fill four columns from five, but not none from one.
+    # No width of one: torch raises an error if five numbers should fill four columns, but not if one should fill none.
     for width in (D - 1, 3):
         expect_any_error(functools.partial(student.add_positions, fresh(B, T, width)), f"d = {width}")
 
@@ -265,7 +266,8 @@ def test_positions_for_a_view(student: Student, fresh: Fresh) -> None:
 def test_gradients_of_adding_positions(student: Student, fresh: Fresh) -> None:
     """The result should contain positions, and its gradients should flow to x."""
     x = sequences(fresh, B, T)
-    # Before the call, for a sum written into x has no gradients at all, whoever made the encoding.
+    # This comes before the call, so that a substitute is recorded even if the call fails: an answer that adds in place
+    # has no gradients with either encoding.
     expected = oracle_gradients(lambda given: given + encoding_of(student)(T, D), [x], {})
     result, found = expect_values(student.add_positions.gradients(x), 2)
     expect_positions(student, result, x)

@@ -1,4 +1,4 @@
-"""Unit 5: wrong answers whose idea is none of the misconceptions'. No name is true of them."""
+"""Unlisted mistakes of unit 5: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 

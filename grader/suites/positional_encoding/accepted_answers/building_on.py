@@ -1,4 +1,4 @@
-"""Each exercise builds on earlier ones, of unit 1 too: a row times the weight is a sum of the weight's rows."""
+"""Each exercise calls earlier ones, also of unit 1: a row times the weight is a weighted sum of its rows."""
 
 import torch
 from simple_attention import context_vector

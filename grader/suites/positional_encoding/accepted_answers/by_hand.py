@@ -1,4 +1,4 @@
-"""Plain Python, entry by entry; positions are added one by one as well, and an odd width ends in an IndexError."""
+"""Plain Python, entry by entry. In add_positions an odd width raises an IndexError."""
 
 import math
 

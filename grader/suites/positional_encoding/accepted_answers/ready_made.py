@@ -1,4 +1,4 @@
-"""Torch's own layers where there are any: F.linear, exponentials of logarithms, and a frozen table of embeddings."""
+"""PyTorch's own functions: F.linear, exp and log instead of powers, and a frozen embedding table."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Every hand is turned on from position to position, as a complex number; einsum, and results that lie transposed."""
+"""Each hand is a complex number that is rotated at each position. The results are transposed, non-contiguous views."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The encoding by numpy, in float64 and handed out as it is; the bias as one more row of the weight."""
+"""The encoding comes from NumPy and stays float64. The bias is one more row of the weight."""
 
 import numpy as np
 import torch
