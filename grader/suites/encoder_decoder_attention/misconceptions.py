@@ -1,13 +1,13 @@
-"""Unit 8: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Misconceptions of unit 8: wrong answers that learners give, each with a sentence that helps.
 
-A name says what was done. Where the same slip is made in two exercises, the later one's has more words.
+A name says what the answer does. If two exercises share a mistake, the name in the later one has more words.
 """
 
 from __future__ import annotations
 
 from grader.testing.misconceptions import replace, row
 
-# What stands in the solution, and is replaced more than once.
+# Parts of the solution that several rows replace.
 SCORES = "torch.tanh(query + keys) @ v"
 ADDITIVE = "additive_scores(decoder_state, encoder_states, W_decoder, W_encoder, v)"
 SOFTMAX = "torch.softmax(scores, dim=0)"
@@ -21,7 +21,7 @@ EXCHANGED = (
     "The two matrices are swapped. Both are (h, a), so there is no error. W_decoder belongs to the decoder's state and "
     "W_encoder to the encoder's states."
 )
-UNASKED = (
+DECODER_IGNORED = (
     "The decoder's state is not used, so every written word would get the same context. The scores should depend on "
     "the decoder: add decoder_state @ W_decoder."
 )
@@ -157,7 +157,7 @@ ROWS = [
         replace("@ W_decoder", "@ W_decoder.T").replace("@ W_encoder", "@ W_encoder.T"),
         "The matrices are transposed. They are (h, a), and a state is a row on their left: `state @ W`. If h = a "
         "there is no error, but the result is wrong."),
-    row("additive_scores", "decoder_state_ignored", replace("query + keys", "keys"), UNASKED),
+    row("additive_scores", "decoder_state_ignored", replace("query + keys", "keys"), DECODER_IGNORED),
     row("additive_scores", "dot_products_of_the_states", replace(SCORES, "encoder_states @ decoder_state"),
         DOT_PRODUCTS),
     row("additive_scores", "dot_products_of_the_projections", replace(SCORES, "keys @ query"),
@@ -227,7 +227,7 @@ ROWS = [
         EXCHANGED),
     row("bahdanau_context", "decoder_state_ignored_in_context",
         replace(ADDITIVE, "torch.tanh(encoder_states @ W_encoder) @ v"),
-        UNASKED),
+        DECODER_IGNORED),
     row("bahdanau_context", "dot_products_in_context", replace(ADDITIVE, "encoder_states @ decoder_state"),
         DOT_PRODUCTS),
     row("bahdanau_context", "projections_mixed",
@@ -291,7 +291,7 @@ ROWS = [
     row("CrossAttention", "scaled_after_softmax",
         replace(" / keys.shape[-1] ** 0.5, dim=-1)", ", dim=-1) / keys.shape[-1] ** 0.5"),
         "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."),
-    # CrossAttention: who asks, and who answers
+    # CrossAttention: queries, keys and values
     row("CrossAttention", "queries_from_context", replace("W_query(x)", "W_query(context)"),
         "The queries come from context. They should come from the text that is being written: queries from x, and "
         "one output for each token of x."),
@@ -474,7 +474,7 @@ ROWS = [
         .replace("self.W_query(x)", "x @ self.W_query").replace("self.W_key(context)", "context @ self.W_key")
         .replace("self.W_value(context)", "context @ self.W_value"),
         "The three are matrices made by hand. Here each should be an nn.Linear, which has its own weight."),
-    # CrossAttention: what comes back, gradients, dtypes, arguments
+    # CrossAttention: the result, gradients, dtypes, arguments
     row("CrossAttention", "both_results", replace("weights @ values", "weights @ values, weights"),
         "The module returns outputs and weights. The next layer needs one tensor: return only the outputs."),
     row("CrossAttention", "weights_instead_of_outputs", replace("weights @ values", "weights"),

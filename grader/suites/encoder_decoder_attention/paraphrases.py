@@ -1,4 +1,4 @@
-"""Unit 8's misconceptions once more, each written as another learner who holds the same wrong idea would write it."""
+"""Paraphrases of unit 8: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import math
 

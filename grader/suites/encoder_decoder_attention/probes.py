@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 8, by its rules; the audit looks here for differences."""
+"""Probes of unit 8: the properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def states_of_a_text(unit: Any, draw: Draw) -> Iterator[Property]:
 
 def states_and_matrices(draw: Draw) -> list[torch.Tensor]:
     num_tokens, h, a = draw.sizes(3)
-    h = max(h, 2)  # no state is a single number: who makes the context (1, h), and squeezes it, is right
+    h = max(h, 2)  # so that a right answer may squeeze a context of shape (1, h)
     return [
         draw.normal(h),
         draw.normal(num_tokens, h),
@@ -51,13 +51,13 @@ def contexts_of_another_text(unit: Any, draw: Draw) -> Iterator[Property]:
     module.to(draw.dtype).train(draw.chance(0.5))
     parameters = set_layers(draw, module, NAMES)
     x, context = draw.normal(batch, queries, d_query), draw.normal(batch, keys, d_context)
-    if draw.dtype == torch.float64 and draw.chance(0.2):  # so that scores of tokens can be far below those of padding
+    if draw.dtype == torch.float64 and draw.chance(0.2):  # so that padding can have much higher scores
         x = 100 * x
     if draw.chance(0.3):
         yield from call(module, x, context, parameters=parameters)
         return
     padding_mask = draw.integers(0, 2, batch, keys).bool()
-    padding_mask[torch.arange(batch), draw.integers(0, keys, batch)] = False  # one token at least is no padding
+    padding_mask[torch.arange(batch), draw.integers(0, keys, batch)] = False  # at least one token is not padding
     if draw.chance(0.15):
         padding_mask[:] = False
     context = torch.where(padding_mask[..., None], draw.pick(1, 1, 100, 10_000) * context, context)
@@ -72,6 +72,6 @@ def padding_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.number + 2
     module = unit.CrossAttention(num_tokens, num_tokens, num_tokens)
     text = one_hot_at_low_scores(module, NAMES, num_tokens)
-    padding_mask = torch.arange(num_tokens)[None] == num_tokens - 1  # (1, T), of which the last is padding
+    padding_mask = torch.arange(num_tokens)[None] == num_tokens - 1  # (1, T), only the last token is padding
     output = module(text, text, padding_mask=padding_mask)  # (1, T, T), the weights
     yield "whether padding has weight beside low scores", is_seen(output[..., -1])

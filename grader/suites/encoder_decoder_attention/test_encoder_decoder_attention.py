@@ -1,11 +1,11 @@
-"""Unit 8, attention between encoder and decoder: one test or case, one criterion, with its sentence.
+"""Unit 8, attention between encoder and decoder: each test or case is one criterion, with a sentence for the student.
 
-Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a substitute took the place of a student's own part, it does so here.
+Expected values are computed here in float64, and differently from the course's solution. Where an exercise may call an
+earlier one, they use the same substitute for it as the student's code.
 
-As in the earlier units, a slip should cost what it is about. Tests about other things than the values themselves have
-inputs on which most known slips still come out right: states of which only the signs are asked, scores of which only
-the order is, or one key that fits each query so well that it gets all the weight.
+As in the earlier units, a mistake should cost only the points that are about it. Tests about other things than values
+use inputs on which most known mistakes do not show: states of which only the signs are compared, scores of which only
+the order is compared, or one key for each query that gets all the weight.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import no_parameter
 from grader.testing.student import RemoteObject, Student
 
-# All different, so that no dimension passes for another.
+# All different, so that mixed-up dimensions show.
 B, T = 2, 5
-# The widths of a token, of a state, and of what additive attention adds up. The first two are no fewer than the tokens.
+# The widths of a token, of a state, and of the sum in additive attention. The first two are at least as large as T.
 D, HIDDEN, ADDED = 7, 9, 6
-# No d_out is 4, where half of it is its square root; a batch has no more tokens than features.
+# D_OUT is not 4, whose half is its square root. A batch has no more tokens than features.
 T_Q, T_K, D_OUT, D_QUERY, D_CONTEXT = 4, 6, 7, 12, 13
 MATRICES = ("W_query", "W_key", "W_value")
 DTYPES = (torch.float32, torch.float64)
@@ -54,7 +54,7 @@ Function = Callable[..., torch.Tensor]
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -75,17 +75,17 @@ def softmax_of(student: Student) -> Function:
 
 
 def products_of(student: Student) -> Function:
-    """(d,), (T, d) to (T,): the dot product of the one with every row of the other."""
+    """(d,), (T, d) to (T,): the dot product of the vector with every row."""
     return student.substitute("attention_scores", functools.partial(torch.einsum, "d,td->t"))
 
 
 def context_of(student: Student) -> Function:
-    """(T,), (T, d) to (d,): the sum of the rows of the one, each times its weight."""
+    """(T,), (T, d) to (d,): the sum of the rows, each times its weight."""
     return student.substitute("context_vector", functools.partial(torch.einsum, "t,td->d"))
 
 
 def hidden_states_of(student: Student) -> Function:
-    """rnn_hidden_states. What the tokens bring to it needs no recurrence, and is projected all at once."""
+    """rnn_hidden_states. All tokens are projected at once, because that part needs no recurrence."""
     project = student.substitute("linear_as_matmul", affine)
 
     def rnn_hidden_states(
@@ -100,7 +100,7 @@ def hidden_states_of(student: Student) -> Function:
 
 
 def additive_scores_of(student: Student) -> Function:
-    """additive_scores. The decoder's part is the same for all encoder states, as a bias is."""
+    """additive_scores. The decoder's part is the same for all encoder states, so it is passed as the bias."""
     project, score = student.substitute("linear_as_matmul", affine), products_of(student)
 
     def additive_scores(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Any:
@@ -113,31 +113,31 @@ def additive_scores_of(student: Student) -> Function:
 
 def bahdanau_of(student: Student) -> Callable[..., Pair]:
     """bahdanau_context: the context (h,) and the weights (T,)."""
-    score, share = student.substitute("additive_scores", additive_scores_of(student)), softmax_of(student)
-    mix = context_of(student)
+    score, normalize = student.substitute("additive_scores", additive_scores_of(student)), softmax_of(student)
+    weighted_sum = context_of(student)
 
     def bahdanau_context(decoder_state: torch.Tensor, encoder_states: torch.Tensor, *weights: torch.Tensor) -> Pair:
         encoder_states = encoder_states.double()
         scores = score(decoder_state.double(), encoder_states, *(weight.double() for weight in weights))
-        shares = share(scores, -1)
-        return mix(shares, encoder_states), shares
+        attention_weights = normalize(scores, -1)
+        return weighted_sum(attention_weights, encoder_states), attention_weights
 
     return bahdanau_context
 
 
 def attention_of(student: Student) -> Function:
-    """Queries (T_q, d), keys (T_k, d), values (T_k, d_out) and what is padding (T_k,) to (T_q, d_out)."""
+    """Queries (T_q, d), keys (T_k, d), values (T_k, d_out) and the padding mask (T_k,) to (T_q, d_out)."""
     ready_made = student.substitute("scaled_dot_product_attention", None)
     if ready_made:
-        # It knows of no padding: who builds on it leaves that out before.
+        # It takes no mask: an answer that calls it must remove the padding first.
         return lambda queries, keys, values, padding: ready_made(queries, keys[~padding], values[~padding])[0]
-    score, share, mix = products_of(student), softmax_of(student), context_of(student)
+    score, normalize, weighted_sum = products_of(student), softmax_of(student), context_of(student)
 
     def attention(
         queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, padding: torch.Tensor
     ) -> torch.Tensor:
         scores = [torch.where(padding, -torch.inf, score(query, keys)) for query in queries]
-        return torch.stack([mix(share(row / math.sqrt(keys.shape[-1]), -1), values) for row in scores])
+        return torch.stack([weighted_sum(normalize(row / math.sqrt(keys.shape[-1]), -1), values) for row in scores])
 
     return attention
 
@@ -159,30 +159,25 @@ def cross_attention(
     return torch.stack(list(map(attention_of(student), queries, keys, values, padding_mask)))
 
 
-# -- inputs that forgive a slip ----------------------------------------------------------------------------------
-
-
-def rotation(fresh: Fresh, size: int) -> torch.Tensor:
-    """An orthogonal matrix, (size, size)."""
-    return torch.linalg.qr(fresh(size, size, dtype=torch.float64)).Q
+# -- inputs on which most mistakes do not show --------------------------------------------------------------------
 
 
 def cast(arguments: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
     return [argument.to(dtype) for argument in arguments]
 
 
-def tokens_that_rule(
+def decisive_tokens(
     fresh: Fresh, count: int, width: int = D, hidden: int = HIDDEN, dtype: torch.dtype = torch.float32
 ) -> list[torch.Tensor]:
-    """Arguments of rnn_hidden_states, where each token alone decides on the signs in its state.
+    """Arguments of rnn_hidden_states, where each token alone decides the signs in its state.
 
-    It brings 4 or -4 to each number of the state, and what is added to that comes to less than 1. So the signs come out
-    right for who begins with another state, loses it on the way, or takes another function that keeps signs.
+    The token adds 4 or -4 to each number of the state, and all other terms together are less than 1. So the signs are
+    right even if the first state is wrong, a state is lost, or another function that keeps signs replaces tanh.
     """
     signs = fresh(count, hidden, dtype=torch.float64).sign()
-    inputs = rotation(fresh, width)[:count]
+    inputs = fresh.rotation(width)[:count]
     W_h, bias = 0.05 * fresh(hidden, hidden, dtype=torch.float64), 0.1 * fresh(hidden, dtype=torch.float64)
-    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (T, T), changes nothing.
+    # The tokens are orthonormal, so inputs @ inputs.mT is the identity (T, T).
     return cast([inputs, inputs.mT @ (4 * signs), W_h, bias], dtype)
 
 
@@ -198,23 +193,23 @@ def states_with(
     hidden: int = HIDDEN,
     dtype: torch.dtype = torch.float32,
 ) -> list[torch.Tensor]:
-    """States and matrices, such that encoder_states @ W_encoder are these targets (T, a), for T below h.
+    """States and matrices such that encoder_states @ W_encoder equals targets (T, a), where T is less than h.
 
-    decoder_state @ W_decoder is 1.2 times decoder_target (a,). W_decoder is 1.2 times W_encoder, so that who exchanges
-    the two is off by a factor alone. The dot products of the states themselves run against the targets.
+    decoder_state @ W_decoder is 1.2 times decoder_target (a,). W_decoder is 1.2 times W_encoder, so if the two are
+    swapped, only a factor is wrong. The dot products of the states themselves have the opposite order of the targets.
     """
-    directions, count = rotation(fresh, hidden), len(targets)
+    directions, count = fresh.rotation(hidden), len(targets)
     encoder_states, means = directions[:count], targets.mean(-1)
     decoder_state = directions[count] - means @ encoder_states  # (T,) @ (T, h) -> (h,)
-    # The directions are at right angles and of length one, so a matrix can give every state what it likes.
+    # The directions are orthonormal, so one matrix can map every state to its target.
     W_encoder = encoder_states.mT @ targets + torch.outer(directions[count], decoder_target + means @ targets)
     return cast([decoder_state, encoder_states, 1.2 * W_encoder, W_encoder], dtype)
 
 
-def in_order(
+def ordered_states(
     fresh: Fresh, count: int, hidden: int = HIDDEN, added: int = ADDED, dtype: torch.dtype = torch.float32
 ) -> list[torch.Tensor]:
-    """Arguments of additive_scores whose order survives most slips: all that is added up grows with it."""
+    """Arguments of additive_scores whose scores keep their order with most mistakes: every summand has this order."""
     places = fresh.order(count).double()
     features, others, v = fresh(3, added, dtype=torch.float64).abs().clamp(max=2) / 2 + 0.5
     return [*states_with(fresh, torch.outer(places / count - 0.5, features), others / 2, hidden, dtype), v.to(dtype)]
@@ -225,12 +220,12 @@ def expect_order(value: Any, right: torch.Tensor) -> None:
     expect_true(torch.equal(scores.argsort(), right.argsort()), "The order of the scores is wrong.")
 
 
-def state_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+def decisive_state(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
     """Arguments of bahdanau_context where one encoder state gets all the weight.
 
-    Its sums are about 3 and those of all others about -1, in each feature, and v comes to 80: the best score is about
-    80 · (tanh(3) - tanh(-1)) = 140 ahead, and still 140 / 6 for who divides by the width. exp(80) is finite in float32
-    for who subtracts no maximum.
+    In each feature its sum is about 3 and all other sums are about -1, and the entries of v sum to 80. So the best
+    score is about 80 · (tanh(3) - tanh(-1)) = 140 ahead, and still 140 / 6 if the scores are divided by the width.
+    exp(80) is finite in float32, so softmax works without subtracting the maximum.
     """
     targets = torch.full((count, ADDED), -2.0, dtype=torch.float64)
     targets[fresh.order(count)[0]] = 2
@@ -238,30 +233,30 @@ def state_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.floa
     return [*states_with(fresh, targets, 0.7 + features / 10, dtype=dtype), (80 * v / v.sum()).to(dtype)]
 
 
-def both(result: Any) -> Pair:
-    """Context and weights. Who gives them in the other order misses the criterion about that, and no other."""
+def context_and_weights(result: Any) -> Pair:
+    """Return context and weights, also if they are swapped: one criterion is about their order, and no other."""
     context, weights = expect_values(result, 2)
     is_swapped = isinstance(weights, torch.Tensor) and weights.shape == (HIDDEN,)
     return (weights, context) if is_swapped else (context, weights)
 
 
-def expect_both(value: Any, right: Pair) -> None:
-    context, weights = both(value)
+def expect_context_and_weights(value: Any, right: Pair) -> None:
+    context, weights = context_and_weights(value)
     expect_close(weights, right[1], "The weights")
     expect_close(context, right[0], "The features of the context")
 
 
-# The dot products of a query with the key that fits it and with all others. As in units 2 and 3: the largest number
-# that learners are known to divide them by, and still attend, is twice the width, 14, which leaves the fitting key
-# 240 / 14 = 17 ahead. exp(80) is finite in float32 for who subtracts no maximum.
+# The dot products of a query with the key that fits it and with all others. As in units 2 and 3, the largest number
+# that learners are known to divide by is twice the width, 14: then the fitting key is still 240 / 14 = 17 ahead.
+# exp(80) is finite in float32, so softmax works without subtracting the maximum.
 FITTING, OTHER = 80.0, -160.0
 
 
 def dot_products(steps: torch.Tensor, keys_count: int, which: int) -> torch.Tensor:
-    """(T_q, T_k): each query fits the key at its own place or at the one before, by these steps back (T_q,), as unit 3.
+    """(T_q, T_k): each query fits the key at its own position or one before it, by these steps back (T_q,).
 
-    So a causal mask hides no key that fits. Some keys fit two queries and some none, so that softmax over the queries,
-    or with queries and keys exchanged, gives others.
+    As in unit 3, a causal mask hides no key that fits. Some keys fit two queries and some fit none, so the weights are
+    wrong if softmax runs over the queries or if queries and keys are swapped.
     """
     products = torch.full((len(steps), keys_count), OTHER, dtype=torch.float64)
     products[range(len(steps)), fitting_tokens(steps, which).clamp(max=keys_count - 1)] = FITTING
@@ -271,11 +266,11 @@ def dot_products(steps: torch.Tensor, keys_count: int, which: int) -> torch.Tens
 def dot_products_with_padding(
     steps: torch.Tensor, padding: torch.Tensor, which: int, below: float = 2 * FITTING
 ) -> torch.Tensor:
-    """(T_q, T_k): the same for what is no padding (T_k,), but lower by `below`; and padding fits every query best.
+    """(T_q, T_k): as dot_products for the keys that are not padding (T_k,), lower by `below`. Padding fits best.
 
-    All others are negative. So whoever leaves padding its weight, or gives it the score 0, hears of nothing else.
-    Nothing is lost where padding is hidden only after the softmax: exp(-160) is zero in float32, but exp(-160 / √d_out)
-    is not.
+    All other dot products are negative. So padding gets all the weight if it is not hidden, or if its scores are set to
+    0. If padding is hidden only after softmax, the result is still right: exp(-160) is zero in float32, but
+    exp(-160 / √d_out) is not.
     """
     products = torch.full((len(steps), len(padding)), FITTING, dtype=torch.float64)
     seen = dot_products(steps, int((~padding).sum()), which) - below
@@ -285,10 +280,10 @@ def dot_products_with_padding(
 
 def queries_and_keys(fresh: Fresh, products: torch.Tensor) -> Pair:
     """Queries (T_q, d_out) and keys (T_k, d_out) in float64 with these dot products; T_q or T_k is at most d_out."""
-    # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
-    # and both are written in the same r directions, at right angles among d_out dimensions.
+    # With r = min(T_q, T_k), the SVD has factors (T_q, r), (r,) and (r, T_k). Queries and keys each take the root of
+    # the singular values, and both are written in the same r orthonormal directions of d_out dimensions.
     left, sizes, right = torch.linalg.svd(products, full_matrices=False)
-    directions = rotation(fresh, D_OUT)[: len(sizes)]
+    directions = fresh.rotation(D_OUT)[: len(sizes)]
     return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
 
 
@@ -296,45 +291,45 @@ Arguments = tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]
 
 
 def texts_with(fresh: Fresh, products: list[torch.Tensor], dtype: torch.dtype = torch.float32) -> Arguments:
-    """x (B, T_q, d_query), context (B, T_k, d_context), and matrices (d_in, d_out) that make such queries and keys."""
+    """x (B, T_q, d_query), context (B, T_k, d_context), and matrices (d_in, d_out), with these dot products."""
     pairs = [queries_and_keys(fresh, one) for one in products]
     queries, keys = (torch.cat(parts) for parts in zip(*pairs, strict=True))  # (B · T, d_out)
-    # At right angles and of length one, so that a matrix can give every token of the batch what it likes.
-    x, context = rotation(fresh, D_QUERY)[: len(queries)], rotation(fresh, D_CONTEXT)[: len(keys)]
+    # Orthonormal, so that one matrix can map every token of the batch to its query or key.
+    x, context = fresh.rotation(D_QUERY)[: len(queries)], fresh.rotation(D_CONTEXT)[: len(keys)]
     matrices = {"W_query": x.mT @ queries, "W_key": context.mT @ keys, "W_value": fresh(D_CONTEXT, D_OUT)}
     x, context = (tokens.unflatten(0, (len(products), -1)) for tokens in (x, context))  # (B · T, d) -> (B, T, d)
     return x.to(dtype), context.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
 
 
-def texts_beyond_doubt(
+def decisive_texts(
     fresh: Fresh, batch: int, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
 ) -> Arguments:
-    """Such texts, where each query finds a key that gets all the weight."""
+    """Arguments where one key gets all the weight of each query."""
     steps = steps_back(fresh, queries_count)
     return texts_with(fresh, [dot_products(steps, keys_count, one) for one in range(batch)], dtype)
 
 
 def texts_with_padding(fresh: Fresh, queries_count: int, padding_mask: torch.Tensor) -> Arguments:
-    """Such texts, where each query finds that key among what is no padding."""
+    """Arguments where one key that is not padding gets all the weight of each query."""
     steps = steps_back(fresh, queries_count)
     products = [dot_products_with_padding(steps, row, one) for one, row in enumerate(padding_mask)]
     return texts_with(fresh, products)
 
 
 def texts(fresh: Fresh, d_query: int = D_QUERY, d_context: int = D_CONTEXT, queries_count: int = T_Q) -> Arguments:
-    """Such texts, with nothing special about them."""
+    """Random arguments."""
     widths = {"W_query": d_query, "W_key": d_context, "W_value": d_context}
     matrices = {name: fresh(width, D_OUT) / width**0.5 for name, width in widths.items()}
     return fresh(B, queries_count, d_query), fresh(B, T_K, d_context), matrices
 
 
 def texts_that_show_the_weights(fresh: Fresh) -> Arguments:
-    """Texts whose outputs are the weights (B, T_q, T_k), followed by zeros for the features that are left."""
+    """Arguments for which the outputs are the weights (B, T_q, T_k), with zeros in the remaining features."""
     words = torch.arange(B * T_K).view(B, T_K)
-    context = torch.nn.functional.one_hot(words, D_CONTEXT).float()  # a feature for each word
+    context = torch.nn.functional.one_hot(words, D_CONTEXT).float()  # one feature for each word
     W_value = torch.zeros(D_CONTEXT, D_OUT)
-    W_value[words.flatten(), torch.arange(T_K).repeat(B)] = 1  # the value of a word shows its place
-    # The fourth root makes dot products of a variance of one, so that all weights can be seen, scaled or not.
+    W_value[words.flatten(), torch.arange(T_K).repeat(B)] = 1  # the value of a word is one at its position
+    # With the fourth root the dot products have a variance of one, so no weight is too small to see, scaled or not.
     matrices = {"W_query": fresh(D_QUERY, D_OUT) / D_QUERY**0.5, "W_key": fresh(D_CONTEXT, D_OUT) / D_OUT**0.25}
     return fresh(B, T_Q, D_QUERY), context, {**matrices, "W_value": W_value}
 
@@ -343,7 +338,7 @@ def texts_that_show_the_weights(fresh: Fresh) -> Arguments:
 
 
 def recurrence(fresh: Fresh, count: int = T, width: int = D, hidden: int = HIDDEN) -> list[torch.Tensor]:
-    """Arguments of rnn_hidden_states in which every part can be seen: no state is near 1 or -1."""
+    """Arguments of rnn_hidden_states where no number of a state is near 1 or -1, so that every part shows."""
     return [fresh(count, width), fresh(width, hidden) / width, fresh(hidden, hidden) / hidden**0.5, fresh(hidden) / 2]
 
 
@@ -353,7 +348,7 @@ def recurrence(fresh: Fresh, count: int = T, width: int = D, hidden: int = HIDDE
 )
 def test_each_state_is_made_from_its_token_and_the_state_before(student: Student, fresh: Fresh) -> None:
     """Each state should be the tanh of its token times W_x, plus the state before it times W_h, plus the bias."""
-    for sizes in ((T, D, HIDDEN), (T, T, T)):  # at last all are the same, so that both matrices fit both ways round
+    for sizes in ((T, D, HIDDEN), (T, T, T)):  # last, all sizes are equal: a transposed matrix raises no error
         arguments = recurrence(fresh, *sizes)
         expect_close(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments), "The states")
 
@@ -372,7 +367,7 @@ def test_the_state_before_the_first_is_zeros(student: Student, fresh: Fresh) -> 
 )
 def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fresh) -> None:
     """There should be a row for every token, (T, h): the state directly after that token."""
-    arguments = tokens_that_rule(fresh, T)
+    arguments = decisive_tokens(fresh, T)
     expect_signs(student.rnn_hidden_states(*arguments), hidden_states_of(student)(*arguments))
 
 
@@ -380,12 +375,12 @@ def test_a_row_for_every_state_in_the_tokens_order(student: Student, fresh: Fres
 
 
 def states(fresh: Fresh, count: int = T, hidden: int = HIDDEN, added: int = ADDED) -> list[torch.Tensor]:
-    """Arguments of additive attention, with nothing special about them."""
+    """Random arguments of additive attention."""
     matrices = [fresh(hidden, added) / hidden**0.5 for _ in range(2)]
     return [fresh(hidden), fresh(count, hidden), *matrices, fresh(added)]
 
 
-# How many states there are, and both widths: at last all are the same, so that a state fits where a sum belongs.
+# The number of states and both widths. Last, all are equal: if a state is used instead of a sum, there is no error.
 SIZES = ((T, HIDDEN, ADDED), (T, T, T))
 
 
@@ -403,8 +398,8 @@ def test_scores_are_additive(student: Student, fresh: Fresh) -> None:
 # -- bahdanau_context --------------------------------------------------------------------------------------------
 
 
-def scores_behind(weights: torch.Tensor) -> torch.Tensor:
-    """The scores (T,) of which these weights were made, but for one number, that softmax divides away."""
+def scores_from(weights: torch.Tensor) -> torch.Tensor:
+    """The scores (T,) behind these weights, minus their mean: softmax ignores a constant."""
     logarithms = weights.double().log()
     return logarithms - logarithms.mean()
 
@@ -416,16 +411,16 @@ SOFTMAX = "the weights are the softmax of the additive scores, so they sum to on
 def test_additive_scores_are_behind_the_weights(student: Student, fresh: Fresh) -> None:
     """The weights should be the softmax of the plain additive scores, not scaled."""
     arguments = states(fresh)
-    _, weights = both(student.bahdanau_context(*arguments))
+    _, weights = context_and_weights(student.bahdanau_context(*arguments))
     _, right_weights = bahdanau_of(student)(*arguments)
-    expect_close(scores_behind(expect_tensor(weights, (T,))), scores_behind(right_weights), "The scores")
+    expect_close(scores_from(expect_tensor(weights, (T,))), scores_from(right_weights), "The scores")
 
 
 @pytest.mark.exercise("bahdanau_context", rule=SOFTMAX)
 def test_the_encoder_states_share_the_attention(student: Student, fresh: Fresh) -> None:
     """The weights should be positive, sum to one, and be largest for the encoder state with the best score."""
-    arguments = in_order(fresh, T)
-    _, weights = both(student.bahdanau_context(*arguments))
+    arguments = ordered_states(fresh, T)
+    _, weights = context_and_weights(student.bahdanau_context(*arguments))
     _, right_weights = bahdanau_of(student)(*arguments)
     expect_true(bool((expect_tensor(weights, (T,)) > 0).all()), "Not every weight is positive.")
     expect_close(weights.sum(), right_weights.sum(), "The sum of the weights")
@@ -435,28 +430,28 @@ def test_the_encoder_states_share_the_attention(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("bahdanau_context", rule="the context is the sum of the encoder states, each times its weight")
 def test_the_context_is_a_sum_of_encoder_states(student: Student, fresh: Fresh) -> None:
     """The context should be the sum of the encoder states themselves, each times its weight: shape (h,)."""
-    for added in (ADDED, HIDDEN):  # at last the sums are as wide as the states, and could be mixed in their place
+    for added in (ADDED, HIDDEN):  # last, sums are as wide as states: using them instead is no error
         arguments = states(fresh, added=added)
-        context, _ = both(student.bahdanau_context(*arguments))
+        context, _ = context_and_weights(student.bahdanau_context(*arguments))
         expect_close(context, bahdanau_of(student)(*arguments)[0], "The features of the context")
 
 
 @pytest.mark.exercise("bahdanau_context", rule="the result is the pair (context, weights)")
 def test_the_context_comes_before_the_weights(student: Student, fresh: Fresh) -> None:
     """The function should return two results: first the context (h,), then the weights (T,)."""
-    arguments = state_beyond_doubt(fresh, T)
+    arguments = decisive_state(fresh, T)
     first, second = expect_values(student.bahdanau_context(*arguments), 2)
     context, weights = bahdanau_of(student)(*arguments)
     expect_close(first, context, "The features of the context")
     expect_close(second, weights, "The weights")
 
 
-# -- what all three functions promise ----------------------------------------------------------------------------
+# -- rules of all three functions --------------------------------------------------------------------------------
 
-# Inputs that forgive a slip, what is right, and what is asked of a value there.
-READ = asking("rnn_hidden_states", tokens_that_rule, against(hidden_states_of, expect_signs))
-SCORE = asking("additive_scores", in_order, against(additive_scores_of, expect_order))
-GATHER = asking("bahdanau_context", state_beyond_doubt, against(bahdanau_of, expect_both))
+# For each function: inputs on which most mistakes do not show, what is right, and how a result is compared.
+READ = asking("rnn_hidden_states", decisive_tokens, against(hidden_states_of, expect_signs))
+SCORE = asking("additive_scores", ordered_states, against(additive_scores_of, expect_order))
+GATHER = asking("bahdanau_context", decisive_state, against(bahdanau_of, expect_context_and_weights))
 
 
 @pytest.mark.parametrize("ask", [
@@ -486,7 +481,7 @@ def test_any_number(student: Student, fresh: Fresh, ask: Asking) -> None:
 ])  # fmt: skip
 def test_either_dtype(student: Student, fresh: Fresh, ask: Asking, widths: dict[str, int]) -> None:
     """Float32 and float64 should both work."""
-    # Where widths are alike, for once, a transposed matrix raises no error, and the values tell.
+    # Only here are some widths equal: a transposed matrix raises no error, and the values decide.
     for dtype in DTYPES:
         expect_right(ask(student, fresh, T, dtype=dtype, **widths))
 
@@ -573,8 +568,8 @@ def test_no_layer_has_a_bias(student: Student) -> None:
 @pytest.mark.exercise("CrossAttention", rule="queries come from x, keys and values from context")
 def test_queries_come_from_x_and_the_rest_from_context(student: Student, fresh: Fresh) -> None:
     """Queries should come from x, and keys and values from context, also if all shapes are equal."""
-    x, context, matrices = texts_beyond_doubt(fresh, 1, T_K, T_K)
-    # x gets as many features as context has, all of them zero, and W_query as many rows.
+    x, context, matrices = decisive_texts(fresh, 1, T_K, T_K)
+    # Pad x and W_query with zeros to the width of context.
     more = D_CONTEXT - D_QUERY
     x = torch.nn.functional.pad(x, (0, more))  # (B, T, d_query) -> (B, T, d_context)
     matrices["W_query"] = torch.nn.functional.pad(matrices["W_query"], (0, 0, 0, more))
@@ -583,7 +578,7 @@ def test_queries_come_from_x_and_the_rest_from_context(student: Student, fresh: 
 
 
 def shown_weights(student: Student, fresh: Fresh) -> Pair:
-    """The weights (B, T_q, T_k) that a module's outputs show, and what they should be."""
+    """Return the weights (B, T_q, T_k) of the student's module, and the expected ones."""
     x, context, matrices = texts_that_show_the_weights(fresh)
     output = expect_tensor(attention_with(student, matrices)(x, context), (B, T_Q, D_OUT))
     return output[..., :T_K], cross_attention(student, x, context, **matrices)[..., :T_K]
@@ -595,7 +590,7 @@ def shown_weights(student: Student, fresh: Fresh) -> Pair:
 )
 def test_cross_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh: Fresh) -> None:
     """The scores should be the dot products of queries and keys, divided by the square root of d_out."""
-    # The columns' means go as well as the rows', so that softmax along the wrong dimension shows the same scores.
+    # The means of rows and columns are subtracted, so the scores are the same for a softmax along the wrong dimension.
     weights, right = (part.double().log() for part in shown_weights(student, fresh))
     scores, right_scores = (
         part - part.mean(-1, keepdim=True) - part.mean(-2, keepdim=True) + part.mean((-2, -1), keepdim=True)
@@ -624,15 +619,15 @@ def test_each_query_shares_its_attention_among_the_whole_context(student: Studen
 )
 def test_output_of_cross_attention(student: Student, fresh: Fresh) -> None:
     """The output should be only the weighted sums of the values: one for each query, (B, T_q, d_out)."""
-    # At last all widths are the same: where they differ, values that were not projected have the wrong shape.
+    # Last, all widths are equal: if they differ, values that were not projected have the wrong shape.
     for sizes in ((D_QUERY, D_CONTEXT, T_Q), (D_OUT, D_OUT, T_K)):
         x, context, matrices = texts(fresh, *sizes)
         output = attention_with(student, matrices)(x, context)
         expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
 
-def marked(*rows: tuple[int, ...]) -> torch.Tensor:
-    """A mask (B, T_k), True at these places of each row."""
+def padding_at(*rows: tuple[int, ...]) -> torch.Tensor:
+    """A mask (B, T_k), True at these positions of each row."""
     return torch.tensor([[place in row for place in range(T_K)] for row in rows])
 
 
@@ -642,7 +637,7 @@ def marked(*rows: tuple[int, ...]) -> torch.Tensor:
 )
 def test_padding_gets_no_weight(student: Student, fresh: Fresh) -> None:
     """Padding at any position should get no weight, and the weights of the other tokens should sum to one."""
-    padding_mask = marked((3, 5))
+    padding_mask = padding_at((3, 5))
     x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
     output = attention_with(student, matrices)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
@@ -653,14 +648,14 @@ def test_padding_gets_no_weight(student: Student, fresh: Fresh) -> None:
 )
 def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     """Padding should get no weight, also if it is very large and its scores are far above all others."""
-    padding_mask = marked((3, 5))
+    padding_mask = padding_at((3, 5))
     x, context, matrices = texts_with_padding(fresh, T_Q, padding_mask)
-    # Its scores become 3200. Hidden only after a softmax, also one in float64, it leaves nothing for the others.
+    # Its scores become 3200. If it is hidden only after softmax, all other weights are zero, also in float64.
     context[padding_mask] *= 40
     output = attention_with(student, matrices)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
-    # Now the others are far below: the best of their scores is -580 / √d_out = -219. No number but a very low one hides
-    # padding from them. In float64, where exp(-580) is no zero for who subtracts no maximum.
+    # Now all other scores are low: the best is -580 / √d_out = -219, so padding needs a much lower score to be hidden.
+    # In float64, where exp(-580) is not zero, so softmax works without subtracting the maximum.
     products = dot_products_with_padding(steps_back(fresh, T_Q), padding_mask[0], 0, below=580 + FITTING)
     x, context, matrices = texts_with(fresh, [products], torch.float64)
     output = attention_with(student, matrices, torch.float64)(x, context, padding_mask)
@@ -673,8 +668,8 @@ def test_padding_far_above_the_rest(student: Student, fresh: Fresh) -> None:
 )
 def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all other scores are very low, padding should still get no weight."""
-    padding_mask = marked((3, 5))
-    # As unit 3 lowers its scores, with padding in the place of the future: 0 or LOW for the key that fits.
+    padding_mask = padding_at((3, 5))
+    # As in unit 3, with padding instead of the future: the score of the key that fits is 0 or LOW.
     for low, expect in ((0, expect_close), (LOW, expect_hidden)):
         below = FITTING - low * math.sqrt(D_OUT)
         products = dot_products_with_padding(steps_back(fresh, T_Q), padding_mask[0], 0, below)
@@ -687,8 +682,8 @@ def test_padding_has_no_weight_beside_very_low_scores(student: Student, fresh: F
 @pytest.mark.exercise("CrossAttention", rule="each element of the batch is computed separately, with its own padding")
 def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: Fresh) -> None:
     """In a batch of contexts of different lengths, each should be computed without its own padding."""
-    # As many queries as keys: a mask that is laid over the queries raises no error here, and the values tell.
-    padding_mask = marked((5,), (3, 4, 5))
+    # As many queries as keys: a mask that is applied to the queries raises no error, and the values decide.
+    padding_mask = padding_at((5,), (3, 4, 5))
     x, context, matrices = texts_with_padding(fresh, T_K, padding_mask)
     output = attention_with(student, matrices)(x, context, padding_mask)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")
@@ -697,7 +692,7 @@ def test_each_element_of_the_batch_has_its_own_padding(student: Student, fresh: 
 @pytest.mark.exercise("CrossAttention", rule="each element of the batch is computed separately, with its own padding")
 def test_each_element_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch, the queries of each element should attend only to its own context."""
-    x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
+    x, context, matrices = decisive_texts(fresh, B, T_Q, T_K)
     output = attention_with(student, matrices)(x, context)
     expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
@@ -705,18 +700,18 @@ def test_each_element_of_the_batch_on_its_own(student: Student, fresh: Fresh) ->
 @pytest.mark.exercise("CrossAttention", rule="without a mask, or with a mask that is all False, nothing is padding")
 def test_nothing_is_padding_without_a_mask(student: Student, fresh: Fresh) -> None:
     """Without a mask, or with a mask that is all False, queries should attend to the whole context."""
-    x, context, matrices = texts_beyond_doubt(fresh, B, T_Q, T_K)
+    x, context, matrices = decisive_texts(fresh, B, T_Q, T_K)
     attention = attention_with(student, matrices)
     expected = cross_attention(student, x, context, **matrices)
     expect_close(attention(x, context), expected, "The outputs without a mask")
-    expect_close(attention(x, context, marked((), ())), expected, "The outputs with a mask that is all False")
+    expect_close(attention(x, context, padding_at((), ())), expected, "The outputs with a mask that is all False")
 
 
 @pytest.mark.exercise("CrossAttention", rule="any number of queries and of tokens in the context, including one")
 def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
     """There may be any number of queries and of tokens in the context, also a single one."""
     for queries_count, keys_count in ((1, T_K), (T_Q, 1), (D_OUT, 3)):
-        x, context, matrices = texts_beyond_doubt(fresh, 1, queries_count, keys_count)
+        x, context, matrices = decisive_texts(fresh, 1, queries_count, keys_count)
         output = attention_with(student, matrices)(x, context)
         expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
@@ -725,15 +720,15 @@ def test_any_number_of_queries_and_keys(student: Student, fresh: Fresh) -> None:
 def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, the weights of all layers, and all of context except padding."""
     x, context, matrices = texts(fresh)
-    padding_mask = marked((1, 4), (1, 4))
+    padding_mask = padding_at((1, 4), (1, 4))
     _, found = expect_values(attention_with(student, matrices).gradients(x, context, padding_mask), 2)
 
     def layered(x: torch.Tensor, context: torch.Tensor, **weights: torch.Tensor) -> torch.Tensor:
-        """With the weights as linear layers keep them, (d_out, d_in)."""
+        """Take the weights in the shape that linear layers keep, (d_out, d_in)."""
         turned = {name: weights[f"{name}_weight"].mT for name in MATRICES}
         return cross_attention(student, x, context, **turned, padding_mask=padding_mask)
 
-    # Ours, and not what the module says that it took of them.
+    # These are the weights that were set, not those that the module reports.
     weights = {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}
     expect_gradients(found, oracle_gradients(layered, [x, context], weights))
 
@@ -741,7 +736,7 @@ def test_gradients_of_cross_attention(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("CrossAttention", rule="works in float64 after .double()")
 def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
     """After .double() the module should take float64 texts and give the correct output."""
-    x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K, torch.float64)
+    x, context, matrices = decisive_texts(fresh, 1, T_Q, T_K, torch.float64)
     output = attention_with(student, matrices, torch.float64)(x, context)
     expect_close(output, cross_attention(student, x, context, **matrices), "The outputs")
 
@@ -749,8 +744,8 @@ def test_cross_attention_in_float64(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("CrossAttention", rule="x, context and padding_mask are not changed")
 def test_cross_attention_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """The output should be correct, and the call should not change x, context or padding_mask."""
-    x, context, matrices = texts_beyond_doubt(fresh, 1, T_Q, T_K)
-    padding_mask = marked((3, 5))  # the keys there fit nobody, hidden or not
+    x, context, matrices = decisive_texts(fresh, 1, T_Q, T_K)
+    padding_mask = padding_at((3, 5))  # the keys there fit no query, hidden or not
     attention = attention_with(student, matrices)
     output, after = expect_values(attention.with_arguments(x, context, padding_mask), 2)
     expect_close(output, cross_attention(student, x, context, **matrices, padding_mask=padding_mask), "The outputs")

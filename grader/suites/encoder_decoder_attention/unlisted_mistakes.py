@@ -1,4 +1,4 @@
-"""Unit 8: wrong answers whose idea is none of the misconceptions': each should be left without a name."""
+"""Unlisted mistakes of unit 8: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import torch
 import torch.nn as nn

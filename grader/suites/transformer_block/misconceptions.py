@@ -1,6 +1,6 @@
-"""Unit 7: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Misconceptions of unit 7: wrong answers that learners give, each with a sentence that helps.
 
-A name says what was done. Where the same slip is made in several exercises, the later ones' names have more words.
+A name says what the answer does. If several exercises share a mistake, the names in the later ones have more words.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ CALLS = {"TransformerBlock": ["LayerNorm"]}
 
 
 def dropping(dropped: str) -> Change:
-    """A TransformerBlock whose dropout makes this of what is given."""
+    """A TransformerBlock whose dropout is this expression of `given`."""
     return replace("nn.Dropout(dropout)", f"lambda given: {dropped}")
 
 
 def stack_that(*forward: str) -> Change:
-    """The blocks in a module of another kind, whose forward has these lines and finds them in itself."""
+    """The blocks in a subclass of nn.Sequential whose forward has these lines."""
     lines = ["class Stack(nn.Sequential):", "    def forward(self, x):", *(f"        {line}" for line in forward)]
     return replace("return nn.Sequential", "\n    ".join([*lines, "", "return Stack"]))
 
@@ -679,7 +679,7 @@ ROWS = [
 ]
 # fmt: on
 
-# Torch's own, which takes no other dtype than its own: hence no row. A substitute can take its place.
+# Not a row, because the norms must be nn.LayerNorm, which fails for another dtype. A substitute can replace them.
 LayerNorm = nn.LayerNorm
 
 

@@ -1,4 +1,4 @@
-"""Unit 7: every misconception once more, by hand and in another style, as another learner would type it."""
+"""Paraphrases of unit 7: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 7, by its rules; the audit looks here for differences."""
+"""Probes of unit 7: the properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from grader.testing.probes import PROBABILITIES, Draw, Property, call, has_param
 
 
 def with_calm_gradients(seen: Iterator[Property], x: Tensor, eps: float = 1e-5) -> Iterator[Property]:
-    """The same, but for the gradients of x, which are divided by how much a norm enlarges differences.
+    """Yield the same properties, with the gradients of x divided by how much a norm enlarges differences.
 
-    Where the features of a token are nearly alike, that is a few hundred times, and the rounding of float32 with them:
-    it is no rule that float64 be never rounded on the way.
+    If the features of a token are nearly equal, a norm enlarges them a few hundred times, and rounding errors too. No
+    rule forbids float32 inside a module for float64.
     """
     deviation = (x.var(dim=-1, keepdim=True, unbiased=False) + eps).sqrt().clamp(max=1)  # (…, C) -> (…, 1)
     for what, value in seen:
@@ -26,7 +26,7 @@ def with_calm_gradients(seen: Iterator[Property], x: Tensor, eps: float = 1e-5) 
 
 @probe("LayerNorm")
 def normalised_features(unit: Any, draw: Draw) -> Iterator[Property]:
-    # float32 has no digits left for features that are nearly alike, as a single one is with its mean.
+    # If features are nearly equal, their differences in float32 are only rounding errors. One feature equals its mean.
     is_exact = draw.dtype == torch.float64
     emb_dim = draw.size(1 if is_exact else 2, 8)
     options = draw.pick({}, {}, {"eps": 1e-5}, {"eps": 1e-3}, {"eps": 0.5})
@@ -41,7 +41,7 @@ def normalised_features(unit: Any, draw: Draw) -> Iterator[Property]:
     match draw.pick("spread", "spread", "small", "constant"):
         case "constant":
             x = torch.full_like(x, draw.pick(0.0, 1.0, -2.0))
-        case "small" if is_exact:  # so that eps has a say
+        case "small" if is_exact:  # so that eps matters
             x = 0.003 * x
         case _:
             x = x + 10 * torch.arange(emb_dim)
@@ -63,7 +63,7 @@ def tokens_transformed(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "what the layers are", [(tuple(one.weight.shape), one.bias is not None) for one in linears]
     yield "whether they are trained", has_parameters(module, [value for one in linears for value in one.parameters()])
     module.to(draw.dtype).train(draw.chance(0.5))
-    # Layers of the same shape get the same values, for no rule says which of them comes first.
+    # Layers of the same shape get the same values, because no rule says which of them is registered first.
     shapes = {shape: draw.number + place for place, shape in enumerate(sorted({one.weight.shape for one in linears}))}
     parameters = {}
     for layer in linears_in(module):
@@ -72,20 +72,17 @@ def tokens_transformed(unit: Any, draw: Draw) -> Iterator[Property]:
             new = torch.randn(parameter.shape, generator=values, dtype=torch.float64) / layer.in_features**0.5
             key = f"{name} {tuple(parameter.shape)}"
             parameters[key] = set_to(parameter, new)
-    if len(shapes) < len(linears):  # nor can their gradients be told apart
+    if len(shapes) < len(linears):  # and their gradients cannot be distinguished
         parameters = {}
     x = draw.normal(*draw.sizes(draw.size(0, 3)), emb_dim)
     yield from call(module, draw.viewed(x), parameters=parameters)
 
 
-# -- modules that are handed in ----------------------------------------------------------------------------------
+# -- modules that are passed as arguments ------------------------------------------------------------------------
 
 
 class Bent(nn.Module):
-    """Features mixed and bent: what goes in shows in what comes out, and so does the mode that it is in.
-
-    It keeps the last thing that it was given.
-    """
+    """A nonlinear layer whose output depends on its mode, training or eval. It keeps its last input."""
 
     def __init__(self, features: int, draw: Draw) -> None:
         super().__init__()
@@ -98,7 +95,7 @@ class Bent(nn.Module):
 
 
 class OverTokens(Bent):
-    """The same, of the mean of all tokens up to each."""
+    """The same, for the mean of each token and all tokens before it."""
 
     def forward(self, x: Tensor) -> Tensor:
         counts = torch.arange(1, x.shape[-2] + 1, dtype=x.dtype)
@@ -106,7 +103,7 @@ class OverTokens(Bent):
 
 
 class Constant(nn.Module):
-    """The same number for all that comes. It keeps the last thing that it was given."""
+    """The same number for every input. It keeps its last input."""
 
     def __init__(self, number: float) -> None:
         super().__init__()
@@ -133,7 +130,7 @@ def sum_with_a_sublayer(unit: Any, draw: Draw) -> Iterator[Property]:
 def norms_of(unit: Any, block: nn.Module) -> Iterator[Property]:
     for name in ("norm1", "norm2"):
         norm = getattr(block, name)
-        # A changed file's own LayerNorm is the one of the same name that it defines.
+        # The mutant of a file defines its own LayerNorm.
         yield f"what {name} is", isinstance(norm, nn.LayerNorm | unit.LayerNorm)
         yield f"whether {name} is trained", has_parameters(block, norm.parameters())
         yield f"how many features {name} has", tuple(scale_and_shift(norm)[0].shape)
@@ -167,10 +164,10 @@ def block_of_two_steps(unit: Any, draw: Draw) -> Iterator[Property]:
     block.to(draw.dtype).train(dropout == 0 and draw.chance(0.5))
     parameters = {**given, **set_norms(block, draw)}
     x = draw.normal(draw.size(1, 3), num_tokens, emb_dim)
-    if draw.dtype == torch.float32:  # which has no digits left where a norm meets features that are nearly alike
+    if draw.dtype == torch.float32:  # norms of nearly equal features have only rounding errors
         yield "the values in float32", Estimate(block(x), 1e-3)
         return
-    if draw.chance(0.2):  # so that eps has a say
+    if draw.chance(0.2):  # so that eps matters
         x = 0.003 * x
     yield from with_calm_gradients(call(block, x, parameters=parameters), x)
 
@@ -181,7 +178,7 @@ def normalised(x: Tensor, norm: nn.Module) -> Tensor:
 
 @probe("TransformerBlock", draws=4)
 def numbers_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
-    """One module gives ones and the other tens, so what is added to x tells what was dropped of each."""
+    """One module outputs ones and the other tens, so the sum shows what was dropped of each."""
     texts, num_tokens, emb_dim, dropout = 2000, 2, 3, PROBABILITIES[draw.number]
     attention, feed_forward = Constant(1.0), Constant(10.0)
     block = unit.TransformerBlock(attention, feed_forward, emb_dim, dropout)
@@ -224,8 +221,8 @@ def blocks_in_sequence(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("gpt2_parameter_count", draws=60)
 def counted_parameters(unit: Any, draw: Draw) -> Iterator[Property]:
-    # GPT-2's heads have 64 features each, so its width is a multiple of that. Who makes a model to count has to have
-    # the memory for it.
+    # GPT-2's heads have 64 features each, so its width is a multiple of that. The sizes are small, because an answer
+    # may build the model.
     num_layers, emb_dim = draw.size(1, 4), 64 * draw.size(1, 2)
     options = {"vocab_size": draw.size(1, 2000), "context_length": draw.size(1, 500)}
     kept = draw.random.sample(sorted(options), draw.size(0, 2))

@@ -1,4 +1,4 @@
-"""Unit 7: substitutes for its exercises, none of them right. See grader/testing/substitutes.py."""
+"""Substitutes for the exercises of unit 7, none of them right. See grader/testing/substitutes.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class LayerNorm(nn.Module):
-    """(…, C) to the same: each number divided by one more than its square, then scaled and shifted."""
+    """(…, C) to the same: each number x becomes x / (1 + x²), and is then scaled and shifted."""
 
     def __init__(self, emb_dim: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Any shape to the same: x counts three times, and what the module gives twice."""
+    """Any shape to the same: three times x plus twice the output of the module."""
 
     def __init__(self, sublayer: nn.Module) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Residual(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """(B, T, C) to the same: the product of what both modules give."""
+    """(B, T, C) to the same: the product of the outputs of both modules."""
 
     def __init__(self, attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float) -> None:
         super().__init__()
@@ -70,5 +70,5 @@ class _Doubling(nn.Sequential):
 
 
 def stack_blocks(make_block: Any, num_blocks: int) -> nn.Module:
-    """The blocks one after the other, and at the end all of it doubled."""
+    """The blocks one after the other, with the output doubled."""
     return _Doubling(*(make_block() for _ in range(num_blocks)))

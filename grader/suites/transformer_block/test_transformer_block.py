@@ -1,14 +1,14 @@
-"""Unit 7, the transformer block: one test, one criterion; its docstring is what a student reads.
+"""Unit 7, the transformer block: each test is one criterion, and its docstring is the sentence that a student reads.
 
-Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a substitute took the place of a student's own part, it does so here.
+Expected values are computed here in float64, and differently from the course's solution. Where an exercise may call an
+earlier one, they use the same substitute for it as the student's code.
 
-One slip should not cost every point. So a test asks about one thing in a way that other slips do not show in: about
-the variance whatever mean was subtracted, about ReLU whatever the width. And where none of this is the question, the
-inputs leave no doubt: vectors that layer norm leaves as they are, and modules that make such vectors of them, so that
-it does not matter where a norm stands.
+One mistake should not cost every point. So each test checks one thing, and other mistakes do not show in it: the test
+of the variance accepts any mean, the test of ReLU accepts any width. Tests about anything but the values use robust
+inputs: vectors that layer norm does not change, and modules that turn them into such vectors. Then it does not matter
+where a norm is.
 
-What is random is judged by numbers of entries, at most six of them in a test: see draws.py.
+Random results are judged by counts of entries, at most six in a test: see draws.py.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from grader.testing.draws import expect_count
 from grader.testing.inputs import Fresh
 from grader.testing.student import Failure, Raised, RemoteObject, Student
 
-# All different, so that no dimension passes for another; neither do 4 · C and EXPANSION · C.
+# All different, so that mixed-up dimensions show; 4 · C and EXPANSION · C differ too.
 B, EXPANSION, H, T, C = 2, 3, 4, 5, 7
 EPS = 1e-5
 Function = Callable[[torch.Tensor], torch.Tensor]
-Exact = tuple[RemoteObject, Function]  # a module, and what it should compute
+ModuleAndFunction = tuple[RemoteObject, Function]  # a module, and what it should compute
 Weights = dict[str, torch.Tensor]
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 class Norm:
@@ -75,7 +75,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     return product if bias is None else product + bias.double()
 
 
-# -- inputs that leave no doubt ----------------------------------------------------------------------------------
+# -- robust inputs, on which most mistakes do not show -------------------------------------------------------------
 
 
 def centred(x: torch.Tensor) -> torch.Tensor:
@@ -87,16 +87,16 @@ def variance(x: torch.Tensor) -> torch.Tensor:
     return centred(x).square().mean(-1)
 
 
-def plain_vectors(fresh: Fresh, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Vectors of mean zero whose variance and the default eps make one: layer norm leaves them as they are."""
+def normalized_vectors(fresh: Fresh, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Vectors with mean zero whose variance plus the default eps is one: layer norm does not change them."""
     vectors = centred(fresh(*shape, dtype=torch.float64))
     return (vectors * ((1 - EPS) / variance(vectors).unsqueeze(-1)).sqrt()).to(dtype)
 
 
-def turning(fresh: Fresh) -> torch.Tensor:
-    """A matrix (C, C): what a linear layer gives with it, added to its input, is the input turned about.
+def rotation_of_the_sum(fresh: Fresh) -> torch.Tensor:
+    """A matrix (C, C): the output of a linear layer with this weight, added to its input, is the rotated input.
 
-    About the direction in which all features are alike, so that mean and variance stay as they are.
+    The axis is the direction in which all features are equal, so the rotation keeps mean and variance.
     """
     ones = torch.ones(C, 1, dtype=torch.float64)
     basis = torch.linalg.qr(torch.cat([ones, fresh(C, C - 1, dtype=torch.float64)], dim=1)).Q
@@ -105,7 +105,7 @@ def turning(fresh: Fresh) -> torch.Tensor:
 
 
 def linear_module(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = None) -> RemoteObject:
-    """One of torch's linear layers, to hand in."""
+    """An nn.Linear in the student process, to pass as an argument."""
     module = student.make("Linear", *weight.mT.shape, bias=bias is not None)
     if weight.dtype == torch.float64:
         module.to(torch.float64)
@@ -114,26 +114,24 @@ def linear_module(student: Student, weight: torch.Tensor, bias: torch.Tensor | N
 
 
 def name_of(value: torch.Tensor, parameters: Weights) -> str | None:
-    """Under which name a module has a parameter with these values."""
+    """Return the name of the parameter that has these values, or None."""
     return next((name for name, found in parameters.items() if torch.equal(found, value)), None)
 
 
 def expect_registered(values: Weights, parameters: Weights, owner: str) -> None:
-    """A module has parameters with these values, which are those of a module that it was given, `owner`."""
+    """Expect parameters with these values, which are those of `owner`, a module that was passed as an argument."""
     for value in values.values():
         expect_true(name_of(value, parameters) is not None, f"A parameter of {owner} is not among the module's own.")
 
 
-def expect_gradients_of_what_is_found(
-    module: RemoteObject, x: torch.Tensor, values: Weights, expected: Weights
-) -> None:
-    """The gradients of x, and of those parameters that are found; whether they are is asked elsewhere."""
-    there = module.parameters()
+def expect_gradients_of_registered(module: RemoteObject, x: torch.Tensor, values: Weights, expected: Weights) -> None:
+    """Expect the gradients of x and of the registered parameters; another test checks which are registered."""
+    current = module.parameters()
     _, found = expect_values(module.gradients(x), 2)
-    names = {ours: name_of(value, there) for ours, value in values.items()}
-    by_our_names = {ours: found.get(name) for ours, name in names.items() if name is not None}
-    wanted = {ours: gradient for ours, gradient in expected.items() if ours == "0" or ours in by_our_names}
-    expect_gradients({"0": found.get("0"), **by_our_names}, wanted)
+    names = {key: name_of(value, current) for key, value in values.items()}
+    by_key = {key: found.get(name) for key, name in names.items() if name is not None}
+    wanted = {key: gradient for key, gradient in expected.items() if key == "0" or key in by_key}
+    expect_gradients({"0": found.get("0"), **by_key}, wanted)
 
 
 def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Function) -> None:
@@ -145,16 +143,16 @@ def expect_x_left_alone(module: RemoteObject, x: torch.Tensor, expected: Functio
 # -- LayerNorm ---------------------------------------------------------------------------------------------------
 
 
-def registered(norm: RemoteObject, attribute: str) -> str | None:
-    """Under which name the module has a parameter as this attribute; None if it is no parameter.
+def registered_name(norm: RemoteObject, attribute: str) -> str | None:
+    """Return the name under which the parameter in this attribute is registered; None if it is not a parameter.
 
-    That is another than the attribute's own in a class of nn.LayerNorm's kind, or where a property gives it.
+    The names differ in a subclass of nn.LayerNorm, or if the attribute is a property.
     """
     parameters = norm.parameters()
     if attribute in parameters:
         return attribute
     with contextlib.suppress(Failure):
-        norm.get(attribute)  # where there is none, nothing is set
+        norm.get(attribute)  # if the attribute does not exist, nothing is set
         for name, value in parameters.items():
             norm.set({name: value.detach() + 1})
             now = norm.get(attribute)
@@ -165,21 +163,21 @@ def registered(norm: RemoteObject, attribute: str) -> str | None:
 
 
 def set_parameters(norm: RemoteObject, values: Weights) -> Weights:
-    """Gives the attributes these values; the values by the names under which the attributes are registered."""
-    named = {registered(norm, attribute) or attribute: value for attribute, value in values.items()}
+    """Set the attributes to these values, and return the values by registered name."""
+    named = {registered_name(norm, attribute) or attribute: value for attribute, value in values.items()}
     norm.set(named)
     return named
 
 
 def plain_norm(student: Student, *arguments: float, dtype: torch.dtype = torch.float32) -> RemoteObject:
-    """A LayerNorm that only normalises, whatever its parameters begin as."""
+    """A LayerNorm with scale one and shift zero, whatever their initial values are."""
     norm = student.LayerNorm(C, *arguments)
     if dtype == torch.float64:
         norm.to(dtype)
-    there = norm.parameters()
+    current = norm.parameters()
     for attribute, make in (("scale", torch.ones), ("shift", torch.zeros)):
-        if name := registered(norm, attribute):
-            norm.set({name: make(there[name].shape)})
+        if name := registered_name(norm, attribute):
+            norm.set({name: make(current[name].shape)})
     return norm
 
 
@@ -189,9 +187,9 @@ def direction(x: torch.Tensor) -> torch.Tensor:
 
 
 def expect_normalized(result: object, x: torch.Tensor) -> None:
-    """Vectors in the directions of those of x, whose means are zero, and with a variance of about one.
+    """Expect the directions of the vectors of x, whose means are zero, and variances near one.
 
-    What it is exactly is asked elsewhere. Biased and unbiased, it differs by a seventh.
+    Another test checks the exact variance: the biased and the unbiased one differ by a seventh.
     """
     found = expect_tensor(result, x.shape)
     expect_close(direction(found), direction(x), "The outputs, each divided by its length,")
@@ -209,7 +207,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
     norm = student.LayerNorm(C)
     parameters = norm.parameters()
     for attribute in ("scale", "shift"):
-        name = registered(norm, attribute)
+        name = registered_name(norm, attribute)
         if name is None:
             with contextlib.suppress(Failure):
                 is_tensor = isinstance(norm.get(attribute), torch.Tensor)
@@ -224,7 +222,7 @@ def test_scale_and_shift_are_parameters(student: Student) -> None:
 )
 def test_each_token_is_normalized_on_its_own(student: Student, fresh: Fresh) -> None:
     """Each token's features should be normalised separately, independently of other tokens and texts."""
-    x = plain_vectors(fresh, B, T, C) * torch.arange(2, 2 + T)[:, None]
+    x = normalized_vectors(fresh, B, T, C) * torch.arange(2, 2 + T)[:, None]
     expect_normalized(plain_norm(student)(x), x)
 
 
@@ -251,10 +249,10 @@ def test_the_variance_of_the_outputs_is_one(student: Student, fresh: Fresh) -> N
 
 
 def expect_eps(norm: RemoteObject, vectors: torch.Tensor, eps: float) -> None:
-    """What was added to the variances is eps, whether they are biased or not. vectors: of a variance of about one.
+    """Expect that eps is added to the variances, biased or not. vectors: with a variance of about one.
 
-    Divided by √(a · v + eps), vectors of variance v come out with a variance of v / (a · v + eps). The ratio of
-    variances, before and after, is a straight line in v, and for v = 0 it is eps: two points on it tell.
+    A vector of variance v, divided by √(a · v + eps), has the variance v / (a · v + eps). So the ratio of the variances
+    before and after is a linear function of v, with the value eps at v = 0. Two points determine it.
     """
     points = []
     for times in (0.5, 2):  # a variance below eps, and one above
@@ -269,13 +267,13 @@ def expect_eps(norm: RemoteObject, vectors: torch.Tensor, eps: float) -> None:
 @pytest.mark.exercise("LayerNorm", rule=VARIANCE)
 def test_eps_is_added_to_the_variance(student: Student, fresh: Fresh) -> None:
     """The given eps should be added to the variance, inside the root."""
-    expect_eps(plain_norm(student, 0.7), plain_vectors(fresh, B, T, C), 0.7)
+    expect_eps(plain_norm(student, 0.7), normalized_vectors(fresh, B, T, C), 0.7)
 
 
 @pytest.mark.exercise("LayerNorm", rule="eps is 1e-5 unless another is given")
 def test_the_default_eps(student: Student, fresh: Fresh) -> None:
     """If no eps is given, the default of the rule should be added to the variance."""
-    expect_eps(plain_norm(student), plain_vectors(fresh, B, T, C), EPS)
+    expect_eps(plain_norm(student), normalized_vectors(fresh, B, T, C), EPS)
 
 
 @pytest.mark.exercise("LayerNorm", rule="at the end it is multiplied by scale, and then shift is added")
@@ -298,22 +296,22 @@ def test_layer_norm_takes_any_leading_dimensions(student: Student, fresh: Fresh)
     """A single vector, a text, a batch, and more leading dimensions should all be normalised."""
     norm = plain_norm(student)
     for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
-        x = 3 * plain_vectors(fresh, *shape)
+        x = 3 * normalized_vectors(fresh, *shape)
         expect_normalized(norm(x), x)
-    view = 3 * plain_vectors(fresh, T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
+    view = 3 * normalized_vectors(fresh, T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
     expect_normalized(norm(view), view)
 
 
 @pytest.mark.exercise("LayerNorm", rule="gradients reach x, scale and shift")
 def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, also through its mean and its variance, and scale and shift."""
-    # Spread so far that eps has no part in it.
+    # The variance is so large that eps does not matter.
     x, parameters = 5 * fresh(B, T, C), {"scale": fresh(C), "shift": fresh(C)}
     norm = student.LayerNorm(C)
     names = dict(zip(set_parameters(norm, parameters), parameters, strict=True))
     _, found = expect_values(norm.gradients(x), 2)
-    by_our_names = {names.get(name, name): gradient for name, gradient in found.items()}
-    expect_gradients(by_our_names, oracle_gradients(Norm.normalize, [x], parameters))
+    by_key = {names.get(name, name): gradient for name, gradient in found.items()}
+    expect_gradients(by_key, oracle_gradients(Norm.normalize, [x], parameters))
 
 
 @pytest.mark.exercise(
@@ -322,7 +320,7 @@ def test_gradients_of_layer_norm(student: Student, fresh: Fresh) -> None:
 def test_layer_norm_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
     """The output should be float32 if x is and, after .double(), float64."""
     for dtype in (torch.float32, torch.float64):
-        x = 3 * plain_vectors(fresh, B, T, C, dtype=dtype)
+        x = 3 * normalized_vectors(fresh, B, T, C, dtype=dtype)
         output = plain_norm(student, dtype=dtype)(x)
         expect_normalized(output, x)
         expect_dtype(output, dtype)
@@ -331,8 +329,8 @@ def test_layer_norm_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("LayerNorm", rule="x is not changed")
 def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
     """The output should be normalised, and the call should not change x."""
-    # With a mean, for who takes it away from x itself.
-    x = 3 * plain_vectors(fresh, B, T, C) + 1
+    # With a mean that is not zero, so that subtracting it in place changes x.
+    x = 3 * normalized_vectors(fresh, B, T, C) + 1
     output, [after] = expect_values(plain_norm(student).with_arguments(x), 2)
     expect_variances_near_one(expect_tensor(output, x.shape))
     expect_same(after, x, "x was changed.")
@@ -342,10 +340,9 @@ def test_layer_norm_leaves_x_alone(student: Student, fresh: Fresh) -> None:
 
 
 def layers_of(module: RemoteObject) -> list[Weights]:
-    """The parameters of the two layers by their names, the first layer first and its weight before its bias.
+    """Return the parameters of the two layers by name, the first layer first and its weight before its bias.
 
-    They are told by what they take and give. How wide the hidden layer is, and whether there are biases, is asked
-    elsewhere.
+    The shapes decide which is which. Other tests check the hidden width and the biases.
     """
     parameters = module.parameters()
     matrices = {name: value for name, value in parameters.items() if value.dim() == 2}
@@ -358,18 +355,18 @@ def layers_of(module: RemoteObject) -> list[Weights]:
     )
     layers = []
     biases = {name: value for name, value in parameters.items() if value.dim() == 1}
-    # Where both are as wide, or there is a norm of the module's own, others fit as well.
+    # If both widths are equal, or the module has a norm of its own, several vectors have the shape of a bias.
     own = {name: f"{name.removesuffix('weight')}bias" for name in pair}
     for name in pair:
         fitting = [one for one, value in biases.items() if len(value) == len(matrices[name])]
-        strangers = [one for one in fitting if one not in own.values()]
-        bias = own[name] if own[name] in fitting else next(iter(strangers), None)
+        unclaimed = [one for one in fitting if one not in own.values()]
+        bias = own[name] if own[name] in fitting else next(iter(unclaimed), None)
         layers.append({name: matrices[name], **({} if bias is None else {bias: biases.pop(bias)})})
     return layers
 
 
 def expect_exact_in_training(module: RemoteObject, x: torch.Tensor, expected: torch.Tensor) -> None:
-    """What differs is not noted: a dropout draws for each answer anew, at its own rate."""
+    """Expect the same exact output in two calls. The reason names no values: dropout makes them random."""
     first, second = (expect_tensor(module(x), expected.shape).double() for _ in range(2))
     expect_true(
         torch.allclose(first, second, equal_nan=True), "In training two calls give different outputs for the same x."
@@ -389,19 +386,18 @@ def transformed(x: torch.Tensor, layers: list[Weights]) -> torch.Tensor:
     return linear(linear(x, *first.values()).clamp(min=0), *second.values())
 
 
-def feed_forward_beyond_doubt(
+def robust_feed_forward(
     student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32
 ) -> tuple[RemoteObject, functools.partial[torch.Tensor]]:
     """A FeedForward in eval mode, and what it should compute: all hidden numbers and outputs are far above zero.
 
-    So it makes no difference whether ReLU or one of its relatives stands between the layers, or nothing, or whether
-    one more stands after them.
+    So another activation between the layers, none, or one more after them does not change the output.
     """
     module = student.FeedForward(C)
     if dtype == torch.float64:
         module.to(dtype)
     layers = layers_of(module)
-    # About 12 in the hidden layer; weighted by some 1 / hidden width, about 12 at the end.
+    # Hidden numbers are about 12. The second layer's weights are about 1 / hidden width, so outputs are about 12 too.
     for layer, size in zip(layers, (C**0.5, hidden_width(module)), strict=True):
         for name, value in layer.items():
             layer[name] = (fresh(*value.shape) / size if value.dim() == 2 else 12 + fresh(*value.shape)).to(dtype)
@@ -431,7 +427,7 @@ def test_the_default_expansion(student: Student) -> None:
 def test_both_layers_have_a_bias(student: Student) -> None:
     """Each of the two layers should have a bias, with a number for each of its outputs."""
     first, second = layers_of(student.FeedForward(C))
-    # Where both are as wide, nothing tells which comes first.
+    # If both widths are equal, it is unknown which layer comes first.
     names = (
         ("One layer",) * 2 if next(iter(first.values())).shape == (C, C) else ("The first layer", "The second layer")
     )
@@ -454,9 +450,9 @@ def test_relu_stands_between_the_layers(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("FeedForward", rule="the output in training is the same as after .eval(): nothing is dropped")
 def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> None:
     """The output should also be exact in training: only the block drops numbers."""
-    module, expected = feed_forward_beyond_doubt(student, fresh)
+    module, expected = robust_feed_forward(student, fresh)
     module.train()
-    # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
+    # 336 numbers: even if only a twentieth is dropped, all of them are kept in 0.95^336 = 3e-8 of all runs.
     x = fresh(H, 12, C)
     expect_exact_in_training(module, x, expected(x))
 
@@ -468,7 +464,7 @@ def test_nothing_is_dropped_in_feed_forward(student: Student, fresh: Fresh) -> N
 )
 def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and more leading dimensions should all be transformed one by one."""
-    module, expected = feed_forward_beyond_doubt(student, fresh)
+    module, expected = robust_feed_forward(student, fresh)
     view = fresh(T, B, C).transpose(0, 1)  # (T, B, C) -> (B, T, C)
     for x in (fresh(C), fresh(1, C), fresh(T, C), fresh(B, H, T, C), view):
         expect_close(module(x), expected(x), "The outputs")
@@ -477,7 +473,7 @@ def test_feed_forward_takes_any_leading_dimensions(student: Student, fresh: Fres
 @pytest.mark.exercise("FeedForward", rule="gradients reach x and the parameters of both layers")
 def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x, and the weights and biases of both layers."""
-    module, expected = feed_forward_beyond_doubt(student, fresh)
+    module, expected = robust_feed_forward(student, fresh)
     x, layers = fresh(B, T, C), expected.keywords["layers"]
 
     def function(x: torch.Tensor, **parameters: torch.Tensor) -> torch.Tensor:
@@ -490,17 +486,17 @@ def test_gradients_of_feed_forward(student: Student, fresh: Fresh) -> None:
 # -- Residual ----------------------------------------------------------------------------------------------------
 
 
-def around(student: Student, sublayer: RemoteObject) -> RemoteObject:
-    """A Residual in eval mode: whether something is dropped is one criterion's question."""
+def residual_around(student: Student, sublayer: RemoteObject) -> RemoteObject:
+    """A Residual in eval mode: only one criterion is about dropout."""
     residual = student.Residual(sublayer)
     residual.eval()
     return residual
 
 
-def residual_beyond_doubt(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Exact:
-    """A Residual in eval mode around a layer that turns plain vectors about, and what it should compute."""
-    weight = turning(fresh).to(dtype)
-    residual = around(student, linear_module(student, weight))
+def robust_residual(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> ModuleAndFunction:
+    """A Residual in eval mode that rotates normalised vectors, and what it should compute."""
+    weight = rotation_of_the_sum(fresh).to(dtype)
+    residual = residual_around(student, linear_module(student, weight))
     if dtype == torch.float64:
         residual.to(dtype)
     return residual, lambda x: x.double() + linear(x, weight)
@@ -512,17 +508,17 @@ def residual_beyond_doubt(student: Student, fresh: Fresh, dtype: torch.dtype = t
 )
 def test_what_sublayer_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
     """The output should be x itself plus sublayer's output for x itself."""
-    # 336 numbers: where a twentieth of them is dropped, none of them is in 0.95^336 = 3e-8 of all runs.
+    # 336 numbers: even if only a twentieth is dropped, all of them are kept in 0.95^336 = 3e-8 of all runs.
     x, weights = fresh(H, 12, C), {"weight": fresh(C, C), "bias": fresh(C)}
-    residual = around(student, linear_module(student, **weights))
+    residual = residual_around(student, linear_module(student, **weights))
     expected = x.double() + linear(x, **weights)
     expect_close(residual(x), expected, "The outputs")
     residual.train()
     expect_exact_in_training(residual, x, expected)
-    # A sublayer in which something is dropped shows whether it stays in its mode, which is set for it alone as well:
-    # whether its parameters are found, and it with them, is asked elsewhere.
+    # With a dropout as sublayer the output shows its mode. The mode is set on the sublayer too, because another test
+    # checks whether the sublayer is registered.
     dropout = student.make("Dropout", 0.5)
-    residual = around(student, dropout)
+    residual = residual_around(student, dropout)
     dropout.eval()
     expect_close(residual(x), 2 * x, "The outputs around a dropout in eval mode")
     residual.train()
@@ -537,7 +533,7 @@ def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) ->
     """The weight and the bias of a given linear layer should be among the module's parameters."""
     weights = {"weight": fresh(C, C), "bias": fresh(C)}
     sublayer = linear_module(student, torch.zeros(C, C), torch.zeros(C))
-    residual = around(student, sublayer)
+    residual = residual_around(student, sublayer)
     sublayer.set(weights)  # a copy would not follow
     expect_registered(weights, residual.parameters(), "sublayer")
 
@@ -545,9 +541,9 @@ def test_the_parameters_of_sublayer_are_found(student: Student, fresh: Fresh) ->
 @pytest.mark.exercise("Residual", rule="x may have any shape that sublayer keeps")
 def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
     """A single vector, a text, a batch, and tensors of more dimensions should all keep their shape."""
-    residual, expected = residual_beyond_doubt(student, fresh)
+    residual, expected = robust_residual(student, fresh)
     for shape in ((C,), (1, C), (T, C), (B, H, T, C)):
-        x = plain_vectors(fresh, *shape)
+        x = normalized_vectors(fresh, *shape)
         expect_close(residual(x), expected(x), "The outputs")
 
 
@@ -557,26 +553,26 @@ def test_x_of_any_shape(student: Student, fresh: Fresh) -> None:
 def test_gradients_of_residual(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach x on both paths, and the weight and the bias of sublayer."""
     x, weights = fresh(B, T, C), {"weight": fresh(C, C), "bias": fresh(C)}
-    residual = around(student, linear_module(student, **weights))
+    residual = residual_around(student, linear_module(student, **weights))
     expected = oracle_gradients(lambda x, weight, bias: x + linear(x, weight, bias), [x], weights)
-    expect_gradients_of_what_is_found(residual, x, weights, expected)
+    expect_gradients_of_registered(residual, x, weights, expected)
 
 
 @pytest.mark.exercise("Residual", rule="x is not changed, also if sublayer returns x itself")
 def test_residual_leaves_x_alone(student: Student, fresh: Fresh) -> None:
     """The output should be correct, and the call should not change x, also if sublayer returns x itself."""
-    residual, expected = residual_beyond_doubt(student, fresh)
-    x = plain_vectors(fresh, B, T, C)
+    residual, expected = robust_residual(student, fresh)
+    x = normalized_vectors(fresh, B, T, C)
     expect_x_left_alone(residual, x, expected)
-    _, [after] = expect_values(around(student, student.make("Identity")).with_arguments(x), 2)
+    _, [after] = expect_values(residual_around(student, student.make("Identity")).with_arguments(x), 2)
     expect_same(after, x, "x was changed if sublayer returns x itself.")
 
 
 # -- TransformerBlock --------------------------------------------------------------------------------------------
 
 
-def joining(student: Student) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """How x and what a module gives should come together."""
+def join_of(student: Student) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """Return the function that joins x and the output of a module."""
     return student.substitute("Residual", Skip).join
 
 
@@ -594,46 +590,46 @@ def transformer_block(
     norm2: Affine = PLAIN,
 ) -> torch.Tensor:
     """(B, T, C) to the same."""
-    normalize, join = student.substitute("LayerNorm", Norm).normalize, joining(student)
+    normalize, join = student.substitute("LayerNorm", Norm).normalize, join_of(student)
     x = join(x.double(), attention(normalize(x.double(), *(value.double() for value in norm1))))
     return join(x, feed_forward(normalize(x, *(value.double() for value in norm2))))
 
 
-def made_block(
+def block_in_eval_mode(
     student: Student, attention: RemoteObject, feed_forward: RemoteObject, dropout: float = 0.0, emb_dim: int = C
 ) -> RemoteObject:
-    """A TransformerBlock in eval mode: a test that is not about dropout is not about training."""
+    """A TransformerBlock in eval mode: only tests about dropout use training mode."""
     for exercise in ("LayerNorm", "Residual"):
-        student.substitute(exercise, None)  # each can serve, if the block makes use of it
+        student.substitute(exercise, None)  # records that a substitute is used, if the block calls it
     block = student.TransformerBlock(attention, feed_forward, emb_dim, dropout)
     block.eval()
     return block
 
 
-def mixed(x: torch.Tensor) -> torch.Tensor:
-    """What a TokenMixer gives for (B, T, C)."""
+def token_mixer(x: torch.Tensor) -> torch.Tensor:
+    """The output of a TokenMixer for (B, T, C)."""
     return x + x.mean(dim=1, keepdim=True)
 
 
-def squared(x: torch.Tensor) -> torch.Tensor:
-    """What a PositionWise gives."""
+def position_wise(x: torch.Tensor) -> torch.Tensor:
+    """The output of a PositionWise."""
     return x.square() + 1
 
 
-def nothing(x: torch.Tensor) -> torch.Tensor:
-    """What a linear layer gives whose weight is zero."""
+def zero_output(x: torch.Tensor) -> torch.Tensor:
+    """The output of a linear layer whose weight is zero."""
     return torch.zeros_like(x)
 
 
-def silent(student: Student, emb_dim: int = C) -> RemoteObject:
+def zero_layer(student: Student, emb_dim: int = C) -> RemoteObject:
     return linear_module(student, torch.zeros(emb_dim, emb_dim))
 
 
 @pytest.mark.exercise("TransformerBlock", rule="attention gets norm1(x), and its output is added to x")
 def test_what_attention_gives_is_added_to_x(student: Student, fresh: Fresh) -> None:
     """If feed_forward gives zeros, the output should be x plus attention's output for norm1(x)."""
-    block, x = made_block(student, student.make("TokenMixer"), silent(student)), 2 * fresh(B, T, C) + 1
-    expect_close(block(x), transformer_block(student, x, mixed, nothing), "The outputs")
+    block, x = block_in_eval_mode(student, student.make("TokenMixer"), zero_layer(student)), 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, token_mixer, zero_output), "The outputs")
 
 
 SECOND_STEP = "then feed_forward gets norm2 of that sum, and its output is added to the sum"
@@ -642,25 +638,25 @@ SECOND_STEP = "then feed_forward gets norm2 of that sum, and its output is added
 @pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
 def test_what_feed_forward_gives_is_added(student: Student, fresh: Fresh) -> None:
     """If attention gives zeros, the output should be x plus feed_forward's output for norm2(x)."""
-    block, x = made_block(student, silent(student), student.make("PositionWise")), 2 * fresh(B, T, C) + 1
-    expect_close(block(x), transformer_block(student, x, nothing, squared), "The outputs")
+    block, x = block_in_eval_mode(student, zero_layer(student), student.make("PositionWise")), 2 * fresh(B, T, C) + 1
+    expect_close(block(x), transformer_block(student, x, zero_output, position_wise), "The outputs")
 
 
 @pytest.mark.exercise("TransformerBlock", rule=SECOND_STEP)
 def test_feed_forward_comes_second(student: Student, fresh: Fresh) -> None:
     """feed_forward should work on x plus attention's output, and its own output should be added to that."""
-    block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
+    block = block_in_eval_mode(student, student.make("TokenMixer"), student.make("PositionWise"))
     x = 2 * fresh(B, T, C) + 1
-    expect_close(block(x), transformer_block(student, x, mixed, squared), "The outputs")
+    expect_close(block(x), transformer_block(student, x, token_mixer, position_wise), "The outputs")
 
 
 NORMS = "norm1 and norm2 are LayerNorm or nn.LayerNorm for emb_dim features, each with its own parameters"
 
 
 def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) -> RemoteObject:
-    """Gives a norm of the block this scale and shift, which nn.LayerNorm calls weight and bias.
+    """Set the scale and shift of a norm of the block, which nn.LayerNorm calls weight and bias.
 
-    biases: how many there are in the modules that the block was given.
+    biases: the number of biases in the modules that were passed to the block.
     """
     count = sum(value.shape == (C,) for value in block.parameters().values()) - biases
     expect_true(count > 0, "The block has no norms with parameters.")
@@ -669,11 +665,13 @@ def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) ->
         norm = block.get(name)
     expect_true(norm is not None, f"There is no {name}, although the norms of the block have {count} parameters.")
     expect_true(isinstance(norm, RemoteObject), f"{name} is not a module.")
-    there = norm.parameters()
-    pairs = [[registered(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))]
-    names = next((pair for pair in pairs if there.keys() == set(pair)), [])
+    current = norm.parameters()
+    pairs = [
+        [registered_name(norm, attribute) for attribute in pair] for pair in (("scale", "shift"), ("weight", "bias"))
+    ]
+    names = next((pair for pair in pairs if current.keys() == set(pair)), [])
     expect_true(bool(names), f"{name} does not have the parameters of a layer norm.")
-    expect_true(all(value.shape == (C,) for value in there.values()), f"{name} is not for emb_dim features.")
+    expect_true(all(value.shape == (C,) for value in current.values()), f"{name} is not for emb_dim features.")
     norm.set({name or "": value for name, value in zip(names, affine, strict=True)})
     return norm
 
@@ -681,7 +679,7 @@ def set_norm(block: RemoteObject, name: str, affine: Affine, biases: int = 0) ->
 @pytest.mark.exercise("TransformerBlock", rule=NORMS)
 def test_norm1_and_norm2_are_layer_norms(student: Student, fresh: Fresh) -> None:
     """norm1 and norm2 should be two modules, with a scale and a shift for each feature, and share none of them."""
-    block = made_block(student, silent(student), silent(student))
+    block = block_in_eval_mode(student, zero_layer(student), zero_layer(student))
     first, second = ((fresh(C), fresh(C)) for _ in range(2))
     norm1, norm2 = set_norm(block, "norm1", first), set_norm(block, "norm2", second)
     for norm, affine in ((norm1, first), (norm2, second)):
@@ -692,12 +690,12 @@ def test_norm1_and_norm2_are_layer_norms(student: Student, fresh: Fresh) -> None
 @pytest.mark.exercise("TransformerBlock", rule=NORMS)
 def test_each_norm_in_its_place(student: Student, fresh: Fresh) -> None:
     """norm1 should be before attention and norm2 before feed_forward, each with its scale and shift."""
-    block = made_block(student, student.make("TokenMixer"), student.make("PositionWise"))
+    block = block_in_eval_mode(student, student.make("TokenMixer"), student.make("PositionWise"))
     first, second = ((fresh(C), fresh(C)) for _ in range(2))
     set_norm(block, "norm1", first)
     set_norm(block, "norm2", second)
     x = 2 * fresh(B, T, C) + 1
-    expect_close(block(x), transformer_block(student, x, mixed, squared, first, second), "The outputs")
+    expect_close(block(x), transformer_block(student, x, token_mixer, position_wise, first, second), "The outputs")
 
 
 @pytest.mark.exercise(
@@ -706,36 +704,37 @@ def test_each_norm_in_its_place(student: Student, fresh: Fresh) -> None:
 def test_the_parameters_of_both_modules_are_found(student: Student, fresh: Fresh) -> None:
     """The weights of two given linear layers should be among the block's parameters."""
     attention, feed_forward = {"weight": fresh(C, C)}, {"weight": fresh(C, C)}
-    block = made_block(student, linear_module(student, **attention), linear_module(student, **feed_forward))
+    block = block_in_eval_mode(student, linear_module(student, **attention), linear_module(student, **feed_forward))
     parameters = block.parameters()
     expect_registered(attention, parameters, "attention")
     expect_registered(feed_forward, parameters, "feed_forward")
 
 
-# -- dropout: what is left of the numbers that a module gives
+# -- dropout: what remains of a module's output
 
 TEXTS, TOKENS, FEATURES = 4, 14, 16
 P = 0.3
 
 
-def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor) -> tuple[torch.Tensor, str]:
-    """For two calls in training, (2, B, T, C): what is added to x in the place of each number that `which` gives.
+def shares_added(student: Student, fresh: Fresh, which: str, weight: torch.Tensor) -> tuple[torch.Tensor, str]:
+    """Return what two calls in training add to x, as a multiple of the output of `which`, and a failure reason.
 
-    As a multiple of that number: 0 where it was dropped, 1 / (1 - P) where it was kept. The other module gives zeros.
-    Also what to say where none is dropped, or nothing. weight: small, for it is added to numbers far from zero.
+    The multiples (2, B, T, C) should be 0 for dropped numbers and 1 / (1 - P) for kept ones. The output of the other
+    module is zero. The reason is empty unless no number is dropped. weight: small compared with the bias, so that no
+    output is near zero.
     """
     x = fresh(TEXTS, TOKENS, FEATURES)
-    loud = linear_module(student, weight, 5 * fresh(FEATURES).sign())
-    pair = (loud, silent(student, FEATURES)) if which == "attention" else (silent(student, FEATURES), loud)
-    # What is added is seen without any dropout, so that norms cost their own criteria.
-    exact = expect_tensor(made_block(student, *pair, emb_dim=FEATURES)(x), x.shape).double()
-    block = made_block(student, *pair, dropout=P, emb_dim=FEATURES)
+    layer = linear_module(student, weight, 5 * fresh(FEATURES).sign())
+    pair = (layer, zero_layer(student, FEATURES)) if which == "attention" else (zero_layer(student, FEATURES), layer)
+    # The expected sum comes from a block without dropout, so that a wrong norm costs only its own criteria.
+    exact = expect_tensor(block_in_eval_mode(student, *pair, emb_dim=FEATURES)(x), x.shape).double()
+    block = block_in_eval_mode(student, *pair, dropout=P, emb_dim=FEATURES)
     block.train()
     outputs = torch.stack([expect_tensor(block(x), x.shape).double() for _ in range(2)])
-    join, nought = joining(student), torch.zeros_like(exact)
-    alone = join(join(x.double(), nought), nought)
-    expect_true(bool(((exact - alone).abs() > 0.5).all()), f"The output of {which} is not added to x.")
-    shares = (outputs - alone) / (exact - alone)
+    join, zero = join_of(student), torch.zeros_like(exact)
+    x_only = join(join(x.double(), zero), zero)
+    expect_true(bool(((exact - x_only).abs() > 0.5).all()), f"The output of {which} is not added to x.")
+    shares = (outputs - x_only) / (exact - x_only)
     if (shares.abs() < 1e-4).any():
         return shares, ""
     reason = f"In training no output shows a dropped number of {which} with everything else unchanged"
@@ -745,13 +744,13 @@ def shares_left(student: Student, fresh: Fresh, which: str, weight: torch.Tensor
     return shares, reason + ("." if torch.equal(outputs[0], outputs[1]) else ", although the outputs change.")
 
 
-def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) -> None:
-    """About a share P of the numbers that `which` gives is dropped, and one says nothing of another."""
-    shares, complaint = shares_left(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
-    expect_true(not complaint, complaint)
+def expect_independent_dropout(student: Student, fresh: Fresh, which: str) -> None:
+    """Expect that about a share P of the output of `which` is dropped, each number independently."""
+    shares, problem = shares_added(student, fresh, which, fresh(FEATURES, FEATURES) / 10)
+    expect_true(not problem, problem)
     kept = shares.abs() >= 1e-4
     expect_count(kept, 1 - P, f"The fraction of dropped numbers of {which} is not near `dropout`.")
-    # Two independent numbers are both kept or both dropped in this share of cases. The pairs have none in common.
+    # Two independent numbers are both kept or both dropped with this probability. The pairs are disjoint.
     both = P**2 + (1 - P) ** 2
     for dim, alike in enumerate(("Two calls", "All texts", "All tokens", "All features of a token")):
         first, second = kept.unflatten(dim, (-1, 2)).unbind(dim + 1)
@@ -764,13 +763,13 @@ def expect_dropped_each_by_itself(student: Student, fresh: Fresh, which: str) ->
 )
 def test_numbers_of_attention_are_dropped(student: Student, fresh: Fresh) -> None:
     """In training a fraction of about `dropout` of attention's output should be dropped, independently."""
-    expect_dropped_each_by_itself(student, fresh, "attention")
+    expect_independent_dropout(student, fresh, "attention")
 
 
 @pytest.mark.exercise("TransformerBlock", rule="the same is true for each number of feed_forward's output")
 def test_numbers_of_feed_forward_are_dropped(student: Student, fresh: Fresh) -> None:
     """In training a fraction of about `dropout` of feed_forward's output should be dropped, independently."""
-    expect_dropped_each_by_itself(student, fresh, "feed_forward")
+    expect_independent_dropout(student, fresh, "feed_forward")
 
 
 @pytest.mark.exercise(
@@ -779,11 +778,11 @@ def test_numbers_of_feed_forward_are_dropped(student: Student, fresh: Fresh) -> 
 )
 def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
     """In training each output should be x alone, or x plus a module's output divided by one minus dropout."""
-    complaints = []
+    problems = []
     for which in ("attention", "feed_forward"):
-        shares, complaint = shares_left(student, fresh, which, torch.zeros(FEATURES, FEATURES))
-        if complaint:  # which costs another criterion, and this one if nothing is dropped anywhere
-            complaints.append(complaint)
+        shares, problem = shares_added(student, fresh, which, torch.zeros(FEATURES, FEATURES))
+        if problem:  # another criterion fails then; this one fails too if neither module has dropout
+            problems.append(problem)
             continue
         kept = shares[shares.abs() >= 1e-4]
         times = kept.mean().item() if kept.numel() else 0
@@ -791,19 +790,19 @@ def test_what_is_kept_grows_and_x_stays(student: Student, fresh: Fresh) -> None:
         if kept.numel() and bool(((kept - times).abs() < 1e-3).all()):
             reason = f"The kept numbers of {which} are multiplied by {times:.2g}, not divided by 1 - dropout."
         expect_true(bool(((kept - 1 / (1 - P)).abs() < 1e-4).all()), reason)
-    expect_true(len(complaints) < 2, " ".join(complaints))
+    expect_true(len(problems) < 2, " ".join(problems))
 
 
-def block_beyond_doubt(
+def robust_block(
     student: Student, fresh: Fresh, dropout: float = 0.0, dtype: torch.dtype = torch.float32
-) -> Exact:
+) -> ModuleAndFunction:
     """A TransformerBlock in eval mode, and what it should compute.
 
-    Both modules are alike and turn a plain vector about, so the order of norms and modules makes no difference.
+    Both modules are the same rotation of normalised vectors, so the order of norms and modules makes no difference.
     """
-    weight = turning(fresh).to(dtype)
+    weight = rotation_of_the_sum(fresh).to(dtype)
     attention, feed_forward = (linear_module(student, weight) for _ in range(2))
-    block = made_block(student, attention, feed_forward, dropout)
+    block = block_in_eval_mode(student, attention, feed_forward, dropout)
     if dtype == torch.float64:
         block.to(dtype)
     turned = functools.partial(linear, weight=weight)
@@ -813,27 +812,27 @@ def block_beyond_doubt(
 @pytest.mark.exercise("TransformerBlock", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
     """In eval mode the output should be exact, for any dropout of the block."""
-    block, expected = block_beyond_doubt(student, fresh, dropout=0.5)
-    x = plain_vectors(fresh, B, T, C)
+    block, expected = robust_block(student, fresh, dropout=0.5)
+    x = normalized_vectors(fresh, B, T, C)
     expect_close(block(x), expected(x), "The outputs")
 
 
 @pytest.mark.exercise("TransformerBlock", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
-    block, expected = block_beyond_doubt(student, fresh)
+    block, expected = robust_block(student, fresh)
     block.train()
-    # 672 numbers that are added: where a twentieth of them is dropped, none of them is in 0.95^672 = 1e-15 of all runs.
-    x = plain_vectors(fresh, H, 12, C)
+    # 672 numbers are added: even if only a twentieth is dropped, all of them are kept in 0.95^672 = 1e-15 of all runs.
+    x = normalized_vectors(fresh, H, 12, C)
     expect_close(block(x), expected(x), "The outputs")
 
 
 @pytest.mark.exercise("TransformerBlock", rule="any number of texts and tokens, including one")
 def test_any_number_of_texts_and_tokens(student: Student, fresh: Fresh) -> None:
     """Batches of one or several texts, and texts of one or several tokens, should keep their shape."""
-    block, expected = block_beyond_doubt(student, fresh)
+    block, expected = robust_block(student, fresh)
     for texts, tokens in ((B, T), (1, T), (B, 1), (1, 1), (T, B)):
-        x = plain_vectors(fresh, texts, tokens, C)
+        x = normalized_vectors(fresh, texts, tokens, C)
         expect_close(block(x), expected(x), "The outputs")
 
 
@@ -843,7 +842,7 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
     x = fresh(B, T, C)
     attention, feed_forward = ((fresh(C, C) / C**0.5, fresh(C)) for _ in range(2))
     norm1, norm2 = ((fresh(C), fresh(C)) for _ in range(2))
-    block = made_block(student, linear_module(student, *attention), linear_module(student, *feed_forward))
+    block = block_in_eval_mode(student, linear_module(student, *attention), linear_module(student, *feed_forward))
     set_norm(block, "norm1", norm1, biases=2)
     set_norm(block, "norm2", norm2, biases=2)
     parameters = {
@@ -855,27 +854,27 @@ def test_gradients_of_the_block(student: Student, fresh: Fresh) -> None:
     def function(x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
         values = list(named.values())
         attention, feed_forward, norm1, norm2 = zip(values[::2], values[1::2], strict=True)
-        attend, think = (lambda x: linear(x, *attention)), (lambda x: linear(x, *feed_forward))
-        return transformer_block(student, x, attend, think, norm1, norm2)
+        attention_step, feed_forward_step = (lambda x: linear(x, *attention)), (lambda x: linear(x, *feed_forward))
+        return transformer_block(student, x, attention_step, feed_forward_step, norm1, norm2)
 
-    expect_gradients_of_what_is_found(block, x, parameters, oracle_gradients(function, [x], parameters))
+    expect_gradients_of_registered(block, x, parameters, oracle_gradients(function, [x], parameters))
 
 
 # -- stack_blocks ------------------------------------------------------------------------------------------------
 
 
 def fresh_blocks(fresh: Fresh, count: int) -> list[Weights]:
-    """Weights and biases of linear layers, to stand for blocks: it matters which comes first."""
+    """Weights and biases of linear layers that are used as blocks: their order matters."""
     return [{"weight": fresh(C, C) / C**0.5, "bias": fresh(C)} for _ in range(count)]
 
 
 def stacked(student: Student, blocks: list[Weights]) -> tuple[RemoteObject, RemoteObject]:
-    """The stack of these blocks, and what it was given to make them with."""
+    """Return the stack of these blocks, and the make_block that it was given."""
     make_block = student.make("CountingFactory", *(linear_module(student, **block) for block in blocks))
     stack = student.stack_blocks(make_block, len(blocks))
     expect_true(stack is not None, "It returns None, but a module was expected.")
     expect_true(isinstance(stack, RemoteObject), "The result is not a module.")
-    # A class of one's own may be made of it, and call them.
+    # A subclass of nn.ModuleList is right if it calls its blocks.
     expect_true(
         stack.kinds[0] != "torch.nn.modules.container.ModuleList",
         "The result is an nn.ModuleList, which contains the blocks but calls none of them.",
@@ -914,7 +913,7 @@ def test_any_number_of_blocks(student: Student, fresh: Fresh) -> None:
     """One block, two, or more: x should go through the given number of blocks."""
     [block], x = fresh_blocks(fresh, 1), fresh(B, T, C)
     for count in (1, 2, 5):
-        blocks = [block] * count  # so that it matters how many there are, and nothing else
+        blocks = [block] * count  # all equal, so that only their number matters
         expect_close(stacked(student, blocks)[0](x), in_sequence(x, blocks), "The outputs")
 
 
@@ -940,60 +939,60 @@ def test_gradients_of_the_stack(student: Student, fresh: Fresh) -> None:
         names = [[f"{place}_{name}" for name in ("weight", "bias")] for place in range(len(blocks))]
         return in_sequence(x, [{"weight": named[weight], "bias": named[bias]} for weight, bias in names])
 
-    expect_gradients_of_what_is_found(stack, x, parameters, oracle_gradients(function, [x], parameters))
+    expect_gradients_of_registered(stack, x, parameters, oracle_gradients(function, [x], parameters))
 
 
-def stack_of_two(student: Student, fresh: Fresh) -> Exact:
-    """A stack of two blocks that are alike, and what it should compute."""
+def stack_of_two(student: Student, fresh: Fresh) -> ModuleAndFunction:
+    """A stack of two equal blocks, and what it should compute."""
     blocks = fresh_blocks(fresh, 1) * 2
     return stacked(student, blocks)[0], functools.partial(in_sequence, blocks=blocks)
 
 
-# -- what several exercises ask for ------------------------------------------------------------------------------
+# -- rules that several exercises share ----------------------------------------------------------------------------
 
 FLOAT64 = "works in float64 after .double()"
 IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the correct output."
-ALONE = ("x is not changed", "The output should be correct, and the call should not change x.")
+X_UNCHANGED = ("x is not changed", "The output should be correct, and the call should not change x.")
 
 
-@pytest.mark.parametrize(("made", "draw"), [
+@pytest.mark.parametrize(("robust", "draw"), [
     case("feed_forward_in_float64", "FeedForward", FLOAT64, IN_FLOAT64.format("module"),
-         feed_forward_beyond_doubt, Fresh.__call__),
-    case("residual_in_float64", "Residual", FLOAT64, IN_FLOAT64.format("module"), residual_beyond_doubt, plain_vectors),
+         robust_feed_forward, Fresh.__call__),
+    case("residual_in_float64", "Residual", FLOAT64, IN_FLOAT64.format("module"), robust_residual, normalized_vectors),
     case("the_block_in_float64", "TransformerBlock", FLOAT64, IN_FLOAT64.format("block"),
-         block_beyond_doubt, plain_vectors),
+         robust_block, normalized_vectors),
 ])  # fmt: skip
-def test_float64(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
+def test_float64(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
     """After .double() a module should take float64 inputs and give the correct output."""
-    module, expected = made(student, fresh, dtype=torch.float64)
+    module, expected = robust(student, fresh, dtype=torch.float64)
     x = draw(fresh, B, T, C, dtype=torch.float64)
     expect_close(module(x), expected(x), "The outputs")
 
 
-@pytest.mark.parametrize(("made", "draw"), [
-    case("feed_forward_leaves_x_alone", "FeedForward", *ALONE, feed_forward_beyond_doubt, Fresh.__call__),
-    case("the_block_leaves_x_alone", "TransformerBlock", *ALONE, block_beyond_doubt, plain_vectors),
-    case("the_stack_leaves_x_alone", "stack_blocks", *ALONE, stack_of_two, Fresh.__call__),
+@pytest.mark.parametrize(("robust", "draw"), [
+    case("feed_forward_leaves_x_alone", "FeedForward", *X_UNCHANGED, robust_feed_forward, Fresh.__call__),
+    case("the_block_leaves_x_alone", "TransformerBlock", *X_UNCHANGED, robust_block, normalized_vectors),
+    case("the_stack_leaves_x_alone", "stack_blocks", *X_UNCHANGED, stack_of_two, Fresh.__call__),
 ])  # fmt: skip
-def test_x_is_left_alone(student: Student, fresh: Fresh, made: Callable[..., Any], draw: Callable[..., Any]) -> None:
+def test_x_is_left_alone(student: Student, fresh: Fresh, robust: Callable[..., Any], draw: Callable[..., Any]) -> None:
     """The output should be correct, and the call should not change x."""
-    module, expected = made(student, fresh)
+    module, expected = robust(student, fresh)
     expect_x_left_alone(module, draw(fresh, B, T, C), expected)
 
 
 # -- gpt2_parameter_count ----------------------------------------------------------------------------------------
-# A count is the sum of parts, and differences between counts tell them: a layer more, or a token more, shows what one
-# costs, whatever was forgotten elsewhere.
+# A count is a sum of parts. The difference between two counts is one part, for example one more layer or one more
+# token, and it is right even if another part is missing.
 
-# Multiples of 64, which is the width of a head in GPT-2: whoever makes the model to count it may share them out so.
+# Widths are multiples of 64, the width of a head in GPT-2, so that an answer may build the model and count.
 WIDTH = 64
 VOCABULARY, CONTEXT = 11, 9
 
 
 def result_for(student: Student, *sizes: int) -> object:
-    """What the student gives. Who makes a model to count it may use the parts of this unit, and unit 4's attention."""
+    """Return the student's result. An answer may build a model of this unit's exercises and unit 4's attention."""
     for exercise in ("MultiHeadAttention", "LayerNorm", "FeedForward", "Residual", "TransformerBlock", "stack_blocks"):
-        student.substitute(exercise, None)  # each can serve, for it has as many parameters as the right one
+        student.substitute(exercise, None)  # all have the right number of parameters
     return student.gpt2_parameter_count(*sizes)
 
 
@@ -1006,15 +1005,15 @@ def count_of(student: Student, *sizes: int) -> Fraction:
     return Fraction(value)
 
 
-def named_number(number: Fraction) -> str:
+def formatted(number: Fraction) -> str:
     return f"{float(number):g}"
 
 
 def block_polynomial(student: Student) -> tuple[Fraction, Fraction]:
-    """a and b, where a block has a · emb_dim² + b · emb_dim parameters; each from counts for three widths."""
+    """Return a and b, if a block has a · emb_dim² + b · emb_dim parameters, from counts for three widths."""
     widths = (WIDTH, 2 * WIDTH, 3 * WIDTH)
     counts = [[count_of(student, layers, width, VOCABULARY, CONTEXT) for layers in (1, 3)] for width in widths]
-    # Two layers, divided by 2 · emb_dim: a straight line in emb_dim, with the slope a.
+    # The count of two layers, divided by 2 · emb_dim, is a linear function of emb_dim with the slope a.
     near, middle, far = ((more - less) / (2 * width) for (less, more), width in zip(counts, widths, strict=True))
     expect_true(far - middle == middle - near, "The count for a block is not a sum of layers and norms.")
     slope = (middle - near) / WIDTH
@@ -1022,7 +1021,7 @@ def block_polynomial(student: Student) -> tuple[Fraction, Fraction]:
 
 
 def growth(student: Student, vocabulary: int, context: int) -> Fraction:
-    """How much larger the count becomes with so many more tokens and positions."""
+    """Return by how much the count grows with this many more tokens and positions."""
     more = count_of(student, 2, WIDTH, VOCABULARY + vocabulary, CONTEXT + context)
     return more - count_of(student, 2, WIDTH, VOCABULARY, CONTEXT)
 
@@ -1034,14 +1033,14 @@ def growth(student: Student, vocabulary: int, context: int) -> Fraction:
 def test_a_token_adds_its_embedding(student: Student) -> None:
     """With one more token in the vocabulary, the count should grow by emb_dim: the output layer adds nothing."""
     grown = growth(student, 1, 0)
-    expect_true(grown == WIDTH, f"One more token adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, f"One more token adds {formatted(grown / WIDTH)} · emb_dim parameters.")
 
 
 @pytest.mark.exercise("gpt2_parameter_count", rule="each of context_length positions has emb_dim learned numbers")
 def test_a_position_adds_its_embedding(student: Student) -> None:
     """With one more position in the context, the count should grow by emb_dim."""
     grown = growth(student, 0, 1)
-    expect_true(grown == WIDTH, f"One more position adds {named_number(grown / WIDTH)} · emb_dim parameters.")
+    expect_true(grown == WIDTH, f"One more position adds {formatted(grown / WIDTH)} · emb_dim parameters.")
 
 
 @pytest.mark.exercise(
@@ -1052,7 +1051,7 @@ def test_a_position_adds_its_embedding(student: Student) -> None:
 def test_the_matrices_of_a_block(student: Student) -> None:
     """In each block there should be the matrices of six layers: four in attention, two larger ones after it."""
     squares, _ = block_polynomial(student)
-    expect_true(squares == 12, f"In your count a block has {named_number(squares)} · emb_dim² weights in its matrices.")
+    expect_true(squares == 12, f"In your count a block has {formatted(squares)} · emb_dim² weights in its matrices.")
 
 
 @pytest.mark.exercise(
@@ -1062,7 +1061,7 @@ def test_the_matrices_of_a_block(student: Student) -> None:
 def test_the_biases_and_norms_of_a_block(student: Student) -> None:
     """In each block there should be the biases of six layers, and the scales and shifts of two norms."""
     _, rest = block_polynomial(student)
-    expect_true(rest == 13, f"In your count a block has {named_number(rest)} · emb_dim parameters in biases and norms.")
+    expect_true(rest == 13, f"In your count a block has {formatted(rest)} · emb_dim parameters in biases and norms.")
 
 
 @pytest.mark.exercise("gpt2_parameter_count", rule="one more norm of this kind comes after the last block")
@@ -1073,7 +1072,7 @@ def test_the_norm_after_the_last_block(student: Student) -> None:
     rest = one - (two - one) - embeddings
     expect_true(
         rest == 2 * WIDTH,
-        f"Besides embeddings and blocks, your count has {named_number(rest / WIDTH)} · emb_dim parameters.",
+        f"Besides embeddings and blocks, your count has {formatted(rest / WIDTH)} · emb_dim parameters.",
     )
 
 
@@ -1084,7 +1083,7 @@ def test_the_default_vocabulary_and_context(student: Student) -> None:
     """The count should use the given vocabulary and context, and the defaults of the rule if none are given."""
     count = functools.partial(count_of, student, 1, WIDTH)
     more = (count() - count(50257, 1024)) / WIDTH
-    expect_true(more == 0, f"Without vocab_size and context_length there are {named_number(more)} · emb_dim more.")
+    expect_true(more == 0, f"Without vocab_size and context_length there are {formatted(more)} · emb_dim more.")
     expect_true(count() != count(VOCABULARY, CONTEXT), "The count is the same for any vocab_size and context_length.")
 
 

@@ -1,4 +1,4 @@
-"""Unit 7: plausible wrong answers whose idea is none of the misconceptions'."""
+"""Unlisted mistakes of unit 7: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Each exercise builds on earlier ones, of this unit and of others; results need not be contiguous."""
+"""Each exercise calls earlier ones, of this unit and of others. Some results are non-contiguous."""
 
 import torch
 from positional_encoding import linear_as_matmul

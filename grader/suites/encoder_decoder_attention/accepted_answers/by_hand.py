@@ -1,4 +1,4 @@
-"""Loops over texts, tokens and features, float64 inside, and padding that is left out before anything is computed."""
+"""Loops over texts, tokens and features in float64. Padding is removed before anything is computed."""
 
 import math
 

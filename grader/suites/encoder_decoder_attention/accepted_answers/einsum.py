@@ -1,4 +1,4 @@
-"""Index notation, a mask that is added, type hints, prints, warnings and extra attributes; recursion for the states."""
+"""einsum, an additive mask, recursion for the states, and type hints, prints, warnings and extra attributes."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""One query at a time, on unit 1 alone; padding gets the lowest score that there is, and matrices are put together."""
+"""One query at a time, with functions of unit 1. Padding gets the lowest possible score; matrices are concatenated."""
 
 import torch
 from simple_attention import attention_scores, context_vector, softmax_naive, softmax_stable

@@ -1,4 +1,4 @@
-"""Torch's own recurrent cell, linear functions and attention, wherever there is one."""
+"""PyTorch's own recurrent cell, linear functions and attention."""
 
 import torch
 import torch.nn.functional as F

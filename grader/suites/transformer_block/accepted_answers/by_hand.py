@@ -1,4 +1,4 @@
-"""Matrices and masks by hand: float64 on the way, layers made in another order, results that are not contiguous."""
+"""Matrices and masks by hand: float64 inside, layers registered in another order, non-contiguous results."""
 
 import torch
 from torch import nn

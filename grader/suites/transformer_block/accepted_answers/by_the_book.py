@@ -1,4 +1,4 @@
-"""As textbooks have it: layers in a Sequential, a shortcut kept by name, and a ModuleList with a loop."""
+"""As in textbooks: layers in an nn.Sequential, a variable for the shortcut, and an nn.ModuleList with a loop."""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""Functions wherever there is one, closures for the steps, and a sum over the shapes of all parameters."""
+"""Functions of torch.nn.functional, closures for the steps, and a sum over the shapes of all parameters."""
 
 import functools
 import math

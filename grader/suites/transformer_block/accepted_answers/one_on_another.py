@@ -1,4 +1,4 @@
-"""Each exercise builds on the ones before: the block on norm and residual, and the count on a whole model."""
+"""Each exercise calls earlier ones: the block uses norm and residual, and the count builds a whole model."""
 
 import torch
 from multi_head_attention import MultiHeadAttention

@@ -1,4 +1,4 @@
-"""What torch has ready made, and the model itself, on a device that holds no numbers, for its parameters to be counted."""
+"""PyTorch's own modules. The count builds the whole model on the meta device, which stores no numbers."""
 
 from collections import OrderedDict
 
