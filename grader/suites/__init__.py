@@ -1,1 +1,1 @@
-"""The hidden suites, one folder a unit, each with its misconceptions beside it. Nothing here imports student code."""
+"""The hidden suites, one folder per unit, with their misconceptions. Nothing here imports student code."""

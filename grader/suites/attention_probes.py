@@ -1,4 +1,4 @@
-"""What the probes of several units look at in a module of attention: its mask, and the weights that dropout leaves."""
+"""Properties of attention modules that the probes of several units share: masks, and weights after dropout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.testing.probes import Property, set_to, shares
 
 
 def parameters_of_length(module: nn.Module, length: int) -> Iterator[Property]:
-    """Yield whether a parameter has a dimension as long as the context, as a mask would."""
+    """Yield whether a parameter has a dimension of this length, as a mask would."""
     yield "a mask among the parameters", any(length in parameter.shape for parameter in module.parameters())
 
 
@@ -22,15 +22,15 @@ def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) ->
 
     Args:
         module: A module of attention from T features to T; it is cast to float64.
-        names: Of the query, key and value layer, each (T, T).
+        names: The names of the query, key and value layers, each (T, T).
         num_tokens: T.
 
     Returns:
-        The one-hot text (1, T, T) for which this holds, in float64.
+        The one-hot text (1, T, T) with these scores, in float64.
     """
     eye = torch.eye(num_tokens, dtype=torch.float64)
     rows = torch.zeros_like(eye)
-    rows[0] = 100 * num_tokens**0.25  # its square is 10,000 times the root of the width
+    rows[0] = 100 * num_tokens**0.25  # its square is 10,000 times the square root of the width
     module.to(torch.float64).eval()
     for name, weight in zip(names, (rows, -rows, eye), strict=True):
         set_to(getattr(module, name).weight, weight)
@@ -38,33 +38,33 @@ def one_hot_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) ->
 
 
 def is_seen(weights: Tensor) -> bool:
-    """Return whether any of these weights is more than rounding leaves of zero."""
+    """Return whether any of these weights is larger than a rounding error."""
     return bool((weights > 0.01).any())
 
 
 def causal_at_low_scores(module: Any, names: Sequence[str], num_tokens: int) -> Iterator[Property]:
-    """Yield whether causal attention gives weight to later tokens where all visible scores are low."""
+    """Yield whether causal attention gives weight to later tokens if all visible scores are low."""
     text = one_hot_at_low_scores(module, names, num_tokens)
     weights = module(text)  # (1, T, T)
     yield "whether later tokens have weight beside low scores", is_seen(weights.triu(diagonal=1))
 
 
 def unit_values(num_tokens: int, heads: int = 1) -> Tensor:
-    """Return the weight of a value layer that gives each one-hot token its unit vector, and twice that behind it.
+    """Return a value weight (heads · 2 · T, T) that maps each one-hot token to its unit vector, then twice that.
 
-    (heads · 2 · T, T): then the outputs of attention are its weights, once plain and once doubled.
+    With it the outputs of attention are its weights, followed by the doubled weights.
     """
     unit = torch.eye(num_tokens)
     return torch.cat([unit, 2 * unit] * heads)
 
 
 def one_hot_texts(num_texts: int, num_tokens: int) -> Tensor:
-    """Return the inputs that go with unit_values, (B, T, T)."""
+    """Return the inputs for unit_values, (B, T, T)."""
     return torch.eye(num_tokens).expand(num_texts, -1, -1).contiguous()
 
 
 def dropped_weights(module: nn.Module, inputs: Tensor, dropout: float, heads: int = 1) -> Iterator[Property]:
-    """Yield which weights of a causal attention with unit_values training drops, and how it scales the others."""
+    """Yield which weights training drops in causal attention with unit_values, and how it scales the others."""
     texts, num_tokens, _ = inputs.shape
     shape = (texts, num_tokens, heads, 2, num_tokens)
     whole = module.eval()(inputs).detach().reshape(shape)  # (B, T, H · 2 · T) -> (B, T, H, 2, T)

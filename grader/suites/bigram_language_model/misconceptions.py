@@ -1,13 +1,13 @@
-"""Unit 6: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Misconceptions of unit 6: wrong answers that learners give, each with a sentence that helps.
 
-A name says what was done. Where the same slip is made in several exercises, the name says in which.
+A name says what the answer does. If several exercises share a mistake, the name also says which exercise it is.
 """
 
 from __future__ import annotations
 
 from grader.testing.misconceptions import replace, row
 
-# -- what several rows replace, and by what ----------------------------------------------------------------------
+# -- code that several rows replace, and replacements --------------------------------------------------------------
 
 # sample_batch and flatten_for_cross_entropy
 START = "torch.randint(num_starts, (batch_size, 1), generator=generator)"
@@ -25,22 +25,22 @@ MASKED = "scores.masked_fill(self.future[:num_tokens, :num_tokens], -torch.inf)"
 SOFTMAX = "torch.softmax(scores, dim=-1)"
 NOT_DROPPED = replace(f"self.dropout({SOFTMAX})", SOFTMAX)
 
-# BigramLanguageModel; the last two stand around a throw, and make the tokens that it decides for
+# BigramLanguageModel; BELOW and COUNTED, around a random number, draw a token
 LOSS = "cross_entropy(*flatten_for_cross_entropy(logits, targets))"
 TOKEN = "torch.multinomial(probabilities, 1, generator=generator)"
 BELOW, COUNTED = "(probabilities.cumsum(-1) < ", ").sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)"
 
-# Generators, as sample_batch and generate misuse them
+# Wrong uses of generators in sample_batch and generate
 SEEDED_ANEW = "generator.manual_seed(123) if generator else None"
 COPY = "torch.Generator().manual_seed(generator.initial_seed()) if generator else None"
 SEED_FOR_ALL = "generator and torch.manual_seed(torch.randint(2**31, (), generator=generator).item()) and None"
 ALIKE = "generator or torch.Generator()"
-# A seed that torch draws itself would be read from a file, which the sandbox does not have.
+# torch.seed() would read the seed from a file that does not exist in the sandbox.
 UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').SystemRandom().getrandbits(62))"
 
-# -- what several rows say ---------------------------------------------------------------------------------------
+# -- sentences that several rows share -----------------------------------------------------------------------------
 
-# Of generators
+# About generators
 IGNORED = "The generator is not used. Pass it on to the draw, as `generator=generator`."
 SEEDED = (
     "The code sets the seed of the generator before it draws, so the state of the generator is lost. The caller "
@@ -67,7 +67,7 @@ FROM_THE_SYSTEM = (
     "run. None means torch's global generator."
 )
 
-# Of running means
+# About running means
 FUTURE_TOO = (
     "Every token gets the mean of the whole text, including its future. Average only the token itself and the tokens "
     "before it."

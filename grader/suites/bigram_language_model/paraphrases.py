@@ -1,4 +1,4 @@
-"""Unit 6: every misconception once more, as another learner with the same wrong idea would write it."""
+"""Paraphrases of unit 6: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import itertools
 import math
@@ -268,7 +268,7 @@ def one_long_text_by_softmax(x):
 
 
 # -- Head ---
-# Each forward is written out; only the layers, which are right in most, stand once.
+# Most share the layers, which are right; each has its own forward.
 
 INF = float("inf")
 
@@ -418,7 +418,7 @@ class inputs_made_float32(Parts):
 
 
 # -- BigramLanguageModel ---
-# What is right in most stands once; whoever is wrong in forward or generate writes it out.
+# The base class is right; each wrong answer overrides forward or generate.
 
 
 class Model(nn.Module):

@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 6, by its rules; the audit looks here for differences."""
+"""Probes of unit 6: the properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def unknown_ids_refused(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def starts_in(data: Tensor, batch: tuple[Tensor, Tensor], block_size: int) -> Tensor:
-    """The start of each row, of data without repetitions, (B,); it raises where a row is no stretch of the data."""
+    """Return the start of each row (B,) in data without repetitions; raise ValueError if a row is not a piece of it."""
     idx, targets = batch
     place = {number: place for place, number in enumerate(data.tolist())}
     starts = torch.tensor([place[row[0]] for row in idx.tolist()])
@@ -158,7 +158,7 @@ def where_starts_are_drawn(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("flatten_for_cross_entropy")
 def predictions_with_targets(unit: Any, draw: Draw) -> Iterator[Property]:
-    """No rule says in which order the predictions come, so they are looked at in an order of their own."""
+    """No rule defines the order of the predictions, so they are sorted first."""
     batch, num_tokens, vocabulary = draw.sizes(3)
     logits = draw.viewed(draw.normal(batch, num_tokens, vocabulary)).requires_grad_()
     targets = draw.viewed(draw.integers(0, vocabulary, batch, num_tokens))
@@ -183,7 +183,7 @@ def mean_loss(unit: Any, draw: Draw) -> Iterator[Property]:
     yield from call(unit.cross_entropy, logits, draw.integers(0, vocabulary, rows))
 
 
-# -- the past, averaged ------------------------------------------------------------------------------------------
+# -- running means -----------------------------------------------------------------------------------------------
 
 
 def tokens_for(draw: Draw) -> Tensor:
@@ -245,7 +245,7 @@ def weights_dropped_in_training(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 def model_with(unit: Any, table: Tensor) -> tuple[Any, Tensor]:
-    """A model, and its table, which gets these values."""
+    """Return a model with this table, and the table as its parameter."""
     model = unit.BigramLanguageModel(len(table))
     return model, set_to(model.token_embedding_table.weight, table)
 
@@ -267,7 +267,7 @@ def logits_and_loss(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("BigramLanguageModel", draws=300)
 def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
-    """With a table that leaves no doubt, chance has no part in what is generated."""
+    """With this table each token has only one possible successor, so the result is not random."""
     batch, num_tokens, vocabulary = draw.sizes(3)
     after = torch.tensor(draw.random.sample(range(vocabulary), vocabulary))
     model, _ = model_with(unit, 60.0 * one_hot(after, vocabulary))
@@ -284,7 +284,7 @@ def sure_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
 def likelihood_of_tokens(unit: Any, draw: Draw) -> Iterator[Property]:
     model, _ = model_with(unit, draw.normal(3, 3, dtype=torch.float32, scale=1.2))
     options = draw.pick({}, {"generator": draw.generator})
-    # Every prompt ends in the same token, behind any other, and three tokens follow.
+    # Every prompt ends with the same token, after any other, and three tokens are generated.
     prompts = torch.stack([draw.integers(0, 3, 3000), torch.full((3000,), draw.number % 3)], dim=1)
     text = model.generate(prompts, 3, **options)
     first, second, third = text[:, 2], text[:, 3], text[:, 4]

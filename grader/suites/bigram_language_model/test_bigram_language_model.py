@@ -1,10 +1,10 @@
-"""Unit 6, a bigram language model: one test or case, one criterion, with its sentence for the student.
+"""Unit 6, a bigram language model: each test or case is one criterion, with a sentence for the student.
 
-Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a substitute took the place of a student's own part, it does so here. What unit 3 asks
-of causal attention serves for the head too.
+Expected values are computed here in float64, and differently from the course's solution. Where an exercise may call an
+earlier one, they use the same substitute for it as the student's code. The head is tested with the checks of causal
+attention in unit 3.
 
-What is random is judged by numbers of draws, at most eight of them in a test: see draws.py.
+Random results are judged by counts of draws, at most eight in a test: see draws.py.
 """
 
 from __future__ import annotations
@@ -59,28 +59,23 @@ from grader.testing.draws import (
 from grader.testing.inputs import Fresh
 from grader.testing.student import Refused, RemoteObject, Student
 
-# All different, so that no dimension passes for another; no width is 4, where half of it is its square root.
+# All different, so that mixed-up dimensions show. No width is 4, whose half is its square root.
 B, T, V, N_EMBD, HEAD_SIZE, BLOCK = 2, 5, 7, 8, 6, 9
 DTYPES = (torch.float32, torch.float64)
 SAME_STATE, OTHER_STATE = "The same state gives other draws.", "Another state gives the same draws."
 SECOND_CALL = "A second call gives the same draws as the first."
 
 
-def fresh_order(fresh: Fresh, count: int) -> torch.Tensor:
-    """The numbers from 0 to count - 1 in any order."""
-    return fresh(count).argsort()
-
-
 # -- texts -------------------------------------------------------------------------------------------------------
 
 
 def fresh_text(fresh: Fresh, count: int, characters: str) -> str:
-    """A text of these characters, each of them `count` times, in any order."""
-    return "".join((characters * count)[place] for place in fresh_order(fresh, count * len(characters)).tolist())
+    """A text of these characters, each of them `count` times, in random order."""
+    return "".join((characters * count)[place] for place in fresh.order(count * len(characters)).tolist())
 
 
-def listed(value: object) -> list[object]:
-    """The entries of what should be a list; here any sequence does."""
+def entries_of(value: object) -> list[object]:
+    """Return the entries of a result that should be a list; another criterion is about the type."""
     expect_true(isinstance(value, str | list | tuple | dict), "It is not a list or another sequence.")
     return list(value)  # type: ignore[call-overload]
 
@@ -91,9 +86,9 @@ def listed(value: object) -> list[object]:
 )
 def test_every_character_comes_up_once(student: Student, fresh: Fresh) -> None:
     """The vocabulary should contain every character of the text once: letters, spaces and line breaks too."""
-    # The line break comes at the end alone, where `strip` would take it away.
+    # The only line break is at the end, where `strip` would remove it.
     text = "(" + fresh_text(fresh, 3, "tTeé ,7") + "\n"
-    found = listed(student.build_vocabulary(text))
+    found = entries_of(student.build_vocabulary(text))
     for what, characters in {
         "letter": "te",
         "capital letter": "T",
@@ -110,10 +105,10 @@ def test_every_character_comes_up_once(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("build_vocabulary", rule="the characters are in the order of Python's `sorted`")
 def test_the_characters_are_sorted(student: Student, fresh: Fresh) -> None:
     """The characters should be in the order of Python's sorted."""
-    # The most frequent is not the first, and the last comes at the end alone.
+    # The most frequent character is not the first in the order, and the last one occurs only at the end of the text.
     text = fresh_text(fresh, 2, "qwBérZay") + "rrx"
     expected = sorted("qwBérZayx")
-    found = listed(student.build_vocabulary(text))
+    found = entries_of(student.build_vocabulary(text))
     expect_true(found != expected[::-1], "They are sorted in reverse.")
     expect_true(found != sorted(expected, key=str.lower), "Capital letters are not where Python's sorted puts them.")
     expect_true(set(found) == set(expected), "They are not the characters of the text.")
@@ -130,28 +125,28 @@ def test_the_vocabulary_is_a_list(student: Student) -> None:
 
 
 def ids_of(ids: object, text: str) -> list[object]:
-    """The entries of what should be a list of ids for a text; a tensor of them or any sequence will do."""
+    """Return the entries of a result that should be a list of ids; a tensor or another sequence is accepted."""
     if not isinstance(ids, torch.Tensor):
-        return listed(ids)
+        return entries_of(ids)
     expect_true(ids.shape == (len(text),), "The number of ids is not the number of characters.")
     return ids.tolist()
 
 
 def entry_text(entry: object) -> str:
-    """An entry as text; a tensor only where it is one number."""
+    """Return an entry as text. Of tensors, only a single number is accepted."""
     if isinstance(entry, torch.Tensor) and entry.numel() != 1:
         expect_true(False, "An entry is a tensor with more than one number, or with none.")
     return str(entry)
 
 
 def expect_one_id_each(value: object, text: str) -> None:
-    """A sequence of ids, the same for the same character and others for others, whatever they are."""
+    """Expect any ids that are equal for equal characters and different for different ones."""
     ids = ids_of(value, text)
     expect_one_to_one(text, list(map(entry_text, ids)))
 
 
 def expect_one_to_one(characters: str, others: list[str]) -> None:
-    """As many of the one as of the other, the same where those are the same; but not the same themselves."""
+    """Expect two sequences of equal length with a one-to-one mapping, that are not the same sequence."""
     expect_true(len(characters) == len(others), "The number of ids is not the number of characters.")
     pairs = set(zip(characters, others, strict=True))
     one_to_one = len(pairs) == len(set(characters)) == len(set(others))
@@ -162,7 +157,7 @@ def expect_one_to_one(characters: str, others: list[str]) -> None:
 @pytest.mark.exercise("encode", rule="each character becomes its index in the vocabulary, counted from 0")
 def test_each_character_becomes_its_place(student: Student, fresh: Fresh) -> None:
     """Each character of the text should become its index in the given vocabulary, counted from zero."""
-    # Characters that do not come up in the text, before and between those that do.
+    # The vocabulary also has characters that are not in the text, before and between those that are.
     vocabulary = [*"\n BDacdtxé"]
     text = f" {fresh_text(fresh, 2, ' Dtéx')} "
     found = ids_of(student.encode(text, vocabulary), text)
@@ -192,7 +187,7 @@ def test_texts_of_any_length_are_encoded(student: Student, fresh: Fresh) -> None
 def test_unknown_characters_are_refused(student: Student, fresh: Fresh) -> None:
     """If a character is not in the vocabulary, there should be a ValueError or an AssertionError."""
     text = fresh_text(fresh, 2, "tcda")
-    # Whoever refuses everything has not looked at the vocabulary.
+    # An answer that refuses every text does not pass.
     expect_one_id_each(student.encode(text, [*"acdt"]), text)
     for unknown in (f"{text}z", f"b{text}", f"{text}A{text}"):
         expect_error(functools.partial(student.encode, unknown, [*"acdt"]))
@@ -207,23 +202,23 @@ def test_encoding_leaves_the_vocabulary_alone(student: Student, fresh: Fresh) ->
     expect_true(after == vocabulary, "The vocabulary was changed.")
 
 
-def joined(value: object) -> str:
-    """What should be a text; here its characters may come one by one."""
-    return "".join(map(entry_text, listed(value)))
+def text_from(value: object) -> str:
+    """Return a result that should be a text; a sequence of characters is accepted."""
+    return "".join(map(entry_text, entries_of(value)))
 
 
 def expect_one_character_each(value: object, ids: list[int]) -> None:
-    """A text, or its characters, the same for the same id and others for others, whatever they are."""
-    expect_one_to_one(joined(value), [str(number) for number in ids])
+    """Expect any characters that are equal for equal ids and different for different ones."""
+    expect_one_to_one(text_from(value), [str(number) for number in ids])
 
 
 def fresh_ids(fresh: Fresh, count: int, vocabulary_size: int) -> list[int]:
-    """Each id below vocabulary_size `count` times, in any order."""
-    return (fresh_order(fresh, count * vocabulary_size) % vocabulary_size).tolist()
+    """Each id below vocabulary_size `count` times, in random order."""
+    return (fresh.order(count * vocabulary_size) % vocabulary_size).tolist()
 
 
 def expect_refused(student: Student, *wrong: list[int]) -> None:
-    """An error for each of these lists of ids. All are tried, for what passes tells a diagnosis what was overlooked."""
+    """Expect an error for each of these lists of ids. All are tried, because the diagnosis compares the results."""
     failed = None
     for ids in wrong:
         try:
@@ -238,10 +233,10 @@ def expect_refused(student: Student, *wrong: list[int]) -> None:
 def test_each_id_becomes_its_character(student: Student, fresh: Fresh) -> None:
     """Each id should become the character at this index in the given vocabulary, counted from zero."""
     vocabulary = [*"\n BDacdtxé"]
-    # The space comes at both ends, where `strip` would take it away; the last character has a part, the first has none.
+    # A space is at both ends, where `strip` would remove it. The last character occurs, and the first does not.
     ids = [1, *(number for number in fresh_ids(fresh, 2, len(vocabulary)) if number % 4), 1]
     expected = "".join(vocabulary[number] for number in ids)
-    expect_equal(joined(student.decode(ids, vocabulary)), expected, "The characters are not those at these indices.")
+    expect_equal(text_from(student.decode(ids, vocabulary)), expected, "The characters are not those at these indices.")
 
 
 @pytest.mark.exercise("decode", rule="the result is one str")
@@ -288,17 +283,17 @@ def test_decoding_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> 
 
 # -- sample_batch ------------------------------------------------------------------------------------------------
 
-# Long enough that two rows seldom begin at one place.
+# So long that two rows rarely begin at the same position.
 LONG = 400
 
 
 def fresh_data(fresh: Fresh, count: int) -> torch.Tensor:
-    """Ids (N,), no two alike, so that each tells its place."""
-    return fresh_order(fresh, 2 * LONG)[:count]
+    """Different ids (N,), so that each id determines its position."""
+    return fresh.order(2 * LONG)[:count]
 
 
 def expect_shape(value: object, shape: tuple[int, ...], name: str) -> torch.Tensor:
-    """A tensor of that shape."""
+    """Expect a tensor of this shape."""
     expect_true(isinstance(value, torch.Tensor), f"{name} should be a tensor.")
     assert isinstance(value, torch.Tensor)
     expect_true(value.shape == shape, f"{name} should not have the shape {tuple(value.shape)}.")
@@ -306,36 +301,36 @@ def expect_shape(value: object, shape: tuple[int, ...], name: str) -> torch.Tens
 
 
 def expect_integers(value: torch.Tensor, name: str) -> None:
-    """A tensor of whole numbers, of however many bits."""
+    """Expect a tensor of an integer dtype."""
     is_integer = not value.is_floating_point() and not value.is_complex() and value.dtype != torch.bool
     expect_true(is_integer, f"{name} should be integers, and are {str(value.dtype).removeprefix('torch.')}.")
 
 
-def places_in(data: torch.Tensor, idx: object, shape: tuple[int, int]) -> torch.Tensor:
-    """Where each token of idx (B, T) stands in the data."""
+def positions_in(data: torch.Tensor, idx: object, shape: tuple[int, int]) -> torch.Tensor:
+    """Return the position of each token of idx (B, T) in the data."""
     here = expect_shape(idx, shape, "idx").double().unsqueeze(-1) == data.double()  # (B, T, 1) and (N,) -> (B, T, N)
     expect_true(bool(here.any(-1).all()), "idx contains numbers that are not in the data.")
     return here.double().argmax(-1)
 
 
 def two_batches(student: Student, data: torch.Tensor) -> tuple[torch.Tensor, list[object]]:
-    """The places (2, B, T) of idx in long data, in two calls, and the targets of each; the rows are not all alike."""
+    """Return the positions (2, B, T) of idx in the data for two calls, and the targets of each; rows must differ."""
     places, targets = [], []
     for _ in range(2):
         idx, following = expect_values(student.sample_batch(data, T, B), 2)
-        places.append(places_in(data, idx, (B, T)))
+        places.append(positions_in(data, idx, (B, T)))
         targets.append(following)
     drawn = torch.stack(places)
-    # Four rows begin at one of 395 places, by chance once in 395^3 = 6e7 times.
+    # The four rows all begin at the same one of 395 positions by chance once in 395^3 = 6e7 runs.
     expect_true(len(drawn.flatten(0, 1).unique(dim=0)) > 1, "All rows of all calls are the same.")
     return drawn, targets
 
 
 def starts_of(student: Student, fresh: Fresh, num_starts: int, block_size: int, batch_size: int) -> torch.Tensor:
-    """Where each row (B,) begins in data that has so many starts, in one call."""
+    """Return where each row (B,) of one batch begins, in data with num_starts possible starts."""
     data = fresh_data(fresh, block_size + num_starts)
     idx, _ = expect_values(student.sample_batch(data, block_size, batch_size), 2)
-    return places_in(data, idx, (batch_size, block_size))[:, 0]
+    return positions_in(data, idx, (batch_size, block_size))[:, 0]
 
 
 @pytest.mark.exercise("sample_batch", rule="each row of idx is a piece of the data: T consecutive tokens")
@@ -355,11 +350,11 @@ def test_targets_are_what_follows(student: Student, fresh: Fresh) -> None:
     places, all_targets = two_batches(student, data)
     for here, targets in zip(places, all_targets, strict=True):
         found = expect_shape(targets, (B, T), "targets")
-        further = data.roll(-1)[here] == found
+        is_next = data.roll(-1)[here] == found
         for name, distance in (("idx itself", 0), ("two places on", -2), ("what comes before", 1)):
             expect_true(not torch.equal(data.roll(distance)[here], found), f"The targets are {name}.")
-        expect_true(bool(further[:, :-1].all()), "The targets are not the next tokens.")
-        expect_true(bool(further[:, -1].all()), "The last target of a row is not the next token.")
+        expect_true(bool(is_next[:, :-1].all()), "The targets are not the next tokens.")
+        expect_true(bool(is_next[:, -1].all()), "The last target of a row is not the next token.")
 
 
 @pytest.mark.exercise("sample_batch", rule="every start from 0 to N - T - 1 is possible, and no other")
@@ -380,7 +375,7 @@ def test_starts_are_equally_likely(student: Student, fresh: Fresh) -> None:
     found = starts.unique()
     expect_true(len(found) > 1, "Only one start is ever drawn.")
     for start in found:
-        # Of those that come up: whether all do is another criterion.
+        # Only the starts that occur: another criterion checks that all do.
         expect_count(starts == start, 1 / len(found), "Some starts are drawn much more often than others.")
 
 
@@ -392,7 +387,7 @@ def test_each_row_has_a_draw_of_its_own(student: Student, fresh: Fresh) -> None:
     """Each row should be drawn independently, and there may be more rows than starts."""
     starts = starts_of(student, fresh, 4, 1, 360)
     expect_true(len(starts.unique()) > 1, "All rows begin at the same position.")
-    # In pairs that have none in common: two independent draws from four starts are alike in a quarter of them.
+    # The pairs are disjoint. Two independent draws from four starts are equal in a quarter of them.
     expect_count(starts[0::2] == starts[1::2], 1 / 4, "The start of a row depends on the row before.")
 
 
@@ -401,7 +396,7 @@ def test_the_shortest_data_is_enough(student: Student, fresh: Fresh) -> None:
     """Data of T tokens and one more has one start: idx should be its first T tokens, and the targets its last T."""
     two_batches(student, fresh_data(fresh, LONG))
     data = fresh_data(fresh, T + 1)
-    # So many rows that whoever draws from two starts draws both; and one, which `squeeze` would make none.
+    # So many rows that both starts occur if there are two; and a single row, which `squeeze` would remove.
     for rows in (40, 1):
         idx, targets = expect_values(student.sample_batch(data, T, rows), 2)
         expect_close(idx, data[:T].expand(rows, T), "The tokens of idx")
@@ -411,7 +406,7 @@ def test_the_shortest_data_is_enough(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("sample_batch", rule="data of fewer tokens raises ValueError or AssertionError")
 def test_data_that_is_too_short_is_refused(student: Student, fresh: Fresh) -> None:
     """If the data is too short for T tokens and their targets, there should be a ValueError or an AssertionError."""
-    # Whoever refuses everything has not looked at the data.
+    # An answer that refuses all data does not pass.
     two_batches(student, fresh_data(fresh, LONG))
     for count in (T - 2, T):
         expect_error(functools.partial(student.sample_batch, fresh_data(fresh, count), T, B))
@@ -423,7 +418,7 @@ def test_a_batch_is_of_integers(student: Student, fresh: Fresh) -> None:
     data = fresh_data(fresh, LONG)
     two_batches(student, data)
     idx, targets = expect_values(student.sample_batch(data, T, B), 2)
-    places_in(data, idx, (B, T))
+    positions_in(data, idx, (B, T))
     expect_integers(idx, "idx")
     expect_integers(expect_shape(targets, (B, T), "targets"), "targets")
 
@@ -433,7 +428,7 @@ def batch_draws(student: Student, fresh: Fresh) -> Draw:
 
     def draw(**options: object) -> torch.Tensor:
         idx, _ = expect_values(student.sample_batch(data, T, 6, **options), 2)
-        return places_in(data, idx, (6, T))
+        return positions_in(data, idx, (6, T))
 
     return draw
 
@@ -458,13 +453,13 @@ def test_without_a_generator_the_global_one_gives_the_batch(student: Student, fr
 
 # -- flatten_for_cross_entropy -----------------------------------------------------------------------------------
 
-# One kind of token more than there are predictions, so that no two targets are alike.
+# One more token than there are predictions, so that all targets can differ.
 KINDS = B * T + 1
 
 
 def predictions(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
     """Logits (B, T, V) for V = KINDS, and targets (B, T)."""
-    return fresh(B, T, KINDS), fresh_order(fresh, KINDS)[: B * T].view(B, T)
+    return fresh(B, T, KINDS), fresh.order(KINDS)[: B * T].view(B, T)
 
 
 def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -473,7 +468,7 @@ def flattened(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor
 
 
 def flat_targets(result: object, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The targets, and where in the logits (B, T, V) each of the flat rows stood (B · T,): in any order, but all."""
+    """Return the targets, and the index of each flat row in the logits (B · T,). Any order is accepted."""
     flat, targets = expect_values(result, 2)
     rows = logits.flatten(0, 1)  # (B, T, V) -> (B · T, V)
     shapes = [one.shape if isinstance(one, torch.Tensor) else None for one in (flat, targets)]
@@ -533,7 +528,7 @@ def test_gradients_of_flattening(student: Student, fresh: Fresh) -> None:
     """Gradients should flow back to the logits."""
     logits, targets = predictions(fresh)
     result, found = student.flatten_for_cross_entropy(logits, targets), {}
-    # A view that was taken under `no_grad` passes for one with gradients, and has none; without one it is refused.
+    # A result without gradients raises Refused, except a view that was made under `no_grad`.
     with contextlib.suppress(Refused):
         result, found = expect_values(student.flatten_for_cross_entropy.gradients(logits, targets), 2)
     _, order = flat_targets(result, logits)
@@ -546,7 +541,7 @@ LOSSES = ("cross_entropy", "cross_entropy_loss", "log_softmax", "nll_loss", "spe
 
 
 def log_probabilities(student: Student, logits: torch.Tensor) -> torch.Tensor:
-    """(…, V) to the same: the logarithms of what softmax makes of the logits."""
+    """(…, V) to the same: the logarithms of the softmax of the logits."""
     for name in ("softmax_naive", "softmax_stable"):
         if substitute := student.substitute(name, None):
             return substitute(logits, -1).log()
@@ -560,7 +555,7 @@ def mean_loss(student: Student, logits: torch.Tensor, targets: torch.Tensor) -> 
 
 
 def loss_error(expected: torch.Tensor) -> float:
-    """How far a loss may lie from the expected one."""
+    """Return the tolerance for this loss."""
     return 1e-5 + 1e-4 * abs(expected.item())
 
 
@@ -595,7 +590,7 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
     for logits, targets in ((high_and_low, fresh_targets(fresh, 2)), (mixed, high), (mixed, low)):
         found, expected = student.cross_entropy(logits, targets), mean_loss(student, logits, targets)
         number = found.item() if isinstance(found, torch.Tensor) and found.numel() == 1 else found
-        # What a loss comes to that is kept finite by force hangs on the small number that does it.
+        # If an epsilon or a clamp keeps the loss finite, its value depends on that number, so the reason names none.
         if isinstance(number, float) and math.isfinite(number) and abs(number - expected) > loss_error(expected):
             expect_true(False, "It is finite, but not near the expected one.")
         expect_loss(found, expected)
@@ -605,14 +600,14 @@ def test_large_logits_stay_finite(student: Student, fresh: Fresh) -> None:
 def test_a_loss_of_any_number_of_rows(student: Student, fresh: Fresh) -> None:
     """There may be any number of rows, including a single one."""
     for count in (1, 11):
-        # The same prediction in all rows, so that its own loss is the mean.
+        # The same prediction in all rows, so that the loss of one row is the mean.
         logits, targets = fresh(1, V).expand(count, V).clone(), fresh_targets(fresh, 1).expand(count).clone()
         expect_loss(student.cross_entropy(logits, targets), mean_loss(student, logits, targets))
 
 
 # -- running means -----------------------------------------------------------------------------------------------
 
-# Of each rule its words, and the sentence.
+# For each rule: its words in the stub, and the sentence for the student.
 MEAN = (
     "each token becomes the mean of itself and all tokens before it in its text, computed separately for each feature",
     "Each token should become the mean of itself and all tokens before it in its text: shape (B, T, C).",
@@ -644,7 +639,7 @@ def running_mean(student: Student, x: torch.Tensor) -> torch.Tensor:
 
 
 def expect_last_mean(student: Student, value: object, x: torch.Tensor) -> None:
-    """The mean over a whole text, which is right for the last token whether the future is hidden or not."""
+    """Expect the mean over the whole text for its last token, which is right also if the future is not hidden."""
     expect_close(expect_tensor(value, x.shape)[:, -1], running_mean(student, x)[:, -1], "The means of the last tokens")
 
 
@@ -672,7 +667,7 @@ def test_running_means_of_any_length(student: Student, fresh: Fresh, exercise: s
 
 
 # -- Head --------------------------------------------------------------------------------------------------------
-# Its layers by the names that unit 3 has for them.
+# The names of its layers in unit 3 and here.
 
 LAYERS = {"W_query": "query", "W_key": "key", "W_value": "value"}
 LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
@@ -700,10 +695,10 @@ def head_with(student: Student, matrices: Matrices, block_size: int, dropout: fl
     head.to(matrices["W_query"].dtype)
     parameters = head.parameters()
     for name, layer in LAYERS.items():
-        weight = matrices[name].mT  # (n_embd, head_size) -> (head_size, n_embd), as linear layers keep it
-        # A layer that is a part of another module as well may be listed under that one's name.
+        weight = matrices[name].mT  # (n_embd, head_size) -> (head_size, n_embd), as in linear layers
+        # A layer that is also part of another module may be registered under that module's name.
         owner, prefix = (head, f"{layer}.") if f"{layer}.weight" in parameters else (layer_of(head, layer), "")
-        # A bias that should not be there costs its own criterion; set to zero, it costs no other.
+        # A bias is wrong, but costs only its own criterion: here it is set to zero.
         bias = {f"{layer}.bias": torch.zeros(len(weight))} if f"{layer}.bias" in parameters else {}
         owner.set({f"{prefix}weight": weight, **bias})
     head.eval()
@@ -717,7 +712,7 @@ def layer_of(head: RemoteObject, name: str) -> RemoteObject:
 
 
 def fresh_matrices(fresh: Fresh, n_embd: int = N_EMBD, head_size: int = HEAD_SIZE) -> Matrices:
-    """W_query, W_key and W_value, each (n_embd, head_size). Small, or softmax would be all but a maximum."""
+    """W_query, W_key and W_value, each (n_embd, head_size); small, so that softmax is not nearly one-hot."""
     return {name: fresh(n_embd, head_size) / n_embd**0.5 for name in LAYERS}
 
 
@@ -729,9 +724,9 @@ def test_three_layers_from_n_embd_to_head_size(student: Student) -> None:
         parameters = layer_of(head, name).parameters()
         expect_true("weight" in parameters, f"{name} is not a linear layer.")
         shape = tuple(parameters["weight"].shape)
-        turned, wide = shape == (N_EMBD, HEAD_SIZE), shape == (N_EMBD, N_EMBD)
-        expect_true(not turned, f"The input and output widths of {name} are swapped.")
-        expect_true(not wide, f"{name} keeps the width n_embd.")
+        is_transposed, is_square = shape == (N_EMBD, HEAD_SIZE), shape == (N_EMBD, N_EMBD)
+        expect_true(not is_transposed, f"The input and output widths of {name} are swapped.")
+        expect_true(not is_square, f"{name} keeps the width n_embd.")
         expect_true(shape == (HEAD_SIZE, N_EMBD), f"{name} has wrong sizes.")
 
 
@@ -779,7 +774,7 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
 )
 def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
     """The output should be one tensor, (B, T, head_size): for each token, the weighted sum of the visible values."""
-    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    # Last, both widths are equal: if they differ, values that were not projected have the wrong shape.
     for n_embd, head_size in ((N_EMBD, HEAD_SIZE), (T, T)):
         inputs, matrices = fresh(B, T, n_embd), fresh_matrices(fresh, n_embd, head_size)
         output = head_with(student, matrices, BLOCK)(inputs)
@@ -790,7 +785,7 @@ def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
 def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch of several texts each text should be computed separately."""
     inputs, matrices = tokens_beyond_doubt(fresh, B, T)
-    # More texts than a text may have tokens: block_size does not limit the batch.
+    # The batch has more texts than block_size, which limits only the tokens.
     inputs = inputs.repeat(T, 1, 1)  # (B, T, n_embd) -> (B · T, T, n_embd)
     output = head_with(student, matrices, T)(inputs)
     expect_close(output, attended(student, inputs, **matrices), "The outputs")
@@ -799,8 +794,8 @@ def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("Head", rule="any number of tokens up to block_size, including one")
 def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -> None:
     """A head should work for texts as long as block_size and for shorter ones, down to a single token."""
-    # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
-    # token's weight is then shared by all that are as the one that fits it, and their values are the same.
+    # The longest text has more tokens than any width: D_OUT different tokens, and the same again. Equal tokens share
+    # the weight, and their values are equal too.
     longest = 2 * D_OUT
     for count in (longest, 3, 1):
         inputs, matrices = tokens_beyond_doubt(fresh, 1, min(count, D_OUT))
@@ -827,7 +822,7 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
 )
 def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
-    # So large that the first tokens, who see few, often lose all; and no half, of which the rest is the same.
+    # So large that the first tokens, which have few weights, often lose all of them. Not 0.5, where 1 - p equals p.
     p = 0.4
     weights, outputs = in_training(student, fresh, p)
     expect_dropping_after_softmax(weights, outputs, p)
@@ -859,10 +854,10 @@ def test_gradients_of_the_head(student: Student, fresh: Fresh) -> None:
     inputs, matrices = fresh(B, T, N_EMBD), fresh_matrices(fresh)
     head = head_with(student, matrices, T)
     names: dict[str, str] = {}
-    for listed_name, value in head.parameters().items():
+    for registered_name, value in head.parameters().items():
         expect_true(value.shape[-2:] != (T, T), "A parameter has the shape of the mask.")
-        # Under whatever name a layer is listed, it has the weight that it was given.
-        names |= {name: listed_name for name, matrix in matrices.items() if torch.equal(value, matrix.mT)}
+        # Whatever a layer's registered name is, it has the weight that was set.
+        names |= {name: registered_name for name, matrix in matrices.items() if torch.equal(value, matrix.mT)}
     _, found = expect_values(head.gradients(inputs), 2)
     expected = oracle_gradients(functools.partial(attended, student), [inputs], matrices)
     gradients = {name: found.get(names.get(name, name)) for name in matrices}
@@ -876,14 +871,14 @@ TABLE = "token_embedding_table"
 
 
 def model_with(student: Student, table: torch.Tensor) -> RemoteObject:
-    """A BigramLanguageModel with this table (V, V), wherever it keeps it: that is a criterion of its own."""
+    """A BigramLanguageModel with this table (V, V). Another criterion is about the name of the table."""
     model = student.BigramLanguageModel(len(table))
     model.set({table_name(model): table})
     return model
 
 
 def table_name(model: RemoteObject) -> str:
-    """What the one parameter of the shape (V, V) is called."""
+    """Return the name of the table: if it has another name, of the only square parameter."""
     name = f"{TABLE}.weight"
     parameters = model.parameters()
     square = [other for other, value in parameters.items() if value.dim() == 2 and len(set(value.shape)) == 1]
@@ -963,7 +958,7 @@ def test_gradients_reach_the_table(student: Student, fresh: Fresh) -> None:
     _, found = expect_values(model.gradients(idx, targets), 2)
     gradient = found.get(name)
     of_both, of_loss = (oracle_gradients(function, [], {"table": table}) for function in (forward, loss))
-    # Where targets are given, whoever cuts the logits off for their caller leaves the loss alone to learn from.
+    # Detached logits are accepted if targets are given, because training uses only the loss.
     cut_off = gradient is not None and torch.allclose(gradient.double(), of_loss["table"], RELATIVE, ABSOLUTE)
     expect_gradients({"table": gradient}, of_loss if cut_off else of_both)
 
@@ -980,24 +975,24 @@ def test_predicting_leaves_its_arguments_alone(student: Student, fresh: Fresh) -
 
 
 # -- BigramLanguageModel: generate -------------------------------------------------------------------------------
-# Two kinds of tables. Where the rule is not about chance, one token follows each so surely that no other is drawn, once
-# in 1e20 times. Where it is, the shares of what follows are known. Softmax may be written without a maximum: exp(60) is
-# finite in float32.
+# Two kinds of tables. If the rule is not about chance, one token follows each with a probability of nearly one: another
+# is drawn once in 1e20 times. If it is, the probabilities are known. exp(60) is finite in float32, so softmax works
+# without subtracting the maximum.
 
 SURE, NEVER = 60.0, -60.0
 STEPS = 4
 
 
 def successors(fresh: Fresh) -> tuple[torch.Tensor, torch.Tensor]:
-    """What follows each token (V,), by one way round through all of them, and the table (V, V) that says so."""
-    order = fresh_order(fresh, V)
+    """Return the successor of each token (V,), in one cycle through all tokens, and a table (V, V) with these."""
+    order = fresh.order(V)
     following = torch.empty_like(order)
     following[order] = order.roll(-1)
     return following, SURE * torch.nn.functional.one_hot(following, V)
 
 
 def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tensor:
-    """The new tokens (B, count) after the prompt (B, T)."""
+    """Return the new tokens (B, count), after the unchanged prompt (B, T)."""
     expect_true(isinstance(value, torch.Tensor), "generate should return one tensor.")
     assert isinstance(value, torch.Tensor)
     texts, length = idx.shape
@@ -1015,7 +1010,7 @@ def expect_continued(value: object, idx: torch.Tensor, count: int) -> torch.Tens
 def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
     """The result should be the prompt, as ids, followed by the new tokens: (B, T + max_new_tokens)."""
     following, table = successors(fresh)
-    # All texts and, in each, the first and the last token are the same: whichever is gone on from.
+    # All texts are equal and end with their first token, so it does not matter which of these a new token follows.
     idx = fresh_targets(fresh, 1, T).expand(40, T).clone()
     idx[:, -1] = idx[:, 0]
     generate = model_with(student, table).method("generate")
@@ -1028,7 +1023,7 @@ def test_the_prompt_comes_first(student: Student, fresh: Fresh) -> None:
     expect_true(not text.is_floating_point(), "The ids of the prompt have become floats.")
 
 
-# Of so many draws 3 √n are 5.5 in a hundred.
+# With this many draws, 3 √n is 5.5 % of them.
 DRAWS = 3000
 
 
@@ -1037,25 +1032,25 @@ DRAWS = 3000
 )
 def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> None:
     """Over many texts, each token should be drawn as often as the softmax of the last token's logits says."""
-    last, first, *others = fresh_order(fresh, V).tolist()
+    last, first, *others = fresh.order(V).tolist()
     table = torch.full((V, V), NEVER)
     table[:, others[3:]] = 0.0
     table[last] = NEVER
-    # Moved by a number that softmax takes out again.
+    # Shifted by a constant, which softmax ignores.
     table[last, others[:3]] = torch.tensor([0.8, 0.15, 0.05]).log() - 1.5
     shares = Parts(student).softmax(table[last].double())
     idx = torch.tensor([[first, last]]).expand(DRAWS, 2).clone()
     new = expect_continued(model_with(student, table).method("generate")(idx, 1), idx, 1)[:, 0]
     expect_true(bool(((new >= 0) & (new < V)).all()), "Tokens are drawn that do not exist.")
-    # Whoever draws by a running sum meets what rounding leaves at its ends, once in some millions of draws.
-    sensible = (shares[new] > 1e-6).double().mean() > 0.99
-    if not sensible:
+    # A draw by the cumulative sum may hit a rounding error at its ends, once in some millions of draws.
+    are_possible = (shares[new] > 1e-6).double().mean() > 0.99
+    if not are_possible:
         expect_number((shares[new] <= 1e-6).double().mean().item(), 0.0, within=0.02)
         expect_true(False, "Tokens are drawn that have almost no probability.")
     expect_true(len(new.unique()) > 1, "The same token is drawn every time.")
-    likeliest = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
-    expect_true(likeliest <= 3, "The most likely token is drawn too often.")
-    expect_true(likeliest >= -3, "The most likely token is drawn too rarely.")
+    excess = ((new == others[0]).double().sum() - shares[others[0]] * DRAWS).item() / DRAWS**0.5
+    expect_true(excess <= 3, "The most likely token is drawn too often.")
+    expect_true(excess >= -3, "The most likely token is drawn too rarely.")
     for other in others[1:3]:
         reason = "A less likely token is not drawn as often as it should."
         expect_count(new == other, shares[other].item(), reason)
@@ -1068,8 +1063,8 @@ def test_tokens_are_drawn_from_the_softmax(student: Student, fresh: Fresh) -> No
 def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) -> None:
     """Each new token should depend on the token drawn before it, in each text separately."""
     following, table = successors(fresh)
-    idx = torch.stack([fresh_order(fresh, V)[:T] for _ in range(3)])
-    idx[:, -1] = fresh_order(fresh, V)[:3]
+    idx = torch.stack([fresh.order(V)[:T] for _ in range(3)])
+    idx[:, -1] = fresh.order(V)[:3]
     generate = model_with(student, table).method("generate")
     new = expect_continued(generate(idx, V + 1), idx, V + 1)
     again = expect_continued(generate(idx, V + 1), idx, V + 1)
@@ -1089,7 +1084,7 @@ def test_each_token_follows_from_the_one_before(student: Student, fresh: Fresh) 
 )
 def test_every_token_is_drawn_by_itself(student: Student, fresh: Fresh) -> None:
     """Each text and each step should be drawn independently."""
-    # A table that prefers none, so that nothing but chance decides, and two draws are alike once in V times.
+    # All logits are equal, so two independent draws are equal with a probability of 1 / V.
     idx = fresh_targets(fresh, 1, 1).expand(400, 1).clone()
     generate = model_with(student, torch.zeros(V, V)).method("generate")
     new = expect_continued(generate(idx, STEPS), idx, STEPS)
@@ -1119,7 +1114,7 @@ def test_prompts_of_any_size(student: Student, fresh: Fresh) -> None:
 
 
 def token_draws(student: Student, fresh: Fresh) -> Draw:
-    # Every token is as likely as all others, so that 6 · 6 of them are alike by chance once in 7^36 times.
+    # All tokens are equally likely, so two results of 6 · 6 tokens are equal by chance once in 7^36 times.
     generate = model_with(student, torch.zeros(V, V)).method("generate")
     idx = fresh_targets(fresh, 6, T)
 
@@ -1149,17 +1144,19 @@ def test_without_a_generator_the_global_one_gives_the_tokens(student: Student, f
     expect_global_draws(student, token_draws(student, fresh), SAME_STATE, OTHER_STATE, SECOND_CALL)
 
 
-# -- what several exercises ask for ------------------------------------------------------------------------------
+# -- rules that several exercises share --------------------------------------------------------------------------
 
 CHANGED_FLAT, CHANGED_X = ("The logits were changed.", "The targets were changed."), ("x was changed.",)
 MEAN_GRADIENTS = lambda student: functools.partial(running_mean, student), lambda fresh: [fresh(B, T, N_EMBD)]
 
 
 def sampling(student: Student, fresh: Fresh) -> Given:
-    # Whoever draws nothing has left the data alone, but for nothing.
+    # An answer that draws nothing does not pass.
     two_batches(student, fresh_data(fresh, LONG))
     data = fresh_data(fresh, LONG)
-    return Given(student.sample_batch, [data, T, B], lambda batch: places_in(data, expect_values(batch, 2)[0], (B, T)))
+    return Given(
+        student.sample_batch, [data, T, B], lambda batch: positions_in(data, expect_values(batch, 2)[0], (B, T))
+    )
 
 
 def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Given:
@@ -1176,16 +1173,16 @@ def generating(student: Student, fresh: Fresh) -> Given:
     return Given(generate, [idx, STEPS], lambda text: expect_continued(text, idx, STEPS))
 
 
-FLATTENING = asking(
+FLATTEN = asking(
     "flatten_for_cross_entropy", predictions, lambda _student, result, logits, _targets: flat_targets(result, logits)
 )
-LOSING = asking(
+LOSS = asking(
     "cross_entropy",
-    # One row, for a mean and a sum are the same then.
+    # One row, so that the mean and the sum are equal.
     lambda fresh, dtype=torch.float32: [fresh(1, V, dtype=dtype), fresh_targets(fresh, 1)],
     lambda student, loss, *given: expect_loss(loss, mean_loss(student, *given)),
 )
-LOOPING, MULTIPLYING, SHARING = (
+LOOP, MATMUL, SOFTMAX = (
     asking(exercise, lambda fresh, dtype=torch.float32: [fresh(B, T, N_EMBD, dtype=dtype)], expect_last_mean)
     for exercise in ("running_mean_loop", "running_mean_matmul", "running_mean_softmax")
 )
@@ -1193,10 +1190,10 @@ LOOPING, MULTIPLYING, SHARING = (
 
 @pytest.mark.parametrize(("ask", "dtypes"), [
     case("a_loss_of_either_dtype", "cross_entropy", "float32 and float64 logits both work",
-         "The loss should be correct for float32 logits and for float64 logits.", LOSING, DTYPES),
-    case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, LOOPING, DTYPES),
-    case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, MULTIPLYING, DTYPES),
-    case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, SHARING, DTYPES),
+         "The loss should be correct for float32 logits and for float64 logits.", LOSS, DTYPES),
+    case("either_dtype_by_loop", "running_mean_loop", *EITHER_DTYPE, LOOP, DTYPES),
+    case("either_dtype_by_matmul", "running_mean_matmul", *EITHER_DTYPE, MATMUL, DTYPES),
+    case("either_dtype_by_softmax", "running_mean_softmax", *EITHER_DTYPE, SOFTMAX, DTYPES),
     case("the_head_in_float64", "Head", "works in float64 after .double()",
          "After .double() the head should take float64 inputs and give the correct output.", attending, DTYPES[1:]),
 ])  # fmt: skip
@@ -1227,13 +1224,13 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
     case("flattening_leaves_its_arguments_alone", "flatten_for_cross_entropy",
          "logits and targets are not changed",
          "The flat tensors should be correct, and the call should not change logits or targets.",
-         FLATTENING, CHANGED_FLAT),
+         FLATTEN, CHANGED_FLAT),
     case("the_loss_leaves_its_arguments_alone", "cross_entropy", "logits and targets are not changed",
          "The loss should be correct, and the call should not change logits or targets.",
-         LOSING, CHANGED_FLAT),
-    case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, LOOPING, CHANGED_X),
-    case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, MULTIPLYING, CHANGED_X),
-    case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, SHARING, CHANGED_X),
+         LOSS, CHANGED_FLAT),
+    case("the_loop_leaves_x_alone", "running_mean_loop", *LEFT_ALONE, LOOP, CHANGED_X),
+    case("the_product_leaves_x_alone", "running_mean_matmul", *LEFT_ALONE, MATMUL, CHANGED_X),
+    case("the_softmax_leaves_x_alone", "running_mean_softmax", *LEFT_ALONE, SOFTMAX, CHANGED_X),
     case("the_head_leaves_the_inputs_alone", "Head", "the inputs are not changed",
          "The output should be correct, and the call should not change the inputs.",
          attending, ("The inputs were changed.",)),

@@ -1,4 +1,4 @@
-"""Unit 6: plausible wrong answers whose idea is none of the known misconceptions'."""
+"""Unlisted mistakes of unit 6: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 import string

@@ -1,1 +1,1 @@
-"""Right answers in other styles than the solution's, each a whole file: every one must earn every point."""
+"""Right answers in other styles than the solution. Each file must earn every point."""

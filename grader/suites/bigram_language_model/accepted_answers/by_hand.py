@@ -1,4 +1,4 @@
-"""Loops over texts, tokens and entries; draws by the running sum of the probabilities; a loss row by row."""
+"""Loops over texts, tokens and entries, draws by the cumulative sum of the probabilities, and a loss row by row."""
 
 import math
 

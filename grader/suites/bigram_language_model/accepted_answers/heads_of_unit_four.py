@@ -1,4 +1,4 @@
-"""The head by the functions of units 3 and 4, the past averaged by the first way of masking, and draws one by one."""
+"""The head uses functions of units 3 and 4, one mean masks and renormalises, and draws are made one by one."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Index notation, unfold and gather, float64 inside, drawing by the largest of noisy logits; prints and extra names."""
+"""einsum, unfold and gather, float64 inside, draws by the Gumbel trick, prints and extra names."""
 
 import math
 import warnings

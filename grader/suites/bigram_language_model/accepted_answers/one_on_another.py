@@ -1,4 +1,4 @@
-"""Each exercise builds on those before, of this unit and of earlier ones; the head on unit 3's whole module."""
+"""Each exercise calls earlier ones, of this unit and of others. The head uses the CausalAttention of unit 3."""
 
 import torch
 from causal_attention import CausalAttention, causal_mask

@@ -1,4 +1,4 @@
-"""Torch's own loss, attention and dropout wherever there is one, and answers as short as they get."""
+"""PyTorch's own loss, attention and dropout, and answers that are as short as possible."""
 
 import torch
 import torch.nn.functional as F
