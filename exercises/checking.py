@@ -16,12 +16,12 @@ WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").re
 
 
 def worked_example(name: str) -> torch.Tensor:
-    """The numbers of one worked example, printed to four decimals."""
+    """Return the numbers of one worked example, rounded to four decimals."""
     return torch.tensor(WORKED_EXAMPLES["examples"][name]["value"])
 
 
 def expect_results(name: str, yours: Any, wanted: tuple[str, ...]) -> Any:
-    """Hold what a function returned to a tuple of that many results."""
+    """Expect a tuple or list with one result for each wanted name."""
     if not (isinstance(yours, tuple | list) and len(yours) == len(wanted)):
         fail(f"{name} should return {', '.join(wanted)}; yours returns {described(yours)}.")
     return yours
@@ -41,7 +41,7 @@ def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, 
 
 
 def expect_unchanged(name: str, after: Any, before: torch.Tensor) -> None:
-    """Fail where a call has changed an argument that was handed in."""
+    """Fail if a call has changed this argument."""
     if not torch.equal(after, before):
         fail(f"{name} should be the same after the call as before, yours is changed: make a new tensor instead.")
 
@@ -58,14 +58,14 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
 
 
 def expect_module(name: str, yours: Any) -> RemoteObject:
-    """Hold a result to something that can have layers and parameters."""
+    """Expect a module, which can have layers and parameters."""
     if not isinstance(yours, RemoteObject):
         fail(f"{name} should be a module, yours is {described(yours)}.")
     return yours
 
 
 def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
-    """Hold what a module keeps under this name to a linear layer."""
+    """Expect a linear layer in this attribute of a module, and return it."""
     layer = kept(module, name)
     if not (isinstance(layer, RemoteObject) and "torch.nn.modules.linear.Linear" in layer.kinds):
         fail(f"{name} should be an nn.Linear, yours is of type {type_name(layer)}.")
@@ -73,7 +73,7 @@ def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
 
 
 def kept(module: RemoteObject, name: str) -> Any:
-    """What a module keeps under this name; None where it keeps nothing."""
+    """Return this attribute of a module, or None if it does not exist."""
     try:
         return module.get(name)
     except Raised as error:
@@ -83,12 +83,12 @@ def kept(module: RemoteObject, name: str) -> Any:
 
 
 def fail(sentence: str) -> NoReturn:
-    """Fail the test with this sentence alone."""
+    """Fail the test with this sentence."""
     raise CheckFailed(sentence)
 
 
 def described(result: Any) -> str:
-    """What a result is, in a few words."""
+    """Describe a result in a few words."""
     if isinstance(result, torch.Tensor):
         return f"one tensor of shape {tuple(result.shape)}"
     if isinstance(result, tuple | list):
@@ -97,10 +97,10 @@ def described(result: Any) -> str:
 
 
 def one(name: str) -> str:
-    """A name with its article."""
+    """Return a name with its article."""
     return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def type_name(value: Any) -> str:
-    """The name of its type, also of what stays with your code."""
+    """Return the name of the type, also for a module in your process."""
     return value.kinds[0].rpartition(".")[2] if isinstance(value, RemoteObject) else type(value).__name__

@@ -1,6 +1,6 @@
 """The worked examples of unit 6: a short text, small batches, numbers to check by hand. Run `pytest` in this folder.
 
-`student` is your file: `student.encode(text, vocabulary)` is what your encode gives. The grader uses the
+`student` is your file: `student.encode(text, vocabulary)` calls your encode. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -19,7 +19,7 @@ from grader.testing.student import RemoteCallable, RemoteObject, Student
 TEXT = "the cat sat\n"
 VOCABULARY = ["\n", " ", "a", "c", "e", "h", "s", "t"]
 CAT = [3, 2, 7]
-# Ten ids that each tell their place: 20 stands at place 0, 29 at place 9.
+# Ten ids that show their positions: 20 is at position 0, and 29 is at position 9.
 DATA = torch.arange(20, 30)
 # One text of three tokens with two features.
 TOKENS = torch.tensor([[[2.0, 0.0], [4.0, 6.0], [0.0, 3.0]]])
@@ -28,7 +28,7 @@ LAYERS = ("key", "query", "value")
 
 
 def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
-    """Text, or a list, compared as it is."""
+    """Expect this text or list, of the same type."""
     if type(yours) is not type(expected):
         fail(f"{name} should be {one(type_name(expected))}, yours is {one(type_name(yours))}: {idea}.")
     if yours != expected:
@@ -36,7 +36,7 @@ def expect_plain(name: str, yours: Any, expected: Any, idea: str) -> None:
 
 
 def tensor_of(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torch.Tensor:
-    """Hold a result to a tensor of this shape, whatever is in it."""
+    """Expect a tensor of this shape, with any values, and return it."""
     if not isinstance(yours, torch.Tensor):
         fail(f"{name} should be a tensor, yours is of type {type_name(yours)}.")
     if yours.shape != shape:
@@ -45,12 +45,12 @@ def tensor_of(name: str, yours: Any, shape: tuple[int, ...], names: str) -> torc
 
 
 def expect_left_alone(name: str, after: Any, before: torch.Tensor) -> None:
-    """Hold what a call was handed to what it was before."""
+    """Expect that a call has not changed this argument."""
     expect_values(f"{name} after the call", after, before, shape="as before", idea=f"a call does not change {name}")
 
 
 def expect_draws_by_generator(student: Student, draw: Any) -> None:
-    """draw takes a generator; what it gives should be up to the generator's state alone."""
+    """Expect that the result of draw(generator) depends only on the generator's state."""
     first, again, other = draws = [draw(student.generator(seed)) for seed in (1, 1, 2)]
     if strange := [each for each in draws if not isinstance(each, torch.Tensor)]:
         fail(f"the result should be a tensor, yours is of type {type_name(strange[0])}.")
@@ -96,7 +96,7 @@ def test_decode_refuses_an_unknown_id(student: Student, wrong: int) -> None:
 
 
 def batch_of(student: Student, *generator: RemoteObject, rows: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
-    """Your batch of stretches of four tokens of DATA."""
+    """Your batch of pieces of four tokens of DATA."""
     yours, after = student.sample_batch.with_arguments(DATA, 4, rows, *generator)
     expect_left_alone("data", after[0], DATA)
     idx, targets = expect_results("sample_batch", yours, ("idx", "targets"))
@@ -116,7 +116,7 @@ def test_sample_batch(student: Student) -> None:
 @pytest.mark.example("sample_batch")
 def test_sample_batch_draws_every_start(student: Student) -> None:
     """In data of ten tokens, pieces of four begin at the positions 0 to 5."""
-    # One of six starts is missing from 400 rows once in 10^30 times.
+    # A right answer misses one of six starts in 400 rows once in 10^30 runs.
     idx, _ = batch_of(student, rows=400)
     missing = sorted(set(range(6)) - set((idx[:, 0] - 20).tolist()))
     if missing:
@@ -139,7 +139,7 @@ def test_sample_batch_draws_from_the_generator(student: Student) -> None:
 @pytest.mark.example("flatten_for_cross_entropy")
 def test_flatten_for_cross_entropy(student: Student) -> None:
     """4 texts of 8 tokens give 32 predictions, each with its own target."""
-    # The sizes of the text above: 4 texts of 8 tokens of 65 kinds. No two targets are the same.
+    # The sizes in your file: 4 texts of 8 tokens, and 65 characters. All targets differ.
     targets = torch.arange(32).view(4, 8)
     yours = student.flatten_for_cross_entropy(nn.functional.one_hot(targets, 65).float(), targets)
     rows, ids = expect_results("flatten_for_cross_entropy", yours, ("logits", "targets"))
@@ -186,7 +186,7 @@ def test_cross_entropy(student: Student, logits: list[list[float]], targets: lis
 
 
 def expect_means(running_mean: RemoteCallable) -> None:
-    """Hold a function to the running means of TOKENS."""
+    """Expect the running means of TOKENS from this function."""
     means, [x] = running_mean.with_arguments(TOKENS)
     idea = "each token becomes the mean of itself and all tokens before it"
     expect_values("the means", means, MEANS, shape="(B, T, C)", idea=idea)
@@ -212,7 +212,7 @@ def test_running_mean_softmax(student: Student) -> None:
 
 
 def set_weight(layer: Any, kind: str, weight: torch.Tensor, wanted: str) -> None:
-    """Give a layer of your module this weight, if it is of torch's kind and has the weight's shape and no bias."""
+    """Set the weight of a layer in your module. Fail if it is not of this class, has another shape, or has a bias."""
     yours = type_name(layer)
     if isinstance(layer, RemoteObject) and f"torch.nn.modules.{kind}" in layer.kinds:
         shapes = {name: tuple(value.shape) for name, value in layer.parameters().items()}
@@ -224,7 +224,7 @@ def set_weight(layer: Any, kind: str, weight: torch.Tensor, wanted: str) -> None
 
 
 def head_of(student: Student, dropout: float = 0.0) -> RemoteObject:
-    """Your Head from 2 to 2 for up to 4 tokens, in eval mode, which gives every token seen the same weight."""
+    """Your Head from 2 to 2 for up to 4 tokens, in eval mode, that gives all visible tokens the same weight."""
     head = expect_module("Head(2, 2, 4, …)", student.Head(2, 2, 4, dropout))
     for name in LAYERS:
         # Queries of zero have the dot product 0 with every key; the values are the tokens themselves.
@@ -255,7 +255,7 @@ def test_a_head_divides_by_the_root_of_head_size(student: Student) -> None:
     head = head_of(student)
     for name in ("query", "key"):
         head.get(name).set({"weight": torch.eye(2)})
-    # Of the second token's scores one is 0 and the other √2 ln 3, so that its weights are 1/4 and 3/4.
+    # The scores of the second token are 0 and √2 ln 3, so its weights are 1/4 and 3/4.
     side = (math.sqrt(2) * math.log(3)) ** 0.5
     expect_values(
         "the output",
@@ -269,7 +269,7 @@ def test_a_head_divides_by_the_root_of_head_size(student: Student) -> None:
 @pytest.mark.example("Head")
 def test_a_head_drops_weights_in_training_only(student: Student) -> None:
     """In training with dropout 0.5 about half of the weights are dropped, and in eval mode none."""
-    # The first token gives itself all its weight. That of 100 none is dropped, or all, happens once in 2^99 times.
+    # The first token gives itself all its weight. A right answer drops all of 100 weights, or none, once in 2^99 runs.
     module, inputs = head_of(student, dropout=0.5), torch.ones(100, 1, 2)
     outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if not torch.equal(outputs, inputs):
@@ -291,7 +291,7 @@ def model_of(student: Student, table: torch.Tensor) -> RemoteObject:
 @pytest.mark.example("BigramLanguageModel")
 def test_logits_and_loss_of_the_bigram_model(student: Student) -> None:
     """The logits of a token are its row of the table, and the loss is their mean cross-entropy."""
-    # Softmax makes 3/4 and 1/4 of the first row, and 1/2 and 1/2 of the second.
+    # The softmax of the first row is 3/4 and 1/4, and of the second row 1/2 and 1/2.
     table = torch.tensor([[math.log(3), 0.0], [0.0, 0.0]])
     model, idx, targets = model_of(student, table), torch.tensor([[0, 1]]), torch.tensor([[0, 1]])
     for arguments in ((idx,), (idx, targets)):
@@ -306,7 +306,7 @@ def test_logits_and_loss_of_the_bigram_model(student: Student) -> None:
 @pytest.mark.example("BigramLanguageModel")
 def test_generate_goes_on_from_the_token_just_drawn(student: Student) -> None:
     """Each new token is drawn with the row of the token before it, and put after it."""
-    # After 0 comes 1, after 1 comes 2 and after 2 comes 0: all else has next to no probability.
+    # After 0 comes 1, after 1 comes 2, and after 2 comes 0; all other tokens have almost no probability.
     model, prompt = model_of(student, 50 * torch.eye(3).roll(1, dims=1)), torch.tensor([[2, 0], [0, 1]])
     text, after = model.method("generate").with_arguments(prompt, 4)
     expect_values(

@@ -1,6 +1,6 @@
 """Worked examples of unit 8, with numbers that are easy to check by hand. Run `pytest` in this folder.
 
-`student` is your file: `student.additive_scores(…)` is what your additive_scores gives. The grader uses the
+`student` is your file: `student.additive_scores(…)` calls your additive_scores. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -14,7 +14,7 @@ from checking import expect_linear, expect_module, expect_results, expect_values
 
 from grader.testing.student import RemoteObject, Student
 
-# For additive attention: a state of the decoder, three of the encoder, and the weights. (h = 2, a = 3)
+# For additive attention: one decoder state, three encoder states, and the weights (h = 2, a = 3).
 DECODER_STATE = torch.tensor([1.0, 0.0])
 ENCODER_STATES = torch.tensor([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
 W_DECODER = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -32,7 +32,7 @@ WEIGHTS = {
 }
 # The weights are 3/4 and 1/4, 1/2 and 1/2, 1/5 and 4/5; the values (10, 0) and (0, 20).
 OUTPUT = torch.tensor([[7.5, 5.0], [5.0, 10.0], [2.0, 16.0]])
-# What this holds as a token of the context must not matter, for it is padding.
+# A token of the context that is padding: its values must not matter.
 PADDING = torch.tensor([3.0, -4.0, 5.0])
 
 
@@ -53,7 +53,7 @@ def attention_of_the_worked_example(student: Student) -> RemoteObject:
 
 
 def expect_output(yours: Any, idea: str) -> None:
-    """The outputs of a batch of two, both of them those of the worked example."""
+    """Expect the output of the worked example for both elements of a batch."""
     expect_values("the output", yours, torch.stack([OUTPUT, OUTPUT]), shape="(B, T_q, d_out)", idea=idea)
 
 

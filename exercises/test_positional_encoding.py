@@ -1,6 +1,6 @@
 """The worked example of unit 5: numbers that you can check by hand. Run `pytest` in this folder.
 
-`student` is your file: `student.add_positions(x)` is what your add_positions gives. The grader uses the
+`student` is your file: `student.add_positions(x)` calls your add_positions. The grader uses the
 rules in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -11,8 +11,7 @@ import torch
 from checking import expect_error, expect_unchanged, expect_values, fail
 from torch import nn
 
-from grader.sandbox.failures import Raised
-from grader.testing.student import Student
+from grader.testing.student import Raised, Student
 
 # With four columns there are two hands: one turns by 1 with each position, the other by 1/100.
 ENCODING = torch.tensor(
@@ -94,7 +93,7 @@ def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: 
     )
 
 
-# Two sequences of three tokens. The first is all zeros, so the encoding alone is left of it.
+# Two sequences of three tokens. The first is all zeros, so its result is the encoding.
 X = torch.stack([torch.zeros(3, 4), torch.arange(12.0).reshape(3, 4)])  # (B, T, d)
 
 
@@ -127,5 +126,5 @@ def test_add_positions_refuses_an_odd_width(student: Student) -> None:
     except Raised as error:
         if "NotImplementedError" in error.types or "Exception" not in error.types:
             raise
-        return  # yours, or one of torch's
+        return  # any error is accepted, also one from PyTorch
     fail("add_positions should raise an error here, yours raises nothing: 3 features cannot form pairs.")

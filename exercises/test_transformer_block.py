@@ -1,7 +1,7 @@
 """The worked examples of unit 7, with numbers that you can check by hand. Run `pytest` in this folder.
 
-`student` is your file: `student.LayerNorm(4)` is a LayerNorm of yours. The modules that are handed in are
-torch's own, so that no exercise needs another one of this unit: most are an nn.Linear with weights that are set here.
+`student` is your file: `student.LayerNorm(4)` makes a LayerNorm of yours. The modules that are passed as arguments are
+PyTorch's own, so no exercise needs another one of this unit: most are an nn.Linear whose weights are set here.
 The grader uses the rules in the docstrings, with other sizes and other numbers than these.
 """
 
@@ -15,7 +15,7 @@ from checking import expect_module, expect_values, fail, kept, type_name
 
 from grader.testing.student import RemoteObject, Student
 
-# The mean 5 and the variance 9 + 1 + 1 + 9 over 4 = 5, and a token that is twice as far out.
+# The first token has the mean 5 and the variance (9 + 1 + 1 + 9) / 4 = 5. The second has twice its differences.
 TOKENS = torch.tensor([[2.0, 4.0, 6.0, 8.0], [-1.0, 3.0, 7.0, 11.0]])
 NORMALIZED = torch.tensor([-3.0, -1.0, 1.0, 3.0]) / 5**0.5
 
@@ -28,24 +28,24 @@ def linear(student: Student, weight: torch.Tensor, bias: torch.Tensor | None = N
 
 
 def times(student: Student, factor: float, features: int) -> RemoteObject:
-    """Multiplies each feature by a number, which stands on the diagonal of its weight."""
+    """A layer that multiplies each feature by a number, the diagonal of its weight."""
     return linear(student, factor * torch.eye(features))
 
 
 def flip(student: Student) -> RemoteObject:
-    """Turns the order of two features round, and multiplies them by 2."""
+    """A layer that swaps two features and multiplies them by 2."""
     return linear(student, torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
 
 
 def always(student: Student, number: float) -> RemoteObject:
-    """Gives the same number for everything: it cuts off two features, and puts two of this number in their place."""
+    """A module that returns the same number for any input: it removes two features and pads with two of this number."""
     return student.make("ConstantPad1d", (-2, 2), number)
 
 
 def expect_the_parameters_of(handed_in: list[RemoteObject], yours: Any, idea: str) -> None:
-    """Hold your module to the parameters of those that were handed in, and not to copies of them."""
+    """Expect that the parameters of the given modules, and not copies, are among those of your module."""
     wanted: list[torch.Tensor] = []
-    # Numbers of their own, which are set only now: a copy does not have them.
+    # The values are set only now, so a copy does not have them.
     for number, module in enumerate(handed_in, start=1):
         values = {name: torch.full(value.shape, 1000.0 + number) for name, value in module.parameters().items()}
         module.set(values)
@@ -58,7 +58,7 @@ def expect_the_parameters_of(handed_in: list[RemoteObject], yours: Any, idea: st
 
 
 def parameter_behind(norm: RemoteObject, name: str) -> str:
-    """The name of the parameter that your attribute gives: mostly the same one, unless it is a property."""
+    """Return the name of the parameter in this attribute. It differs only if the attribute is a property."""
     before = norm.parameters()
     marked = {each: torch.full(value.shape, 1000.0 + place) for place, (each, value) in enumerate(before.items())}
     norm.set(marked)
@@ -197,7 +197,7 @@ def test_parameters_of_residual(student: Student) -> None:
 
 
 def block_of(student: Student) -> RemoteObject:
-    """Your TransformerBlock of two features, whose attention flips them and whose feed_forward gives three times x."""
+    """Your TransformerBlock of two features, with `flip` as attention and three times x as feed_forward."""
     yours = student.TransformerBlock(flip(student), times(student, 3.0, features=2), 2, 0.0)
     return expect_module("TransformerBlock", yours)
 
@@ -205,7 +205,7 @@ def block_of(student: Student) -> RemoteObject:
 @pytest.mark.example("TransformerBlock")
 def test_transformer_block(student: Student) -> None:
     """Two steps, attention and feed_forward: each gets its norm of x, and its output is added to x."""
-    # [0, 2] is [-1, 1] after norm1, and Flip gives [2, -2]: the sum is [2, 0]. That is [1, -1] after norm2.
+    # [0, 2] is [-1, 1] after norm1, and attention returns [2, -2]: the sum is [2, 0]. That is [1, -1] after norm2.
     x = torch.tensor([[[0.0, 2.0], [6.0, 4.0]]])
     output, [after] = block_of(student).with_arguments(x)
     expect_values(
@@ -224,7 +224,7 @@ def test_norms_of_the_block(student: Student, name: str) -> None:
     """norm1 and norm2 are torch's nn.LayerNorm, or your own."""
     norm = kept(block_of(student), name)
     kinds = norm.kinds if isinstance(norm, RemoteObject) else ()
-    # Yours is asked for only where the norm is not torch's: a block does not need it.
+    # Your LayerNorm is needed only if the norm is not nn.LayerNorm.
     if "torch.nn.modules.normalization.LayerNorm" not in kinds and student.LayerNorm(2).kinds[0] not in kinds:
         fail(f"{name} should be a LayerNorm, yours is of type {type_name(norm)}.")
 
@@ -254,7 +254,7 @@ def test_the_block_drops_what_a_module_gives_in_training_only(
     expect_values("the output", made(x), x + 8, shape="(B, T, emb_dim)", idea=idea)
     made.train()
     found = set(made(x).flatten().tolist())
-    # One in 2^99 right answers keeps all of a hundred numbers, or none.
+    # A right answer keeps all of a hundred numbers, or none, once in 2^99 runs.
     if found != {100.0, 116.0}:
         fail(
             "in training with dropout 0.5 each number should be x, 100, where what a module gives was dropped, and "

@@ -1,4 +1,4 @@
-"""Exercises that are answered by calling another one: found by asking each one's criteria of every other's solution."""
+"""Aliases are exercises that a call of another one answers: each solution is graded as an answer to later exercises."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def required(function: Callable[..., Any]) -> int:
     return sum(one.default is one.empty for one in inspect.signature(function).parameters.values())
 
 
-def by_its_name(wanted: type[nn.Module], given: type[nn.Module]) -> type[nn.Module]:
-    """A module that hands everything on to the other one, with that one's layers under the names that are wanted."""
+def renamed(wanted: type[nn.Module], given: type[nn.Module]) -> type[nn.Module]:
+    """A module that calls the other one, with its layers under the names of the wanted one."""
 
     class Renamed(nn.Module):
         def __init__(self, *sizes: Any, **options: Any) -> None:
@@ -47,27 +47,27 @@ def by_its_name(wanted: type[nn.Module], given: type[nn.Module]) -> type[nn.Modu
     return Renamed
 
 
-def in_its_place(wanted: Any, given: Any) -> Any:
-    """What a student could write in a line: the other exercise under this one's name, with the same arguments."""
+def calling(wanted: Any, given: Any) -> Any:
+    """Return what a student could write in one line: a call of the other exercise with the same arguments."""
     if not isinstance(wanted, type) and not isinstance(given, type):
         return lambda *arguments, **options: given(*arguments, **options)
     if isinstance(wanted, type) and isinstance(given, type) and required(wanted) == required(given):
-        return by_its_name(wanted, given)
+        return renamed(wanted, given)
     return None
 
 
-def test_the_aliases_are_those_that_do_most_of_what_a_later_exercise_of_them_asks_for() -> None:
-    """Of two exercises, whichever comes first has the substitute; within a unit it may be either."""
+def test_the_aliases_are_the_exercises_that_earn_most_points_of_a_later_one() -> None:
+    """The earlier of two exercises has the substitute; within a unit it may be either."""
     right = solutions()
     found = []
     for place, exercise in enumerate(EXERCISES):
         suite = SUITES[UNITS[exercise]]
         for earlier in EXERCISES[:place]:
-            answer = in_its_place(right[exercise], right[earlier])
+            answer = calling(right[exercise], right[earlier])
             passed = suite.passed({exercise: answer}, exercise) if answer else set()
             if len(passed) > len(suite.of(exercise)) / 2:
                 found.append({earlier, exercise})
-    # That of dot_product takes numbers alone, so that answers which sum up feature by feature may build on it.
+    # The substitute of dot_product takes only vectors, so that answers that sum feature by feature may call it.
     aliases = [*SUBSTITUTES.aliases, {"dot_product", "context_vector"}]
     assert sorted(map(sorted, found)) == sorted(map(sorted, aliases))
 
@@ -112,7 +112,7 @@ def running_mean_softmax(x):
     ],
 )
 @pytest.mark.parametrize("state", ["right", "missing", "wrong"])
-def test_a_alias_waits_unless_the_sibling_is_right(
+def test_an_alias_waits_unless_the_sibling_is_right(
     engine: Engine, exercise: str, answer: str, sibling: str, state: str
 ) -> None:
     unit, earlier = UNITS[exercise], UNITS[sibling]

@@ -1,4 +1,4 @@
-"""What a student reads is true of the answer that was graded: wrong answers about which something untrue was said."""
+"""What a student reads is true of the graded answer: wrong answers that once got an untrue sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def right(unit: str, exercise: str) -> Any:
 
 
 def reasons(unit: str, exercise: str, answer: Any) -> dict[str, str]:
-    """Why each criterion failed that did."""
+    """Return the reason of each criterion that failed."""
     outcomes = SUITES[unit].outcomes({exercise: answer}, exercise)
     return {name: outcome.reason for name, outcome in outcomes.items() if not outcome.passed}
 
@@ -51,7 +51,9 @@ def without_dropout(*names: str) -> type[nn.Module]:
         ("bigram_language_model", "Head", ("query", "key", "value")),
     ],
 )
-def test_where_no_dropout_is_made_none_is_said_to_be_made(unit: str, exercise: str, names: tuple[str, ...]) -> None:
+def test_the_sentence_about_unused_dropout_is_true_without_a_dropout_layer(
+    unit: str, exercise: str, names: tuple[str, ...]
+) -> None:
     suite = SUITES[unit]
     outcomes = suite.outcomes({exercise: without_dropout(*names)}, exercise)
     [found] = diagnose(COURSE, exercise, [(one, outcomes[one.name]) for one in suite.of(exercise)], suite.known)
@@ -59,7 +61,7 @@ def test_where_no_dropout_is_made_none_is_said_to_be_made(unit: str, exercise: s
     assert found.sentence.startswith("In training every output is as it is in eval mode: nothing is dropped.")
 
 
-def test_heads_with_other_names_are_not_said_to_have_no_weights() -> None:
+def test_heads_with_other_names_are_not_reported_as_without_weights() -> None:
     class OtherNames(nn.Module):
         def __init__(self, d_in: int, d_out: int, _length: int, _dropout: float, num_heads: int) -> None:
             super().__init__()
@@ -72,7 +74,7 @@ def test_heads_with_other_names_are_not_said_to_have_no_weights() -> None:
     assert found == "There is no parameter heads.0.W_query.weight, which nn.Linear would have under this name."
 
 
-def test_a_layer_of_another_class_is_not_said_to_be_missing() -> None:
+def test_a_layer_of_another_class_is_not_reported_as_missing() -> None:
     class Scaled(nn.Module):
         def __init__(self, d_in: int, d_out: int) -> None:
             super().__init__()
@@ -91,7 +93,7 @@ def test_a_layer_of_another_class_is_not_said_to_be_missing() -> None:
     ("hidden", "reason"),
     [(4, "The first layer has no bias."), (1, "One layer has no bias.")],
 )
-def test_the_layer_that_has_no_bias_is_the_one_that_is_named(hidden: int, reason: str) -> None:
+def test_the_layer_without_a_bias_is_named(hidden: int, reason: str) -> None:
     class NoFirstBias(nn.Module):
         def __init__(self, emb_dim: int, expansion: int = 4) -> None:  # noqa: ARG002
             super().__init__()
@@ -101,7 +103,7 @@ def test_the_layer_that_has_no_bias_is_the_one_that_is_named(hidden: int, reason
     assert reasons("transformer_block", "FeedForward", NoFirstBias)["both_layers_have_a_bias"] == reason
 
 
-def test_what_attention_gives_is_not_said_to_stay_where_all_of_the_sum_is_dropped() -> None:
+def test_dropout_of_the_whole_sum_is_not_reported_as_missing_dropout() -> None:
     block = right("transformer_block", "TransformerBlock")
 
     class SumsDropped(block):  # type: ignore[misc, valid-type]
@@ -128,14 +130,14 @@ def graded(engine: Engine, unit: str, text: str) -> Result:
     return courses.graded(engine, submission)
 
 
-def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
+def test_an_assert_that_is_always_true_is_reported(engine: Engine) -> None:
     text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
     wrong = '\n\ndef sinusoidal_encoding(num_positions, d_model):\n    assert (d_model % 2 == 0, "odd")\n'
     wrong += "    return torch.zeros(num_positions, d_model)\n"
     result = graded(engine, "positional_encoding", text + wrong)
     line = (text + wrong).splitlines().index('    assert (d_model % 2 == 0, "odd")') + 1
-    told = {found.name: found.reason for found in result.outcomes}
-    assert told["an_odd_width_is_refused"] == (
+    found = {outcome.name: outcome.reason for outcome in result.outcomes}
+    assert found["an_odd_width_is_refused"] == (
         "It raised no error where one was expected: for d_model = 9. "
         f"The assert in line {line} of positional_encoding.py is always true, for it tests a tuple: "
         "write it without the brackets."
@@ -143,7 +145,7 @@ def test_an_assert_that_is_always_true_is_hinted_at(engine: Engine) -> None:
     assert [message for message in result.messages if message.kind == "not run"] == []
 
 
-def test_a_repeated_definition_that_fails_is_said_to_leave_the_earlier_one(engine: Engine) -> None:
+def test_a_later_definition_that_fails_leaves_the_earlier_one_in_force(engine: Engine) -> None:
     text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
     result = graded(engine, "positional_encoding", f"{text}\n\ndef add_positions(x)\n    return x\n")
     assert all(found.passed for found in result.outcomes)

@@ -1,4 +1,4 @@
-"""The substitutes for answers that others build on: of the same form as the answers, and none of them right."""
+"""The substitutes for exercises that others call: they have the form of the answers, and none of them is right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXERCISES = list(UNITS)
 
 
 @pytest.mark.parametrize("exercise", list(SUBSTITUTES))
-def test_every_substitute_is_called_as_an_exercise_is_and_is_no_answer_to_it(exercise: str) -> None:
+def test_every_substitute_has_the_form_of_its_exercise_and_is_not_a_right_answer(exercise: str) -> None:
     suite = SUITES[UNITS[exercise]]
     outcomes = suite.outcomes({exercise: SUBSTITUTES[exercise]}, exercise).values()
     assert not all(outcome.passed for outcome in outcomes)
@@ -32,7 +32,7 @@ def test_the_substitutes_are_in_the_courses_order() -> None:
 
 
 class Claiming(InProcessBackend):
-    """A submission that says that it called these exercises' substitutes, whatever it did."""
+    """A submission that always claims to have called these substitutes."""
 
     def __init__(self, unit: str, names: dict[str, Any], claims: tuple[str, ...]) -> None:
         super().__init__(unit, names)
@@ -52,15 +52,15 @@ def test_no_wrong_answer_gains_by_saying_that_it_called_substitutes(exercise: st
     right = defined_in(REPOSITORY / "solutions" / f"{suite.unit}.py", suite.unit)
     for criterion in suite.of(exercise):
         earlier = [name for name in EXERCISES[: EXERCISES.index(exercise)] if name in SUBSTITUTES]
-        # Substitutes that an expected value is made with: a right answer that calls none of them is another one then.
-        counting = [name for name in earlier if not claimed(criterion, right, name).passed]
+        # Only substitutes that change an expected value: with these, a right answer that calls none of them fails.
+        effective = [name for name in earlier if not claimed(criterion, right, name).passed]
         for answer in wrong:
             names = {exercise: answer}
-            if counting and not criterion.run(InProcessBackend(suite.unit, names)).passed:
-                for claims in [*([name] for name in counting), counting]:
+            if effective and not criterion.run(InProcessBackend(suite.unit, names)).passed:
+                for claims in [*([name] for name in effective), effective]:
                     assert not claimed(criterion, names, *claims).passed, (criterion.name, answer, claims)
 
 
 def claimed(criterion: Criterion, names: dict[str, Any], *claims: str) -> Outcome:
-    """What a criterion comes to for an answer that says that it called these substitutes."""
+    """Return the outcome of a criterion for an answer that claims to have called these substitutes."""
     return criterion.run(Claiming(criterion.unit, names, claims), claims)

@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 6: junk earns next to nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 6: junk earns almost nothing, and each mistake costs only the points that are about it."""
 
 from __future__ import annotations
 
@@ -93,17 +93,17 @@ LAYERS = {"three_layers_from_n_embd_to_head_size", "no_layer_has_a_bias"}
 
 
 @pytest.mark.parametrize("junk", [Nothing, InputsReturned, OwnValues])
-def test_a_head_that_hears_no_other_token_earns_only_what_is_declared(junk: type) -> None:
+def test_a_head_that_ignores_other_tokens_earns_only_the_points_for_its_layers(junk: type) -> None:
     assert SUITE.passed({"Head": junk}, "Head") == LAYERS
 
 
 @pytest.mark.parametrize("junk", [SUITE.mistake("past_averaged").implementation, KeysIgnored])
-def test_a_head_that_compares_no_query_with_a_key_earns_besides_that_it_is_causal(junk: Any) -> None:
+def test_a_head_without_dot_products_also_earns_the_point_for_being_causal(junk: Any) -> None:
     assert SUITE.passed({"Head": junk}, "Head") == LAYERS | {"no_output_depends_on_a_later_token"}
 
 
 class Silent(BigramLanguageModel):
-    """Its table is there, and nothing is made of it."""
+    """The table exists and is not used."""
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:  # noqa: ARG002
         return None
@@ -117,11 +117,11 @@ class Zeros(Silent):
         return torch.cat([idx, idx.new_zeros(len(idx), max_new_tokens)], dim=1)
 
 
-def test_a_model_that_says_nothing_earns_its_table_alone() -> None:
+def test_a_model_that_returns_nothing_earns_only_the_point_for_its_table() -> None:
     assert SUITE.passed({"BigramLanguageModel": Silent}, "BigramLanguageModel") == {"the_table_is_an_embedding"}
 
 
-def test_a_model_that_only_ever_writes_zeros_earns_besides_what_no_draw_has_a_part_in() -> None:
+def test_a_model_that_generates_zeros_also_earns_the_points_without_draws() -> None:
     assert SUITE.passed({"BigramLanguageModel": Zeros}, "BigramLanguageModel") == {
         "the_table_is_an_embedding",
         "no_new_token_gives_the_prompt",
@@ -129,7 +129,7 @@ def test_a_model_that_only_ever_writes_zeros_earns_besides_what_no_draw_has_a_pa
     }
 
 
-# -- slips -------------------------------------------------------------------------------------------------------
+# -- mistakes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_model_that_only_ever_writes_zeros_earns_besides_what_no_draw_has_a_pa
         ("generator_ignored", {"tokens_come_from_the_generator", "the_same_state_gives_the_same_tokens"}),
     ],
 )
-def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+def test_a_mistake_costs_only_the_points_about_it(name: str, missed: set[str]) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == missed
 
 
@@ -177,7 +177,7 @@ SCALES = ("scaled_by_n_embd", "half_instead_of_root", "scaling_forgotten", "divi
 
 
 @pytest.mark.parametrize("name", [*SCALES, "scaled_by_number_of_tokens", "scaled_by_block_size"])
-def test_a_wrong_scale_costs_the_weights_and_their_gradients_alone(name: str) -> None:
+def test_a_wrong_scale_costs_only_the_weights_and_their_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "scores_are_divided_by_the_square_root_of_head_size",
         "output_of_the_head",
@@ -185,7 +185,7 @@ def test_a_wrong_scale_costs_the_weights_and_their_gradients_alone(name: str) ->
     }
 
 
-def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
+def test_a_missing_mask_costs_only_the_points_about_it() -> None:
     assert SUITE.missed_by(SUITE.mistake("masked_scores_thrown_away")) == {
         "no_output_depends_on_a_later_token",
         "later_tokens_have_no_weight_beside_very_low_scores",
@@ -194,16 +194,16 @@ def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
     }
 
 
-class LogitsCutOff(BigramLanguageModel):
-    """Of what comes out, it is the loss that gradients are asked for."""
+class DetachedLogits(BigramLanguageModel):
+    """The logits are detached; gradients flow from the loss."""
 
     def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
         logits, loss = super().forward(idx, targets)
         return logits.detach(), loss
 
 
-def test_logits_that_are_cut_off_from_the_gradients_cost_nothing() -> None:
-    outcomes = SUITE.outcomes({"BigramLanguageModel": LogitsCutOff}, "BigramLanguageModel")
+def test_detached_logits_cost_nothing() -> None:
+    outcomes = SUITE.outcomes({"BigramLanguageModel": DetachedLogits}, "BigramLanguageModel")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
 
 
@@ -218,7 +218,7 @@ def test_a_ready_made_loss_earns_every_point_and_a_remark() -> None:
     )
 
 
-# -- chance ------------------------------------------------------------------------------------------------------
+# -- random draws ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,15 +234,15 @@ def test_a_ready_made_loss_earns_every_point_and_a_remark() -> None:
 )
 def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) -> None:
     [criterion] = [criterion for criterion in SUITE.of(exercise) if criterion.name == name]
-    beside = InProcessBackend(SUITE.unit, {exercise: RIGHT[exercise]})
+    backend = InProcessBackend(SUITE.unit, {exercise: RIGHT[exercise]})
     for seed in range(30):
         torch.manual_seed(seed)
-        student = Student(beside, SUITE.unit)
+        student = Student(backend, SUITE.unit)
         student.seed(seed)
         criterion.function(student=student, fresh=criterion.fresh())
 
 
-# -- answers that build on others --------------------------------------------------------------------------------
+# -- answers that call others ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,14 +260,14 @@ def test_a_right_answer_passes_whatever_the_draws_are(exercise: str, name: str) 
         ("heads_of_unit_four", ("head_scores", "head_weights")),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(style: str, wrong: tuple[str, ...]) -> None:
+def test_answers_that_call_wrong_ones_earn_all_points_with_substitutes(style: str, wrong: tuple[str, ...]) -> None:
     outcomes = SUITE.on_substitutes(style, *wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {exercise for found in outcomes.values() for exercise in found.substitutes} == set(wrong)
 
 
 @pytest.mark.parametrize(
-    ("style", "wrong", "for_it"),
+    ("style", "wrong", "waiting"),
     [
         ("one_on_another", "CausalAttention", {criterion.name for criterion in SUITE.of("Head")}),
         (
@@ -281,8 +281,7 @@ def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(style:
         ),
     ],
 )
-def test_a_head_built_on_a_wrong_twin_or_dropout_waits_for_it(style: str, wrong: str, for_it: set[str]) -> None:
+def test_a_head_that_calls_a_wrong_alias_or_dropout_waits_for_it(style: str, wrong: str, waiting: set[str]) -> None:
     outcomes = SUITE.on_substitutes(style, wrong)
-    waiting = {name for name, found in outcomes.items() if not found.passed}
-    assert waiting == for_it
+    assert {name for name, found in outcomes.items() if not found.passed} == waiting
     assert {outcomes[name].kind for name in waiting} == {"waiting"}

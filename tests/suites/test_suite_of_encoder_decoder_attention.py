@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 8: junk earns next to nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 8: junk earns almost nothing, and each mistake costs only the points that are about it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DECLARED = {"three_layers_of_two_widths", "no_layer_has_a_bias"}
 
 
 def zero_of(*arguments: Tensor) -> Tensor:
-    """Zero, to which every argument has contributed: gradients flow, and are zero."""
+    """Return zero, computed from all arguments: gradients flow, and are zero."""
     return torch.stack([0 * argument.sum() for argument in arguments]).sum()
 
 
-def evenly(state: Tensor, states: Tensor, *weights: Tensor) -> Tensor:
+def uniform_weights(state: Tensor, states: Tensor, *weights: Tensor) -> Tensor:
     """(T,): the same weight for every encoder state."""
     return zero_of(state, states, *weights) + states.new_full((len(states),), 1 / len(states))
 
@@ -34,12 +34,12 @@ JUNK: list[tuple[str, Callable[..., Any]]] = [
     ("rnn_hidden_states", lambda inputs, *others: others[-1].expand(len(inputs), -1)),
     ("additive_scores", lambda *arguments: zero_of(*arguments) + torch.zeros_like(arguments[1][:, 0])),
     ("additive_scores", lambda *arguments: zero_of(*arguments) + torch.arange(len(arguments[1]))),
-    # What depends on the length alone would suit inputs that always have the same order.
+    # A result that depends only on the length would pass if the inputs always had the same order.
     ("additive_scores", lambda *given: zero_of(*given) + torch.arange(len(given[1])).roll(len(given[1]) // 2)),
     ("additive_scores", lambda _, states, *__: states.sum(-1)),
     ("bahdanau_context", lambda state, *_: state),
-    ("bahdanau_context", lambda state, states, *weights: (state, evenly(state, states, *weights))),
-    ("bahdanau_context", lambda state, states, *weights: (states.mean(0), evenly(state, states, *weights))),
+    ("bahdanau_context", lambda state, states, *weights: (state, uniform_weights(state, states, *weights))),
+    ("bahdanau_context", lambda state, states, *weights: (states.mean(0), uniform_weights(state, states, *weights))),
     ("bahdanau_context", lambda *arguments: (arguments[1][-1], torch.eye(len(arguments[1]))[-1] + zero_of(*arguments))),
 ]
 
@@ -50,7 +50,7 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
 
 
 class Cross(nn.Module):
-    """The right answer, of which each wrong one changes a part."""
+    """The right answer; each wrong one overrides a part."""
 
     def __init__(self, d_query: int, d_context: int, d_out: int) -> None:
         super().__init__()
@@ -96,15 +96,15 @@ class KeysIgnored(Cross):
 
 
 @pytest.mark.parametrize("junk", [Nothing, QueriesReturned, FirstOfTheContext, QueriesIgnored, KeysIgnored])
-def test_a_module_that_compares_no_query_with_a_key_earns_only_what_is_declared(junk: type) -> None:
+def test_a_module_without_dot_products_earns_only_the_points_for_its_layers(junk: type) -> None:
     assert SUITE.passed({"CrossAttention": junk}, "CrossAttention") == DECLARED
 
 
-# -- slips -------------------------------------------------------------------------------------------------------
+# -- mistakes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["bias_forgotten", "W_h_transposed", "state_before_not_used", "bias_after_tanh"])
-def test_a_wrong_step_costs_the_states_and_their_gradients_alone(name: str) -> None:
+def test_a_wrong_step_costs_only_the_states_and_their_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "each_state_is_made_from_its_token_and_the_state_before",
         "gradients_through_every_step",
@@ -112,7 +112,7 @@ def test_a_wrong_step_costs_the_states_and_their_gradients_alone(name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["starts_from_ones", "tanh_forgotten", "relu_for_tanh", "read_from_right_to_left"])
-def test_a_wrong_beginning_or_function_keeps_the_points_that_are_not_about_it(name: str) -> None:
+def test_a_wrong_first_state_or_activation_keeps_the_points_about_other_rules(name: str) -> None:
     assert SUITE.kept_by(name) == {
         "a_row_for_every_state_in_the_tokens_order",
         "states_of_any_number_of_tokens",
@@ -133,7 +133,7 @@ def test_a_wrong_beginning_or_function_keeps_the_points_that_are_not_about_it(na
         "scaled_by_the_root_of_a",
     ],
 )
-def test_a_slip_in_the_scores_keeps_the_points_that_are_not_about_their_values(name: str) -> None:
+def test_wrong_scores_cost_only_the_points_about_their_values(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {"scores_are_additive", "gradients_of_additive_scores"}
 
 
@@ -147,7 +147,7 @@ def test_a_slip_in_the_scores_keeps_the_points_that_are_not_about_their_values(n
         "decoder_state_ignored_in_context",
     ],
 )
-def test_a_slip_in_the_scores_behind_a_context_costs_what_shows_them(name: str) -> None:
+def test_wrong_scores_in_bahdanau_context_cost_only_the_points_about_values(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "additive_scores_are_behind_the_weights",
         "the_context_is_a_sum_of_encoder_states",
@@ -167,7 +167,7 @@ SCALES = (
 
 
 @pytest.mark.parametrize("name", SCALES)
-def test_a_wrong_scale_costs_the_scores_the_output_and_the_gradients_alone(name: str) -> None:
+def test_a_wrong_scale_costs_only_the_scores_the_output_and_the_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "cross_scores_are_divided_by_the_square_root_of_d_out",
         "output_of_cross_attention",
@@ -176,7 +176,7 @@ def test_a_wrong_scale_costs_the_scores_the_output_and_the_gradients_alone(name:
 
 
 @pytest.mark.parametrize("name", ["mask_without_effect", "padding_takes_its_share", "zeros_instead_of_minus_infinity"])
-def test_padding_that_is_heard_costs_the_points_about_padding_and_the_gradients(name: str) -> None:
+def test_padding_with_weight_costs_the_points_about_padding_and_the_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "padding_gets_no_weight",
         "padding_far_above_the_rest",
@@ -197,11 +197,11 @@ def test_padding_that_is_heard_costs_the_points_about_padding_and_the_gradients(
         ("layers_with_bias", {"no_layer_has_a_bias"}),
     ],
 )
-def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+def test_a_mistake_costs_only_the_points_about_it(name: str, missed: set[str]) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == missed
 
 
-def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
+def test_a_required_mask_keeps_the_points_about_padding() -> None:
     assert SUITE.kept_by("mask_required") == {
         *DECLARED,
         "padding_gets_no_weight",
@@ -213,7 +213,7 @@ def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
     }
 
 
-# -- answers that build on others --------------------------------------------------------------------------------
+# -- answers that call others ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_who_cannot_do_without_a_mask_keeps_the_points_for_padding() -> None:
         ("query_by_query", ("attention_scores", "softmax_stable", "context_vector")),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(style: str, wrong: tuple[str, ...]) -> None:
+def test_answers_that_call_wrong_ones_earn_all_points_with_substitutes(style: str, wrong: tuple[str, ...]) -> None:
     outcomes = SUITE.on_substitutes(style, *wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {exercise for found in outcomes.values() for exercise in found.substitutes} == set(wrong)

@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 5: junk earns nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 5: junk earns nothing, and each mistake costs only the points that are about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
 @pytest.mark.parametrize(
     "name", ["bias_added_to_the_weight", "bias_forgotten", "bias_inside_the_sum", "bias_subtracted"]
 )
-def test_a_bias_that_goes_wrong_costs_the_values_and_the_gradients_alone(name: str) -> None:
+def test_a_wrong_bias_costs_only_the_values_and_the_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "every_row_times_the_weight_plus_the_bias",
         "gradients_of_the_linear_layer",
@@ -79,7 +79,7 @@ def test_cosines_of_another_angle_cost_one_point() -> None:
     assert SUITE.missed_by(SUITE.mistake("different_frequencies")) == {"a_cosine_beside_each_sine"}
 
 
-def test_cosines_of_the_wrong_sign_do_not_go_with_the_sines() -> None:
+def test_cosines_of_the_wrong_sign_cost_the_points_about_cosines() -> None:
     def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
         encoding = right_encoding(num_positions, d_model)
         encoding[:, 1::2] *= -1
@@ -92,7 +92,7 @@ def test_cosines_of_the_wrong_sign_do_not_go_with_the_sines() -> None:
     }
 
 
-def test_numbers_that_are_off_by_what_the_stub_allows_cost_no_point() -> None:
+def test_numbers_within_the_tolerance_of_the_stub_cost_no_point() -> None:
     def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
         off = torch.full((num_positions, d_model), 9e-5)
         off[1::2] *= -1
@@ -119,19 +119,19 @@ def test_numbers_that_are_off_by_what_the_stub_allows_cost_no_point() -> None:
         "counted_on_through_the_batch",
     ],
 )
-def test_positions_that_are_not_the_right_ones_cost_one_point(name: str) -> None:
+def test_wrong_positions_cost_one_point(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {"every_token_gets_its_position"}
 
 
-def test_positions_added_in_place_keep_the_points_that_are_about_values() -> None:
+def test_positions_added_in_place_keep_the_points_about_values() -> None:
     assert SUITE.missed_by(SUITE.mistake("added_in_place")) == {
-        "gradients_of_adding_positions",  # torch forbids it to leaves
+        "gradients_of_adding_positions",  # PyTorch forbids in-place changes of leaf tensors
         "adding_positions_leaves_x_alone",
     }
 
 
 @pytest.mark.parametrize("wrong", ["context_vector", "sinusoidal_encoding"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+def test_answers_that_call_a_wrong_one_earn_all_points_with_its_substitute(wrong: str) -> None:
     outcomes = SUITE.on_substitutes("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
@@ -140,11 +140,11 @@ def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wr
 # -- NumPy arrays ------------------------------------------------------------------------------------------------
 
 
-def test_a_numpy_array_counts_as_a_tensor_through_which_no_gradient_flows() -> None:
+def test_a_numpy_array_is_accepted_as_a_tensor_without_gradients() -> None:
     names = {
         "sinusoidal_encoding": lambda *sizes: right_encoding(*sizes).numpy(),
         "linear_as_matmul": lambda x, weight, bias: (x @ weight + bias).detach().numpy(),
     }
     lost = {name for name, outcome in SUITE.outcomes(names).items() if not outcome.passed}
-    asked = {criterion.name for name in names for criterion in SUITE.of(name)}
-    assert lost & asked == {"gradients_of_the_linear_layer"}
+    criteria = {criterion.name for name in names for criterion in SUITE.of(name)}
+    assert lost & criteria == {"gradients_of_the_linear_layer"}

@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 7: junk earns next to nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 7: junk earns almost nothing, and each mistake costs only the points that are about it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_junk_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("output", [lambda x: x, lambda x: 0 * x, torch.ones_like])
-def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Tensor], Tensor]) -> None:
+def test_modules_that_do_nothing_earn_only_the_points_for_their_layers(output: Callable[[Tensor], Tensor]) -> None:
     class Declared(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             return output(x)
@@ -64,7 +64,7 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
     }
 
 
-# -- slips -------------------------------------------------------------------------------------------------------
+# -- mistakes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_modules_that_do_nothing_earn_only_what_is_declared(output: Callable[[Te
         ("a_float", {"the_count_is_an_int"}),
     ],
 )
-def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+def test_a_mistake_costs_only_the_points_about_it(name: str, missed: set[str]) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == missed
 
 
@@ -127,7 +127,7 @@ def test_a_norm_after_the_sum_keeps_the_points_that_are_not_about_norms_and_drop
     }
 
 
-def test_a_stack_may_be_a_module_list_of_ones_own_that_calls_what_it_holds() -> None:
+def test_a_stack_may_be_a_subclass_of_module_list_that_calls_its_blocks() -> None:
     class Stack(nn.ModuleList):
         def forward(self, x: Tensor) -> Tensor:
             for block in self:
@@ -141,11 +141,11 @@ def test_a_stack_may_be_a_module_list_of_ones_own_that_calls_what_it_holds() -> 
     assert all(outcome.passed for outcome in outcomes.values())
 
 
-# -- answers that build on others --------------------------------------------------------------------------------
+# -- answers that call others ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("wrong", "building_on_it"),
+    ("wrong", "calling_it"),
     [
         ("LayerNorm", {"TransformerBlock", "gpt2_parameter_count"}),
         ("FeedForward", {"gpt2_parameter_count"}),
@@ -155,16 +155,14 @@ def test_a_stack_may_be_a_module_list_of_ones_own_that_calls_what_it_holds() -> 
         ("MultiHeadAttention", {"gpt2_parameter_count"}),
     ],
 )
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(
-    wrong: str, building_on_it: set[str]
-) -> None:
+def test_answers_that_call_a_wrong_one_earn_all_points_with_its_substitute(wrong: str, calling_it: set[str]) -> None:
     outcomes = SUITE.on_substitutes("one_on_another", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     on_substitutes = {name for name, found in outcomes.items() if found.substitutes == (wrong,)}
-    assert {one.exercise for one in SUITE.criteria if one.name in on_substitutes} == building_on_it
+    assert {one.exercise for one in SUITE.criteria if one.name in on_substitutes} == calling_it
 
 
-def test_a_block_built_on_a_wrong_norm_and_a_wrong_residual_earns_all_its_points_too() -> None:
+def test_a_block_that_calls_a_wrong_norm_and_a_wrong_residual_earns_all_points() -> None:
     outcomes = SUITE.on_substitutes("one_on_another", "LayerNorm", "Residual")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert ("LayerNorm", "Residual") in {found.substitutes for found in outcomes.values()}
@@ -173,14 +171,14 @@ def test_a_block_built_on_a_wrong_norm_and_a_wrong_residual_earns_all_its_points
 # -- initial values ----------------------------------------------------------------------------------------------
 
 
-def test_a_norm_that_begins_with_other_numbers_costs_nothing() -> None:
+def test_other_initial_values_of_a_norm_cost_nothing() -> None:
     right = defined_in(REPOSITORY / "solutions" / "transformer_block.py", SUITE.unit)["LayerNorm"]
 
-    def begun_otherwise(*sizes: Any) -> nn.Module:
+    def with_random_parameters(*sizes: Any) -> nn.Module:
         norm = right(*sizes)
         nn.init.normal_(norm.scale)
         nn.init.normal_(norm.shift)
         return norm
 
-    outcomes = SUITE.outcomes({"LayerNorm": begun_otherwise}, "LayerNorm")
+    outcomes = SUITE.outcomes({"LayerNorm": with_random_parameters}, "LayerNorm")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}

@@ -1,4 +1,4 @@
-"""Every hidden suite is fair and sharp: right answers earn all of it, every known mistake costs something."""
+"""Every hidden suite: right answers earn all points, and every known mistake loses some."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_solution_earns_every_criterion(suite: Suite) -> None:
 
 
 @by_unit
-def test_an_untouched_stub_earns_nothing_and_reads_that_it_is_not_written(suite: Suite) -> None:
+def test_an_untouched_stub_earns_nothing_and_is_reported_as_not_written(suite: Suite) -> None:
     found = suite.outcomes(defined_in(REPOSITORY / "exercises" / f"{suite.unit}.py", suite.unit))
     assert {outcome.reason for outcome in found.values()} == {NOT_WRITTEN}
     assert not any(outcome.passed for outcome in found.values())
@@ -63,8 +63,8 @@ def test_every_misconception_loses_points(suite: Suite) -> None:
 
 
 @by_exercise
-def test_every_criterion_is_missed_by_misconceptions_of_its_own(suite: Suite, exercise: str) -> None:
-    """Some misconception misses it, and no other criterion of the exercise is missed by just the same ones."""
+def test_every_criterion_is_lost_by_misconceptions_of_its_own(suite: Suite, exercise: str) -> None:
+    """Some misconception loses it, and no other criterion is lost by exactly the same misconceptions."""
     missed = [suite.missed_by(mistake) for mistake in suite.mistakes_in(exercise)]
     names = [criterion.name for criterion in suite.of(exercise)]
     signatures = {name: tuple(name in one for one in missed) for name in names}
@@ -73,7 +73,7 @@ def test_every_criterion_is_missed_by_misconceptions_of_its_own(suite: Suite, ex
 
 
 def bullets(docstring: str) -> Iterator[str]:
-    """The rules in a stub's docstring: paragraphs of lines with a dash, each with the lines that it runs on to."""
+    """Yield the rules in a stub's docstring: each line with a dash, with its continuation lines."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(docstring)):
         if paragraph.startswith("- "):
             yield from (" ".join(rule.split()) for rule in re.split(r"^- ", paragraph, flags=re.MULTILINE)[1:])
@@ -88,12 +88,12 @@ def stub_rules(unit: str) -> dict[str, set[str]]:
 
 @by_exercise
 def test_the_rules_of_the_criteria_are_the_rules_of_the_stub(suite: Suite, exercise: str) -> None:
-    asked = {" ".join(criterion.rule.split()) for criterion in suite.of(exercise)}
-    assert asked == stub_rules(suite.unit)[exercise]
+    rules = {" ".join(criterion.rule.split()) for criterion in suite.of(exercise)}
+    assert rules == stub_rules(suite.unit)[exercise]
 
 
 @by_unit
-def test_the_suite_asks_about_the_exercises_of_the_course(suite: Suite) -> None:
+def test_the_suite_covers_the_exercises_of_the_course(suite: Suite) -> None:
     assert {criterion.exercise for criterion in suite.criteria} == set(COURSE.units[suite.unit].exercises)
     assert {mistake.exercise for mistake in suite.known} == set(COURSE.units[suite.unit].exercises)
 
@@ -133,8 +133,8 @@ def test_the_hidden_tests_share_no_statement_with_the_visible_ones(suite: Suite)
     assert statements(suite.path) & statements(REPOSITORY / "exercises" / suite.path.name) == set()
 
 
-def test_the_criteria_and_their_points_are_those_that_gradebooks_know() -> None:
-    """What was released keeps its name and its weight: change criteria.txt only where a course is meant to change."""
+def test_released_criteria_keep_their_names_and_points() -> None:
+    """Released criteria keep their names and weights. Change criteria.txt only if the course should change."""
     found = {
         f"{unit}/{criterion.exercise}/{criterion.name} {COURSE.units[unit].exercises[criterion.exercise]}"
         for unit, suite in SUITES.items()
