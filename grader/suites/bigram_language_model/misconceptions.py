@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from grader.testing.misconceptions import replace, row
 
-# -- code that several rows replace, and replacements --------------------------------------------------------------
+# -- code that several rows replace, and replacements ------------------------------------------------------------
 
 # sample_batch and flatten_for_cross_entropy
 START = "torch.randint(num_starts, (batch_size, 1), generator=generator)"
@@ -38,7 +38,7 @@ ALIKE = "generator or torch.Generator()"
 # torch.seed() would read the seed from a file that does not exist in the sandbox.
 UNREPEATABLE = "generator or torch.Generator().manual_seed(__import__('random').SystemRandom().getrandbits(62))"
 
-# -- sentences that several rows share -----------------------------------------------------------------------------
+# -- sentences that several rows share ---------------------------------------------------------------------------
 
 # About generators
 IGNORED = "The generator is not used. Pass it on to the draw, as `generator=generator`."

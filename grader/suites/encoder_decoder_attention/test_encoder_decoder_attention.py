@@ -159,7 +159,7 @@ def cross_attention(
     return torch.stack(list(map(attention_of(student), queries, keys, values, padding_mask)))
 
 
-# -- inputs on which most mistakes do not show --------------------------------------------------------------------
+# -- inputs on which most mistakes do not show -------------------------------------------------------------------
 
 
 def cast(arguments: list[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:

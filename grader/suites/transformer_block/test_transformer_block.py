@@ -75,7 +75,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     return product if bias is None else product + bias.double()
 
 
-# -- robust inputs, on which most mistakes do not show -------------------------------------------------------------
+# -- robust inputs, on which most mistakes do not show -----------------------------------------------------------
 
 
 def centred(x: torch.Tensor) -> torch.Tensor:
@@ -948,7 +948,7 @@ def stack_of_two(student: Student, fresh: Fresh) -> ModuleAndFunction:
     return stacked(student, blocks)[0], functools.partial(in_sequence, blocks=blocks)
 
 
-# -- rules that several exercises share ----------------------------------------------------------------------------
+# -- rules that several exercises share --------------------------------------------------------------------------
 
 FLOAT64 = "works in float64 after .double()"
 IN_FLOAT64 = "After .double() the {} should take float64 inputs and give the correct output."
