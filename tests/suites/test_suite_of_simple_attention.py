@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 1: junk earns nothing, a slip costs what it is about, and builds on no other."""
+"""The suite of unit 1: junk earns nothing, a mistake costs only the criteria about it, and substitutes work."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def zeros(x: torch.Tensor, *shape: int) -> torch.Tensor:
 
 
 def rolled(x: torch.Tensor) -> torch.Tensor:
-    """Numbers that depend on the length of x alone, in an order that would suit inputs which always have the same."""
+    """Numbers that depend only on the length of x, in an order that would pass if all inputs had this order."""
     return (torch.arange(len(x)) + len(x) // 2) % len(x) + zeros(x, len(x))
 
 
 def middle(x: torch.Tensor) -> torch.Tensor:
-    """All zero but in the middle, whatever x is."""
+    """All zero except in the middle, for any x."""
     return (torch.arange(len(x)) == len(x) // 2) + zeros(x, len(x))
 
 
@@ -61,14 +61,14 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-def test_a_softmax_that_overflows_loses_the_large_entries_alone() -> None:
+def test_a_softmax_that_overflows_loses_only_the_criterion_about_large_entries() -> None:
     assert SUITE.missed_by(SUITE.mistake("maximum_not_subtracted")) == {"large_entries_stay_finite"}
 
 
 @pytest.mark.parametrize(
     "name", ["scaled_already", "averaged_over_the_features", "weights_instead_of_scores", "normalised_already"]
 )
-def test_scores_of_another_size_keep_the_points_that_are_not_about_it(name: str) -> None:
+def test_scores_of_another_size_lose_only_the_points_about_it(name: str) -> None:
     assert SUITE.kept_by(name) == {
         "any_number_of_inputs_is_scored",
         "scores_of_either_dtype",
@@ -77,7 +77,7 @@ def test_scores_of_another_size_keep_the_points_that_are_not_about_it(name: str)
 
 
 @pytest.mark.parametrize("name", ["exponential_forgotten", "powers_of_two"])
-def test_a_softmax_of_other_exponentials_keeps_the_points_that_are_not_about_them(name: str) -> None:
+def test_a_softmax_of_other_exponentials_loses_only_the_points_about_them(name: str) -> None:
     assert SUITE.kept_by(name) == {"softmax_of_either_dtype", "softmax_leaves_its_argument_alone"}
 
 
@@ -86,7 +86,7 @@ def test_a_dim_that_is_ignored_costs_one_point() -> None:
     assert len(SUITE.missed_by(SUITE.mistake("stable_dim_ignored"))) == 1
 
 
-def test_scaled_scores_keep_the_points_that_are_not_about_the_scores() -> None:
+def test_scaled_scores_lose_only_the_points_about_the_scores() -> None:
     assert SUITE.kept_by("scaled_by_the_width") == {
         "each_token_shares_its_attention_among_all",
         "contexts_first_then_weights",
@@ -104,7 +104,7 @@ def test_softmax_along_a_wrong_dimension_shows_although_the_scores_are_symmetric
 @pytest.mark.parametrize(
     ("style", "remarked"), [("ready_made", {*SOFTMAXES}), ("einsum", {"dot_product"}), ("by_hand", set())]
 )
-def test_what_torch_has_ready_made_earns_a_remark_and_costs_nothing(style: str, remarked: set[str]) -> None:
+def test_a_ready_made_function_earns_a_remark_and_costs_nothing(style: str, remarked: set[str]) -> None:
     [path] = [path for path in SUITE.accepted_answers if path.stem == style]
     outcomes = SUITE.outcomes(defined_in(path, SUITE.unit))
     assert all(outcome.passed for outcome in outcomes.values())
@@ -112,14 +112,14 @@ def test_what_torch_has_ready_made_earns_a_remark_and_costs_nothing(style: str, 
 
 
 @pytest.mark.parametrize("wrong", ["dot_product", "attention_scores", "normalize_by_sum", "context_vector"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+def test_answers_that_call_a_wrong_one_earn_all_their_points_with_its_substitute(wrong: str) -> None:
     outcomes = SUITE.on_substitutes("one_on_another", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
 
 
 @pytest.mark.parametrize("wrong", SOFTMAXES)
-def test_self_attention_built_on_a_wrong_softmax_earns_all_its_points_on_a_substitute(wrong: str) -> None:
+def test_self_attention_that_calls_a_wrong_softmax_earns_all_its_points_with_a_substitute(wrong: str) -> None:
     found = SUITE.on_substitutes("one_on_another", wrong, doubtful=SOFTMAXES)
     outcomes = {criterion.name: found[criterion.name] for criterion in SUITE.of("simple_self_attention")}
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}

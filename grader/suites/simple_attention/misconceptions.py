@@ -1,13 +1,13 @@
-"""Unit 1: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Unit 1: wrong answers that learners give, each with a sentence that helps the learner.
 
-A name says what was done.
+A name says what the answer does.
 """
 
 from __future__ import annotations
 
 from grader.testing.misconceptions import replace, row
 
-SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # what both softmaxes return
+SHARES = "exponentials / exponentials.sum(dim=dim, keepdim=True)"  # the last line of both softmaxes
 
 REFUSED_OTHERWISE = (
     "Different lengths raise an error of the wrong type. Callers recognise errors by their type. Here the type is "

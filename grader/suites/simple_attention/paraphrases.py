@@ -1,6 +1,6 @@
-"""Unit 1: each misconception as another learner would type it, who holds the same wrong idea.
+"""Unit 1: each misconception in other code, as another learner with the same wrong idea would write it.
 
-The names are the misconceptions', so that each can be looked up by its name.
+Each function has the name of its misconception.
 """
 
 import itertools

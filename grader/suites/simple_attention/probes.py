@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 1, by its rules; the audit looks here for differences."""
+"""Probes of unit 1: the observable properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Numbers = Sequence[float] | torch.Tensor
 
 
 def numbers_for(draw: Draw, count: int) -> Numbers:
-    """A sequence of so many numbers, of any kind that dot_product takes."""
-    # All ints or all floats: with a mixture, products with a tensor of ints would be of two dtypes.
+    """Return a sequence of `count` numbers, of any type that dot_product takes."""
+    # All ints or all floats: a mixture would give products of two dtypes with a tensor of ints.
     numbers: list[float] = [draw.random.gauss(0, 3) for _ in range(count)]
     is_ints = draw.chance(0.4)
     if is_ints:
@@ -83,11 +83,11 @@ def softmax_of_anything(unit: Any, draw: Draw) -> Iterator[Property]:
     options = dim_for(draw, x)
     if draw.chance(0.3):
         hidden = draw.integers(0, 2, *x.shape).bool()
-        hidden &= ~hidden.all(dim=options.get("dim", -1), keepdim=True)  # beside each stands a finite one
+        hidden &= ~hidden.all(dim=options.get("dim", -1), keepdim=True)  # each list keeps a finite entry
         x = x.masked_fill(hidden, -torch.inf)
     x = draw.viewed(x)
     if x.dtype == torch.float32 and x.masked_fill(x == -torch.inf, 0).abs().max() == 10_000:
-        # Whoever subtracts the logarithm of the sum, which is as right, loses digits where two are that large.
+        # Subtracting the logarithm of the sum is correct too, but loses digits if two entries are that large.
         found = unit.softmax_stable(x, **options)
         yield "the values of large entries", Estimate(found, 5e-4)
         yield "the dtype", str(found.dtype)

@@ -1,4 +1,4 @@
-"""Unit 1: substitutes for its exercises, none of them right. See grader/testing/substitutes.py."""
+"""Unit 1: substitutes for its exercises, all of them wrong on purpose. See grader/testing/substitutes.py."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Found by tests/suites/test_aliases.py, as is context_vector for dot_product, whose substitute does not serve.
+# Found by tests/suites/test_aliases.py. It also finds context_vector for dot_product, but the substitute of
+# dot_product does not work there.
 ALIASES = [("softmax_naive", "softmax_stable")]
 
 
 def dot_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """The first product counts twice, the next three times and so on, as far as both go.
+    """Two sequences to a number: the first product counts twice, the next three times and so on.
 
-    Of numbers alone: who hands in rows has context_vector do its work, and waits.
+    Only for numbers: with rows it would compute context_vector, so an answer that passes rows has to wait.
     """
     if any(getattr(y, "ndim", 0) for y in b):
         raise NotImplementedError
@@ -23,26 +24,26 @@ def dot_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def attention_scores(query: Tensor, inputs: Tensor) -> Tensor:
-    """(d,), (T, d) to (T,): of the squares of the inputs."""
+    """(d,), (T, d) to (T,): with the squares of the inputs."""
     return inputs**2 @ query
 
 
 def normalize_by_sum(scores: Tensor) -> Tensor:
-    """(T,) to (T,): the sum is one too large."""
+    """(T,) to (T,): divided by one more than the sum."""
     return scores / (1 + scores.sum())
 
 
 def softmax_naive(x: Tensor, dim: int = -1) -> Tensor:
-    """Any shape to the same: of 0.6 of the numbers. As the exercise, it is not for large ones."""
+    """Any shape to the same: the softmax of 0.6 x. Like the exercise, it overflows for large entries."""
     exponentials = (0.6 * x).exp()
     return exponentials / exponentials.sum(dim, keepdim=True)
 
 
 def softmax_stable(x: Tensor, dim: int = -1) -> Tensor:
-    """Any shape to the same: of three quarters of the numbers."""
+    """Any shape to the same: the softmax of 0.75 x."""
     return torch.softmax(0.75 * x, dim)
 
 
 def context_vector(weights: Tensor, inputs: Tensor) -> Tensor:
-    """(T,), (T, d) to (d,): each weight is one too large."""
+    """(T,), (T, d) to (d,): each weight is one larger."""
     return (weights + 1) @ inputs

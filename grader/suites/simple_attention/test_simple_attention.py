@@ -1,11 +1,11 @@
-"""Unit 1, attention without weights: one test or case, one criterion, with the sentence that a student reads.
+"""Hidden tests of unit 1, attention without weights. Each test or case is one criterion.
 
-Expected values are computed here, in float64 and by other means than the course's own solution. They are made of
-parts, one for each exercise that an answer may call, because the grader may have put a substitute in its place.
+Expected values are computed here in float64, by other means than in the course's solution. Each exercise that an
+answer may call has its own function here, because the grader may replace the student's version by a substitute.
 
-One slip should not cost every point, and junk should win none. So a test about the number of tokens, the dtype or the
-arguments has inputs on which most known slips still come out right: scores far apart, of which only the order is
-asked, or one entry that gets everything.
+One mistake should not cost every point, and junk should earn none. So the tests of the number of tokens, the dtype and
+the arguments use inputs on which most known mistakes still give the right result: scores far apart, of which only the
+order is checked, or one entry that dominates all others.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from grader.testing.contracts import (
 from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
-# All different, so that no dimension passes for another.
+# All different, so that no dimension can be confused with another.
 B, H, D, T = 2, 3, 4, 5
 DTYPES = (torch.float32, torch.float64)
 Function = Callable[..., torch.Tensor]
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 def scores_of(student: Student) -> Function:
-    """attention_scores: (d,), (T, d) to (T,), row by row."""
+    """Return attention_scores: (d,), (T, d) to (T,), row by row."""
     dot_product = student.substitute("dot_product", functools.partial(torch.einsum, "n,n->"))
 
     def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
@@ -64,28 +64,31 @@ def scores_of(student: Student) -> Function:
 
 
 def naive_softmax_of(student: Student) -> Function:
-    """softmax_naive: any shape to the same, one list of scores after the other.
+    """Return softmax_naive: any shape to the same shape, one list of scores at a time.
 
-    No substitute for softmax_stable serves: whoever calls that alone has written nothing.
+    It uses no substitute for softmax_stable: an answer that only calls softmax_stable should not pass.
     """
     normalize = student.substitute("normalize_by_sum", normalized)
 
     def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
         exponentials = x.double().exp().movedim(dim, -1)
-        lists = exponentials.reshape(-1, exponentials.shape[-1])  # (…, n) -> (the product of …, n)
-        shares = torch.stack([normalize(one) for one in lists])
+        rows = exponentials.reshape(-1, exponentials.shape[-1])  # (…, n) -> (the product of …, n)
+        shares = torch.stack([normalize(row) for row in rows])
         return shares.reshape(exponentials.shape).movedim(-1, dim)  # back to the shape of x
 
     return softmax_naive
 
 
 def normalized(scores: torch.Tensor) -> torch.Tensor:
-    """normalize_by_sum: (T,) to (T,)."""
+    """Compute normalize_by_sum: (T,) to (T,)."""
     return scores.double() * torch.einsum("t->", scores.double()).reciprocal()
 
 
 def softmax_of(student: Student) -> Function:
-    """softmax_stable: any shape to the same. No substitute for softmax_naive serves: it would do all but one line."""
+    """Return softmax_stable: any shape to the same shape.
+
+    It uses no substitute for softmax_naive: an answer that calls softmax_naive leaves only one line to write.
+    """
     naive = naive_softmax_of(student)
 
     def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -95,7 +98,7 @@ def softmax_of(student: Student) -> Function:
 
 
 def context_of(student: Student) -> Function:
-    """context_vector: (T,), (T, d) to (d,). Each feature of it is a dot product with the weights, and so a score."""
+    """Return context_vector: (T,), (T, d) to (d,). Each feature is a dot product with the weights, so it is a score."""
     scores = student.substitute("attention_scores", scores_of(student))
 
     def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
@@ -105,7 +108,7 @@ def context_of(student: Student) -> Function:
 
 
 def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
-    """simple_self_attention: (T, d) to contexts (T, d) and weights (T, T), query by query."""
+    """Return simple_self_attention: (T, d) to contexts (T, d) and weights (T, T), one query at a time."""
     scores = student.substitute("attention_scores", scores_of(student))
     softmax = student.substitute("softmax_naive", student.substitute("softmax_stable", softmax_of(student)))
     context = student.substitute("context_vector", context_of(student))
@@ -118,20 +121,20 @@ def self_attention_of(student: Student) -> Callable[[torch.Tensor], tuple[torch.
     return simple_self_attention
 
 
-# -- inputs that forgive a slip ----------------------------------------------------------------------------------
+# -- inputs on which most mistakes make no difference ------------------------------------------------------------
 
 
 def far_apart(
     fresh: Fresh, count: int, width: int = D, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """A query (d,) and inputs (T, d) whose scores are the whole numbers from one to T, in any order.
+    """Return a query (d,) and inputs (T, d) whose scores are the integers from one to T, in random order.
 
-    That order survives dividing by whatever is positive, and softmax.
+    Division by a positive number and softmax keep this order.
     """
     query, inputs = fresh(width, dtype=torch.float64), fresh(count, width, dtype=torch.float64)
-    wanted = fresh.order(count) + 1
-    # Each row moves along the query until its score is the one that is wanted.
-    inputs += torch.outer(wanted - inputs @ query, query) / query.dot(query)
+    target_scores = fresh.order(count) + 1
+    # Move each row along the query until it has its target score.
+    inputs += torch.outer(target_scores - inputs @ query, query) / query.dot(query)
     return query.to(dtype), inputs.to(dtype)
 
 
@@ -140,34 +143,37 @@ def expect_order(value: Any, right: torch.Tensor) -> None:
     expect_true(torch.equal(scores.argsort(), right.argsort()), "The order of the scores is wrong.")
 
 
-def one_for_all(fresh: Fresh, count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """(count,): all zero but one, wherever it stands. Whoever divides by the sum, or by a maximum, gives it everything.
+def single_nonzero(fresh: Fresh, count: int, size: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Return (count,): all entries are zero except one, at a random position.
 
-    At a size of 80 softmax does as well: e⁻⁸⁰ is nothing, and e⁸⁰ is finite in float32, where e⁸⁹ is not.
+    Division by the sum or by the maximum gives this entry the result one. At a size of 80 softmax does too: e⁻⁸⁰ is
+    negligible, and e⁸⁰ is still finite in float32, unlike e⁸⁹.
     """
     numbers = torch.zeros(count, dtype=dtype)
     numbers[fresh.order(count)[0]] = size
     return numbers
 
 
-EVERYTHING = 80.0
+DOMINANT = 80.0
 
 
 def tokens(fresh: Fresh) -> torch.Tensor:
-    """Inputs (T, d) whose scores are ±4 at most, so that every weight has a logarithm in float32.
+    """Return inputs (T, d) whose scores are at most ±4, so that every weight has a logarithm in float32.
 
-    All of different lengths: the scores are symmetric, and only so are the weights of a row not those of its column.
+    All lengths differ. The scores are symmetric, and different lengths make the weights of a row differ from those of
+    the same column.
     """
     directions = torch.nn.functional.normalize(fresh(T, D), dim=-1)
     return directions * torch.tensor([1.4, 2.0, 1.2, 1.8, 1.6])[:, None]  # (T, d) * (T, 1)
 
 
-def tokens_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Inputs (T, 2), all on one line, of which each gives all its attention to one.
+def decisive_tokens(fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Return inputs (T, 2) on one line through zero, of which each token gives all its weight to one token.
 
-    The longest token on its side is ahead of a token of half its length by 9.2² / 4 = 21, and by 15 where the scores
-    are divided by √2, the root of the width. What is left for the others, 3 e⁻¹⁵ = 1e-6 at most, is a tenth of
-    ABSOLUTE. No score exceeds 9.2² = 85, so that softmax may be written without subtracting the maximum.
+    For a token of half the length, the score of the longest token on its side is higher by 9.2² / 4 = 21 than the next
+    one, or by 15 if the scores are divided by √2, the root of the width. The other tokens together get at most
+    3 e⁻¹⁵ = 1e-6, a tenth of ABSOLUTE. No score exceeds 9.2² = 85, so softmax does not overflow even if an answer does
+    not subtract the maximum.
     """
     sizes = 9.2 * torch.tensor([0.5, 1, -0.5, -1, 0.5, -0.5], dtype=torch.float64)[:count][fresh.order(count)]
     direction = fresh(2, dtype=torch.float64)
@@ -177,7 +183,7 @@ def tokens_beyond_doubt(fresh: Fresh, count: int, dtype: torch.dtype = torch.flo
 # -- dot_product -------------------------------------------------------------------------------------------------
 
 Numbers = Sequence[float] | torch.Tensor
-# What multiplies and adds up in one go.
+# Functions of torch that compute a dot product in one call.
 PRODUCTS = ("dot", "einsum", "inner", "matmul", "mm", "mv", "sum", "tensordot", "vdot", "vecdot")
 
 
@@ -190,7 +196,7 @@ def expect_dot_product(value: Any, a: Numbers, b: Numbers) -> None:
 def test_products_at_the_same_place_are_added_up(student: Student, fresh: Fresh) -> None:
     """The result should be one number: the sum of the products of the numbers at the same position."""
     for count in (T, H):
-        # So large that it shows whether fractions are cut off the numbers, the products or the sum.
+        # Large enough to show whether an answer rounds the numbers, the products or the sum to integers.
         a, b = (3 * fresh(count)).tolist(), (3 * fresh(count)).tolist()
         expect_dot_product(student.dot_product(a, b), a, b)
     remark_ready_made(PRODUCTS, student.dot_product, a, b)
@@ -204,8 +210,8 @@ def test_numbers_come_in_lists_tuples_or_tensors(student: Student, fresh: Fresh)
     """Lists, tuples and tensors should all work, with ints or floats, and so should sequences with a single number."""
     a, b = [3, 0, -2], [4, 5, 7]
     tensors = [fresh(T, dtype=dtype) for dtype in DTYPES for _ in "ab"]
-    # Tensors first: they know much that lists do not.
-    for one, other in (
+    # Tensors first: some operations work for tensors and not for lists.
+    for first, second in (
         (tensors[0], tensors[1]),
         (tensors[2], tensors[3]),
         (a, b),
@@ -213,28 +219,28 @@ def test_numbers_come_in_lists_tuples_or_tensors(student: Student, fresh: Fresh)
         (tuple(fresh(T).tolist()), tuple(fresh(T).tolist())),
         (fresh(1).tolist(), fresh(1).tolist()),
     ):
-        expect_dot_product(student.dot_product(one, other), one, other)
+        expect_dot_product(student.dot_product(first, second), first, second)
 
 
 @pytest.mark.exercise("dot_product", rule="different lengths raise ValueError or AssertionError")
 def test_different_lengths_are_refused(student: Student, fresh: Fresh) -> None:
     """If the lengths differ, the function should raise ValueError or AssertionError, whichever sequence is longer."""
-    # Whoever refuses everything has not looked at the lengths.
+    # An answer that rejects all sequences does not pass.
     student.dot_product(fresh(T).tolist(), fresh(T).tolist())
-    wrong = []
-    for count, other in ((T, H), (H, T), (1, T), (T, 0)):
-        a, b = fresh(count).tolist(), fresh(other).tolist()
+    failures = []
+    for first_length, second_length in ((T, H), (H, T), (1, T), (T, 0)):
+        a, b = fresh(first_length).tolist(), fresh(second_length).tolist()
         try:
             expect_error(functools.partial(expect_a_product, student, a, b))
-        except CheckFailed as found:
-            wrong.append(found)
-    # Only now, for what an answer makes of the one pair says little without what it makes of the others.
-    if wrong:
-        raise wrong[0]
+        except CheckFailed as failure:
+            failures.append(failure)
+    # Raise only after all pairs: a diagnosis needs the results for each of them.
+    if failures:
+        raise failures[0]
 
 
 def expect_a_product(student: Student, a: Numbers, b: Numbers) -> None:
-    """Some sum of products of floats, and nothing that stands for an error."""
+    """Call the function and expect a nonzero float or tensor, not a value such as None that signals an error."""
     result = student.dot_product(a, b)
     is_product = isinstance(result, float | torch.Tensor) and bool(torch.as_tensor(result).any())
     expect_true(is_product, "It returned a value, but an error was expected.")
@@ -245,7 +251,7 @@ def test_nothing_to_add_up_gives_zero(student: Student, fresh: Fresh) -> None:
     """For two empty lists or tuples the result should be zero, and only for these."""
     expect_number(student.dot_product([], []), 0, within=0)
     expect_number(student.dot_product((), ()), 0, within=0)
-    # Whoever always gives zero has not looked whether they are empty.
+    # An answer that always returns zero does not pass.
     a, b = fresh(1).tolist(), fresh(1).tolist()
     expect_dot_product(student.dot_product(a, b), a, b)
 
@@ -279,7 +285,7 @@ def test_a_score_is_the_dot_product_of_query_and_input(student: Student, fresh: 
 @pytest.mark.exercise("attention_scores", rule="any number of tokens, including one")
 def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
     """Any number of inputs should be scored, (T,), and the best match should get the largest score."""
-    # First of all a square, which lets every product through that the shapes forbid elsewhere.
+    # A square comes first: no product fails there because of its shapes.
     for count, width in ((7, 7), (3, D), (1, D)):
         query, inputs = far_apart(fresh, count, width)
         expect_order(student.attention_scores(query, inputs), scores_of(student)(query, inputs))
@@ -289,7 +295,7 @@ def test_any_number_of_inputs_is_scored(student: Student, fresh: Fresh) -> None:
 
 
 def both_signs(fresh: Fresh, count: int) -> torch.Tensor:
-    """Scores (T,), some of them negative, whose sum is far from zero."""
+    """Return scores (T,), some of them negative, whose sum is far from zero."""
     scores = fresh(count).abs().clamp(max=2) + 0.5
     scores[1::3] *= -0.2
     return scores
@@ -309,12 +315,12 @@ def test_scores_are_divided_by_their_sum(student: Student, fresh: Fresh) -> None
 def test_any_number_of_scores_is_divided(student: Student, fresh: Fresh) -> None:
     """Any number of scores should be divided by their sum, and the shape (T,) should stay; a single score gives one."""
     for count in (7, 3, 1):
-        scores = one_for_all(fresh, count, EVERYTHING)
+        scores = single_nonzero(fresh, count, DOMINANT)
         expect_close(student.normalize_by_sum(scores), normalized(scores))
 
 
 # -- softmax_naive -----------------------------------------------------------------------------------------------
-# Most of it on a single list of scores, on which no dimension can be mistaken for another.
+# Most tests use a single list of scores, in which no dimension can be confused with another.
 
 EXPONENTIALS = "each result is the exponential of its entry, divided by the sum of the exponentials along `dim`"
 LAST_DIM = "without `dim`, the sum runs along the last dimension"
@@ -445,9 +451,9 @@ def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("context_vector", rule="any number of tokens, including one")
 def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> None:
     """Any number of tokens should give one context, (d,), and a single token with all the weight gives itself."""
-    # First of all a square, which lets every product through that the shapes forbid elsewhere.
+    # A square comes first: no product fails there because of its shapes.
     for count, width in ((7, 7), (3, D), (1, D)):
-        weights, inputs = one_for_all(fresh, count, 1), fresh(count, width)
+        weights, inputs = single_nonzero(fresh, count, 1), fresh(count, width)
         expect_close(
             student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
         )
@@ -463,11 +469,12 @@ def expect_self_attention(student: Student, result: Any, inputs: torch.Tensor) -
     expect_close(contexts, right_contexts, "The contexts")
 
 
-def scores_behind(weights: torch.Tensor) -> torch.Tensor:
-    """The scores (T, T) of which these weights were made, but for one number a row and one a column.
+def scores_from_weights(weights: torch.Tensor) -> torch.Tensor:
+    """Return the scores (T, T) behind these weights, up to a constant for each row and each column.
 
-    Logarithms undo softmax but for the sum of its list. Those of the rows go with the rows' means; the columns' go as
-    well, so that softmax along the wrong dimension, which has a criterion of its own, shows the same scores.
+    The logarithm undoes softmax up to a constant for each list of scores. Subtracting the rows' means removes it.
+    Subtracting the columns' means too gives the same scores for softmax along the wrong dimension, which has its own
+    criterion.
     """
     logarithms = weights.double().log()
     logarithms = logarithms - logarithms.mean(-1, keepdim=True)
@@ -483,7 +490,7 @@ def test_scores_are_plain_dot_products(student: Student, fresh: Fresh) -> None:
     inputs = tokens(fresh)
     _, weights = expect_values(student.simple_self_attention(inputs), 2)
     _, right_weights = self_attention_of(student)(inputs)
-    expect_close(scores_behind(expect_tensor(weights, (T, T))), scores_behind(right_weights), "The scores")
+    expect_close(scores_from_weights(expect_tensor(weights, (T, T))), scores_from_weights(right_weights), "The scores")
 
 
 @pytest.mark.exercise(
@@ -516,27 +523,27 @@ def test_contexts_are_weighted_sums_of_the_inputs(student: Student, fresh: Fresh
 @pytest.mark.exercise("simple_self_attention", rule="the result is the pair (contexts, weights)")
 def test_contexts_first_then_weights(student: Student, fresh: Fresh) -> None:
     """The function should return two results: first the contexts (T, d), then the weights (T, T)."""
-    inputs = tokens_beyond_doubt(fresh, T)
+    inputs = decisive_tokens(fresh, T)
     expect_self_attention(student, student.simple_self_attention(inputs), inputs)
 
 
 @pytest.mark.exercise("simple_self_attention", rule="any number of tokens, including one")
 def test_any_number_of_tokens_attend(student: Student, fresh: Fresh) -> None:
     """Any number of tokens should work, also a single one: contexts (T, d) and weights (T, T)."""
-    # First of all a square, which lets every product through that the shapes forbid elsewhere: tokens at right angles,
-    # each of which looks at itself alone.
+    # A square comes first: no product fails there because of its shapes. Its tokens are orthogonal, so each gives all
+    # its weight to itself.
     square = 9.2 * fresh.rotation(6).float()
-    for inputs in (square, *(tokens_beyond_doubt(fresh, count) for count in (6, 3, 1))):
+    for inputs in (square, *(decisive_tokens(fresh, count) for count in (6, 3, 1))):
         expect_self_attention(student, student.simple_self_attention(inputs), inputs)
 
 
-# -- what is asked of several exercises --------------------------------------------------------------------------
+# -- criteria of several exercises -------------------------------------------------------------------------------
 
 Inputs = Callable[..., Sequence[torch.Tensor]]
 
 
 def one_entry(fresh: Fresh, dtype: torch.dtype) -> list[torch.Tensor]:
-    return [one_for_all(fresh, T, EVERYTHING, dtype)]
+    return [single_nonzero(fresh, T, DOMINANT, dtype)]
 
 
 def expect_stable(student: Student, result: Any, x: torch.Tensor) -> None:
@@ -544,7 +551,7 @@ def expect_stable(student: Student, result: Any, x: torch.Tensor) -> None:
     expect_dtype(result, x.dtype)
 
 
-# Inputs on which most slips come out right too, and how much of the result is asked there.
+# Inputs on which most mistakes make no difference, and the check of the result for them.
 SCORES = asking(
     "attention_scores", lambda fresh, dtype: far_apart(fresh, T, dtype=dtype), against(scores_of, expect_order)
 )
@@ -553,15 +560,15 @@ NAIVE = asking("softmax_naive", one_entry, against(naive_softmax_of))
 STABLE = asking("softmax_stable", one_entry, against(softmax_of))
 CONTEXT = asking(
     "context_vector",
-    lambda fresh, dtype: [one_for_all(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
+    lambda fresh, dtype: [single_nonzero(fresh, T, 1, dtype), fresh(T, D, dtype=dtype)],
     against(context_of, functools.partial(expect_close, what="The features of the context")),
 )
 ATTENTION = asking(
-    "simple_self_attention", lambda fresh, dtype: [tokens_beyond_doubt(fresh, T, dtype)], expect_self_attention
+    "simple_self_attention", lambda fresh, dtype: [decisive_tokens(fresh, T, dtype)], expect_self_attention
 )
 
 
-@pytest.mark.parametrize("asked", [
+@pytest.mark.parametrize("ask", [
     case("scores_of_either_dtype", "attention_scores", "float32 and float64 arguments both work",
          "Float32 and float64 arguments should both give scores, and the best match should get the largest score.",
          SCORES),
@@ -579,17 +586,17 @@ ATTENTION = asking(
     case("self_attention_of_either_dtype", "simple_self_attention", "float32 and float64 inputs both work",
          "Contexts and weights should be correct for float32 inputs and for float64 inputs.", ATTENTION),
 ])  # fmt: skip
-def test_either_dtype(student: Student, fresh: Fresh, asked: Asking) -> None:
+def test_either_dtype(student: Student, fresh: Fresh, ask: Asking) -> None:
     """Float32 and float64 should both come out right."""
     for dtype in DTYPES:
-        expect_right(asked(student, fresh, dtype))
+        expect_right(ask(student, fresh, dtype))
 
 
 @pytest.mark.parametrize(("exercise", "right", "inputs"), [
     case("gradients_of_scores", "attention_scores", "gradients flow to the query and to the inputs",
          "Gradients of the scores should flow to the query and to the inputs.",
          "attention_scores", scores_of, lambda fresh: [fresh(D), fresh(T, D)]),
-    # All positive, so that dividing by the sum of the sizes comes to the same.
+    # All positive, so that division by the sum of absolute values gives the same result.
     case("gradients_through_the_sum", "normalize_by_sum", "gradients flow to the scores, also through their sum",
          "Gradients should flow to the scores: each is in the numerator of its result, and all are in the denominator.",
          "normalize_by_sum", lambda _: normalized, lambda fresh: [fresh(T).abs() + 0.5]),
@@ -611,7 +618,7 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
     expect_gradients_of(student, exercise, right, inputs(fresh))
 
 
-@pytest.mark.parametrize(("asked", "changed"), [
+@pytest.mark.parametrize(("ask", "changed"), [
     case("scoring_leaves_its_arguments_alone", "attention_scores", "the arguments are not changed",
          "The scores should have the right order, and the call should not change query or inputs.",
          SCORES, "An argument was changed."),
@@ -631,6 +638,6 @@ def test_gradients(student: Student, fresh: Fresh, exercise: str, right: Right, 
          "Contexts and weights should be correct, and the call should not change the inputs.",
          ATTENTION, "The inputs were changed."),
 ])  # fmt: skip
-def test_arguments_left_alone(student: Student, fresh: Fresh, asked: Asking, changed: str) -> None:
+def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking, changed: str) -> None:
     """The result should be correct, and the call should not change the arguments."""
-    expect_left_alone(asked(student, fresh, torch.float32), changed)
+    expect_left_alone(ask(student, fresh, torch.float32), changed)

@@ -1,4 +1,4 @@
-"""Unit 1: wrong answers whose idea is none of the misconceptions'. No name is true of them."""
+"""Unit 1: wrong answers that match no listed misconception. The diagnosis must not name one for them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Loops wherever they are possible, in float64 inside and cast back; what can be written out is not handed to torch."""
+"""Loops wherever possible, float64 inside and a cast back at the end; torch does only what loops cannot."""
 
 import torch
 
@@ -51,7 +51,7 @@ def softmax_stable(x, dim=-1):
 
 
 def softmax_naive(x, dim=-1):
-    # stable in fact, which is no mistake
+    # numerically stable, which is allowed here too
     return softmax_stable(x, dim)
 
 

@@ -1,4 +1,4 @@
-"""Index notation throughout, prints and warnings left in, and more arguments and hints than were asked for."""
+"""einsum throughout, with prints and warnings left in, and more arguments and type hints than required."""
 
 import math
 import warnings

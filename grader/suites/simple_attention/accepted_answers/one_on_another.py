@@ -1,4 +1,4 @@
-"""Each exercise is written with the ones before it; results lie in memory as they happen to come out."""
+"""Each exercise calls the ones before it; results may be non-contiguous."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Dimensions moved, tensors sorted, products transposed: right by another way, with results that are no plain memory."""
+"""Dimensions moved, tensors sorted, products transposed: right in an unusual way, with non-contiguous results."""
 
 import operator
 
