@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 2: junk earns nothing, and a wrong scale does not cost every point."""
+"""The suite of unit 2: junk earns nothing, and a wrong scale does not cost every point."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def keys_ignored(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize(
     "weights_of", [uniform, softmax_of_nothing, diagonal, neighbours, queries_ignored, keys_ignored]
 )
-def test_weights_that_compare_no_query_with_a_key_earn_only_what_is_declared(weights_of: Any) -> None:
+def test_weights_without_comparing_queries_and_keys_earn_only_the_points_for_parameters(weights_of: Any) -> None:
     def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         weights = weights_of(queries, keys)
         return weights @ values, weights
 
     answers = defined_in(REPOSITORY / "solutions" / "self_attention.py", SUITE.unit)
-    answers["scaled_dot_product_attention"] = attend  # in place, for that is where the modules look for it
+    answers["scaled_dot_product_attention"] = attend  # replaced in this namespace, where the modules look it up
     exercises = ("scaled_dot_product_attention", "SelfAttention_v1", "SelfAttention_v2")
     assert {name for exercise in exercises for name in SUITE.passed(answers, exercise)} == {
         "three_matrices_are_parameters",
@@ -68,7 +68,7 @@ def test_weights_that_compare_no_query_with_a_key_earn_only_what_is_declared(wei
     }
 
 
-# Not fifth_power, which leaves so little of the scores that nothing is attended.
+# Without fifth_power: its scores are so small that no key stands out.
 WRONG_SCALES = (
     "half_instead_of_root",
     "divided_by_half_of_d_k",
@@ -85,7 +85,7 @@ WRONG_SCALES = (
 
 
 @pytest.mark.parametrize("name", WRONG_SCALES)
-def test_a_wrong_scale_keeps_the_points_that_are_not_about_the_scores(name: str) -> None:
+def test_a_wrong_scale_loses_only_the_points_about_the_scores(name: str) -> None:
     mistake = SUITE.mistake(name)
     assert SUITE.passed({mistake.exercise: mistake.implementation}, mistake.exercise) == {
         "each_query_shares_its_attention_among_the_keys",

@@ -1,14 +1,14 @@
-"""Unit 2: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Unit 2: wrong answers that learners give, each with a sentence that helps the learner.
 
-A name says what was done. Slips of the attention itself, as dividing the scores by another number, are rows of
-scaled_dot_product_attention, and both modules show the commonest of them too.
+A name says what the answer does. Mistakes in the attention itself, such as another divisor of the scores, are rows of
+scaled_dot_product_attention. The most common ones are rows of both modules too.
 """
 
 from __future__ import annotations
 
 from grader.testing.misconceptions import Change, replace, row
 
-# -- sentences that several share --------------------------------------------------------------------------------
+# -- sentences of several rows -----------------------------------------------------------------------------------
 
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
@@ -76,19 +76,19 @@ REFUSAL = 'raise ValueError(f"{name} has a bias that is not zero, and attention_
 
 
 def begun_with(line: str) -> Change:
-    """A line in front of the first, which makes the queries."""
+    """Insert a line before the first one, which computes the queries."""
     return replace("queries =", f"{line}\n    queries =")
 
 
 def weighed(weights: str) -> Change:
-    """A module's own attention, with these weights."""
+    """Compute the contexts in the module itself, with these weights."""
     return replace(
         "contexts, _ = scaled_dot_product_attention(queries, keys, values)", f"contexts = {weights} @ values"
     )
 
 
 def moved(statement: str) -> Change:
-    """Another way to move the weight of each `layer` to its `matrix`."""
+    """Move the weight of each `layer` to its `matrix` by another statement."""
     return replace(
         "getattr(attention_v1, name).copy_(getattr(attention_v2, name).weight.T)",
         f"matrix, layer = getattr(attention_v1, name), getattr(attention_v2, name)\n            {statement}",

@@ -1,4 +1,4 @@
-"""Unit 2's misconceptions once more, each written as another learner who holds the same wrong idea would write it."""
+"""Unit 2: each misconception in other code, as another learner with the same wrong idea would write it."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 2, by its rules; the audit looks here for differences."""
+"""Probes of unit 2: the observable properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def attention_of_matrices(unit: Any, draw: Draw) -> Iterator[Property]:
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
         yield f"whether {name} is trained", has_parameters(module, [matrix])
     module.to(draw.dtype).train(draw.chance(0.5))
-    # Named anew, for the parameters may be others after .to.
+    # Read the attributes again: the parameters may be other objects after .to.
     matrices = {name: set_to(getattr(module, name), draw.normal(d_in, d_out, scale=d_in**-0.5)) for name in NAMES}
     yield from call(module, draw.normal(num_tokens, d_in), parameters=matrices)
 
@@ -71,7 +71,7 @@ def attention_of_layers(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 class Matrices(nn.Module):
-    """What transfer_weights changes; it attends as the rules of SelfAttention_v1 say."""
+    """The module that transfer_weights changes. It computes attention by the rules of SelfAttention_v1."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Matrices(nn.Module):
 
 
 class Layers(nn.Module):
-    """What transfer_weights reads; it attends as the rules of SelfAttention_v2 say."""
+    """The module that transfer_weights reads. It computes attention by the rules of SelfAttention_v2."""
 
     def __init__(self, d_in: int, d_out: int, bias: bool) -> None:
         super().__init__()
@@ -96,19 +96,19 @@ def attended(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.softmax(queries @ keys.T / queries.shape[-1] ** 0.5, dim=-1) @ values
 
 
-def source_and_goal(draw: Draw) -> tuple[Layers, Matrices, Tensor]:
-    """Both modules, with biases that are all zero or none, and inputs for both."""
+def source_and_target(draw: Draw) -> tuple[Layers, Matrices, Tensor]:
+    """Return both modules, the first with zero biases or without biases, and inputs for both."""
     num_tokens, d_in, d_out = draw.sizes(3)
     if draw.chance(0.3):
         d_out = d_in
-    source, goal = Layers(d_in, d_out, bias=draw.chance(0.4)), Matrices(d_in, d_out)
+    source, target = Layers(d_in, d_out, bias=draw.chance(0.4)), Matrices(d_in, d_out)
     set_layers(draw, source.float(), NAMES)
     for name in NAMES:
         layer = getattr(source, name)
         set_to(layer.weight, draw.normal(d_out, d_in, dtype=torch.float32, scale=1))
         if layer.bias is not None:
             nn.init.zeros_(layer.bias)
-    return source, goal, draw.normal(num_tokens, d_in, dtype=torch.float32)
+    return source, target, draw.normal(num_tokens, d_in, dtype=torch.float32)
 
 
 def state_of(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
@@ -117,33 +117,33 @@ def state_of(module: nn.Module) -> list[tuple[str, Tensor, bool]]:
 
 @probe("transfer_weights")
 def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
-    source, goal, inputs = source_and_goal(draw)
+    source, target, inputs = source_and_target(draw)
     before = state_of(source)
-    unit.transfer_weights(source, goal)
+    unit.transfer_weights(source, target)
     yield "whether the source is as it was", alike(state_of(source), before)
     yield "whether its outputs are as they were", source(inputs)
-    yield "the outputs", goal(inputs)
-    yield "the outputs that the weights make", Matrices.forward(goal, inputs)
+    yield "the outputs", target(inputs)
+    yield "the outputs that the weights make", Matrices.forward(target, inputs)
     for name in NAMES:
-        matrix = getattr(goal, name)
+        matrix = getattr(target, name)
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
-        yield f"whether {name} is trained", has_parameters(goal, [matrix])
+        yield f"whether {name} is trained", has_parameters(target, [matrix])
 
 
 @probe("transfer_weights", draws=300)
 def biases_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, d_out = draw.sizes(2)
-    source, goal = Layers(d_in, d_out, bias=True), Matrices(d_in, d_out)
+    source, target = Layers(d_in, d_out, bias=True), Matrices(d_in, d_out)
     for name in NAMES:
         nn.init.zeros_(getattr(source, name).bias)
     biased = [getattr(source, name).bias for name in draw.random.sample(NAMES, draw.pick(1, 1, 1, 2, 3))]
     with torch.no_grad():
         for bias in biased:
             bias[draw.random.randrange(d_out)] = draw.pick(1.0, -1.0, 0.01, -3.0)
-            if d_out > 1 and draw.chance(0.3):  # no sum shows these
+            if d_out > 1 and draw.chance(0.3):  # these have no effect on the sum
                 bias[0], bias[-1] = 0.5, -0.5
     before = state_of(source)
-    yield from refusal(unit.transfer_weights, source, goal)
+    yield from refusal(unit.transfer_weights, source, target)
     yield "whether the source is as it was", alike(state_of(source), before)
 
 
@@ -152,7 +152,7 @@ def variances(unit: Any, draw: Draw) -> Iterator[Property]:
     d_k, samples = (1, 2, 5, 16, 64, 300)[draw.number % 6], 20_000
     generator = draw.pick([], [torch.Generator().manual_seed(draw.number)])
     plain, scaled = unit.dot_product_variance(d_k, samples, *generator)
-    # The standard deviation of a variance of so many samples; q·k has an excess kurtosis of 6 / d_k.
+    # The standard deviation of a variance over `samples` pairs; q·k has an excess kurtosis of 6 / d_k.
     spread = ((2 + 6 / d_k) / samples) ** 0.5
     yield "the variance", Estimate(float(plain), DEVIATIONS * spread * d_k)
     yield "the scaled variance", Estimate(float(scaled), DEVIATIONS * spread)
@@ -160,7 +160,7 @@ def variances(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("dot_product_variance", draws=4)
 def number_of_samples(unit: Any, draw: Draw) -> Iterator[Property]:
-    """How far one variance lies from the next tells over how many samples each was taken, and of what."""
+    """The spread of the variances shows how many samples each was computed from, and of which quantity."""
     d_k, samples, times = draw.pick(1, draw.size(4, 9)), draw.size(40, 60), 1000
     results = [unit.dot_product_variance(d_k, samples, draw.generator) for _ in range(times)]
     for name, found, expected in zip(("plain", "scaled"), zip(*results, strict=True), (d_k, 1), strict=True):

@@ -1,11 +1,11 @@
-"""Unit 2, self-attention with trainable weights: one test or case, one criterion, with its sentence for the student.
+"""Hidden tests of unit 2, self-attention with trainable weights. Each test or case is one criterion.
 
-Expected values are computed here, in float64 and by other means than the course's own solution.
+Expected values are computed here in float64, by other means than in the course's solution.
 
-A wrong scale should not cost every point, and nothing but attention should win one. So a test about the number of
-queries or tokens, the dtype, the arguments or the order of the results has inputs that leave no doubt: one key fits
-each query so well that it gets all the weight, whatever the scores are divided by. Whoever divides by a wrong number
-still passes; whoever does not compare queries with keys cannot know which key it is.
+A wrong scale should not cost every point, and only attention should earn one. So the tests of the number of queries or
+tokens, the dtype, the arguments and the order of the results use decisive inputs: one key fits each query so well that
+it gets all the weight, whatever the scores are divided by. An answer that divides by a wrong number still passes. An
+answer that does not compare queries with keys cannot find this key.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import Raised, RemoteObject, Student
 
-# All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
+# All different, so that no dimension can be confused with another. No d_k is 4: half of 4 is also its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
 D_IN, D_OUT = 4, 7
-# For inputs that leave no doubt: no fewer features than tokens.
+# The width of decisive inputs: at least as many features as tokens.
 D_WIDE = 8
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
@@ -52,7 +52,7 @@ Oracle = Callable[..., tuple[torch.Tensor, ...]]
 Shape = tuple[int, ...]
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 def scaled_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -61,7 +61,7 @@ def scaled_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
 
 def attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The contexts (…, T_q, d_v) and weights (…, T_q, T_k)."""
+    """Return the contexts (…, T_q, d_v) and the weights (…, T_q, T_k)."""
     scores = scaled_scores(queries, keys)
     weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
     return torch.einsum("...qk,...kv->...qv", weights, values.double()), weights
@@ -96,31 +96,31 @@ def layered_self_attention(
     W_key_weight: torch.Tensor,
     W_value_weight: torch.Tensor,
 ) -> torch.Tensor:
-    """As above, with the weights as linear layers keep them, (d_out, d_in)."""
+    """Compute self_attention with weights as linear layers store them, (d_out, d_in)."""
     return self_attention(student, inputs, W_query_weight.mT, W_key_weight.mT, W_value_weight.mT)
 
 
 def mixed(inputs: torch.Tensor, W_query: torch.Tensor, W_key: torch.Tensor, W_value: torch.Tensor) -> torch.Tensor:
-    """What the toolbox's Holder computes: no attention, but each matrix has a part of its own."""
+    """Compute what the toolbox's Holder computes: not attention, but each matrix contributes in a different way."""
     queries, keys, values = (projected(inputs, matrix) for matrix in (W_query, W_key, W_value))
     return queries + queries**2 + 2 * keys + keys**2 + 3 * values + values**2
 
 
-# -- inputs that leave no doubt ----------------------------------------------------------------------------------
-# The dot products of a query with the key that fits it and with all others. The largest number that learners are known
-# to divide them by, and still attend, is 2 d_k: at most 14 here, which leaves the fitting key 240 / 14 = 17 ahead. The
-# others together then weigh less than 6 e⁻¹⁷ = 3e-7, and move no context by more than a few tenths of ABSOLUTE. Softmax
-# may be written without subtracting the maximum, of scores scaled or not: exp(80) is finite in float32, where exp(89)
-# is not, and exp(-160) is zero, as it should be.
+# -- decisive inputs ---------------------------------------------------------------------------------------------
+# FITTING is the dot product of a query with the key that fits it, OTHER the one with any other key. The largest number
+# by which learners are known to divide the scores is 2 d_k, at most 14 here. Then the fitting key is still ahead by
+# 240 / 14 = 17: all other keys together have a weight below 6 e⁻¹⁷ = 3e-7 and change a context by at most a few tenths
+# of ABSOLUTE. Softmax does not overflow even if an answer does not subtract the maximum, with or without scaling:
+# exp(80) is finite in float32, unlike exp(89), and exp(-160) is zero.
 
 FITTING, OTHER = 80.0, -160.0
 
 
 def fitting_keys(fresh: Fresh, queries_count: int, keys_count: int) -> torch.Tensor:
-    """The place of the key that fits each query, (T_q,): some places on, but never the last; by how many is drawn.
+    """Return the index of the key that fits each query, (T_q,): the query's own, shifted at random, never the last.
 
-    Never a query's own place, where there are two others to choose from; and some keys fit no query or two, so that
-    softmax over the queries, or with queries and keys exchanged, gives other weights.
+    It is never the query's own index if there are at least two other keys to choose from. Some keys fit no query,
+    others fit two, so that softmax over the queries, or with queries and keys swapped, gives other weights.
     """
     others = max(keys_count - 2, 1)
     return (torch.arange(1, queries_count + 1) + fresh.order(others)[0]) % max(keys_count - 1, 1)
@@ -129,34 +129,34 @@ def fitting_keys(fresh: Fresh, queries_count: int, keys_count: int) -> torch.Ten
 def queries_and_fitting_keys(
     fresh: Fresh, queries_count: int, keys_count: int, d_k: int, fitting: float = FITTING, other: float = OTHER
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Queries (T_q, d_k) and keys (T_k, d_k) in float64, whose dot products are `fitting` and `other`.
+    """Return queries (T_q, d_k) and keys (T_k, d_k) in float64 whose dot products are `fitting` and `other`.
 
     The smaller of T_q and T_k is at most d_k.
     """
     scores = torch.full((queries_count, keys_count), other, dtype=torch.float64)
     scores[range(queries_count), fitting_keys(fresh, queries_count, keys_count)] = fitting
-    # With r the smaller count: (T_q, r), (r,) and (r, T_k), whose product they are. Each takes the root of the middle,
-    # and both are written in the same r directions, at right angles among d_k dimensions.
+    # With r the smaller count: scores = left (T_q, r) · sizes (r,) · right (r, T_k). Queries and keys each get the root
+    # of the sizes, and both use the same r orthonormal directions of d_k dimensions.
     left, sizes, right = torch.linalg.svd(scores, full_matrices=False)
     directions = fresh.rotation(d_k)[: len(sizes)]
     return left * sizes.sqrt() @ directions, right.mT * sizes.sqrt() @ directions
 
 
-def arguments_beyond_doubt(
+def decisive_arguments(
     fresh: Fresh, queries_count: int, keys_count: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries (T_q, d_k), keys (T_k, d_k) and values (T_k, d_v)."""
+    """Return decisive queries (T_q, d_k) and keys (T_k, d_k), and values (T_k, d_v)."""
     queries, keys = queries_and_fitting_keys(fresh, queries_count, keys_count, D_K)
     return queries.to(dtype), keys.to(dtype), fresh(keys_count, D_V, dtype=dtype)
 
 
-def tokens_beyond_doubt(
+def decisive_tokens(
     fresh: Fresh, count: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Inputs (T, d_in), and matrices (d_in, d_out) that make such queries and keys of them, for d_in = D_WIDE."""
+    """Return inputs (T, D_WIDE) and matrices (D_WIDE, d_out) that project them to decisive queries and keys."""
     inputs = fresh.rotation(D_WIDE)[:count]
     queries, keys = queries_and_fitting_keys(fresh, count, count, D_OUT)
-    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (T, T), changes nothing.
+    # The tokens are orthonormal, so inputs @ inputs.mT, (T, T), is the identity.
     matrices = {"W_query": inputs.mT @ queries, "W_key": inputs.mT @ keys, "W_value": fresh(D_WIDE, D_OUT)}
     return inputs.to(dtype), {name: matrix.to(dtype) for name, matrix in matrices.items()}
 
@@ -194,7 +194,7 @@ def test_values_are_the_inputs_times_W_value(student: Student, fresh: Fresh) -> 
 @pytest.mark.exercise("project_qkv", rule="float32 and float64 arguments both work")
 def test_projections_of_either_dtype(student: Student, fresh: Fresh) -> None:
     """The three projections should be correct for float32 arguments and for float64 arguments."""
-    # All sizes alike for once: a transposed or elementwise product raises no error here, and its values tell which.
+    # All sizes are equal here: a transposed or elementwise product raises no error, and its values show which it is.
     for dtype in (torch.float32, torch.float64):
         inputs, *matrices = (fresh(D_IN, D_IN, dtype=dtype) for _ in range(4))
         for projection, matrix in zip(expect_values(student.project_qkv(inputs, *matrices), 3), matrices, strict=True):
@@ -212,7 +212,7 @@ def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: F
     """The scores should be the dot products of queries and keys, divided by the square root of d_k."""
     queries, keys, values = fresh(T, D_K), fresh(T, D_K), fresh(T, D_V)
     _, weights = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
-    # Logarithms undo softmax but for one number a row, which goes with the row's mean.
+    # The logarithm undoes softmax up to a constant for each row. Subtracting the row's mean removes it.
     logarithms = expect_tensor(weights, (T, T)).double().log()
     scores = scaled_scores(queries, keys)
     expect_close(logarithms - logarithms.mean(-1, keepdim=True), scores - scores.mean(-1, keepdim=True), "The scores")
@@ -224,7 +224,7 @@ def test_scores_are_divided_by_the_square_root_of_d_k(student: Student, fresh: F
 )
 def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh: Fresh) -> None:
     """Softmax should run over the keys: weights are positive, sum to one and are largest for the best key."""
-    # Scores near zero: each key has its share, and the one that fits is ahead under any scale.
+    # Scores near zero: each key gets some weight, and the fitting key gets the most for any scale.
     queries, keys = queries_and_fitting_keys(fresh, T, T, D_K, fitting=1, other=-1)
     arguments = queries.float(), keys.float(), fresh(T, D_V)
     _, weights = expect_values(student.scaled_dot_product_attention(*arguments), 2)
@@ -242,7 +242,7 @@ def test_each_query_shares_its_attention_among_the_keys(student: Student, fresh:
 )
 def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh) -> None:
     """Each context should be the sum of the values, each times its weight: (T_q, d_v), for any d_v."""
-    # At last all sizes are alike, so that nothing but the numbers tells keys from values.
+    # In the second case all sizes are equal, so that only the numbers distinguish keys from values.
     for count, d_v in ((T, D_V), (D_K, D_K)):
         queries, keys, values = fresh(count, D_K), fresh(count, D_K), fresh(count, d_v)
         contexts, _ = expect_values(student.scaled_dot_product_attention(queries, keys, values), 2)
@@ -253,7 +253,7 @@ def test_contexts_are_weighted_sums_of_the_values(student: Student, fresh: Fresh
 def test_as_many_queries_as_you_like(student: Student, fresh: Fresh) -> None:
     """Any number of queries should work, fewer or more than keys: weights (T_q, T_k), contexts (T_q, d_v)."""
     for queries_count, keys_count in ((T, T_K), (T_K, T), (1, T)):
-        arguments = arguments_beyond_doubt(fresh, queries_count, keys_count)
+        arguments = decisive_arguments(fresh, queries_count, keys_count)
         expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
@@ -280,7 +280,7 @@ def test_a_batch_of_heads(student: Student, fresh: Fresh) -> None:
 )
 def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
     """The result should be correct if the arguments are non-contiguous, for example the result of a transpose."""
-    # (B, T, H, d) -> (B, H, T, d): what splitting heads leaves behind
+    # (B, T, H, d) -> (B, H, T, d): the memory layout after splitting heads
     arguments = [fresh(B, count, H, width).transpose(1, 2) for count, width in ((T, D_K), (T_K, D_K), (T_K, D_V))]
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
@@ -291,7 +291,7 @@ def test_views_with_another_memory_layout(student: Student, fresh: Fresh) -> Non
 def test_attention_keeps_the_dtype(student: Student, fresh: Fresh) -> None:
     """Contexts and weights should have the dtype of the arguments, for float32 and for float64."""
     for dtype in (torch.float32, torch.float64):
-        arguments = arguments_beyond_doubt(fresh, T, T, dtype)
+        arguments = decisive_arguments(fresh, T, T, dtype)
         result = student.scaled_dot_product_attention(*arguments)
         expect_attention(result, *arguments)
         for part in result:
@@ -324,7 +324,7 @@ def expect_projections(_: Student, result: object, *arguments: torch.Tensor) -> 
                 expect_projections)),
     case("attention_leaves_its_arguments_alone", "scaled_dot_product_attention", "the arguments are not changed",
          "The result should be correct, and the call should not change queries, keys or values.",
-         asking("scaled_dot_product_attention", lambda fresh: arguments_beyond_doubt(fresh, T, T),
+         asking("scaled_dot_product_attention", lambda fresh: decisive_arguments(fresh, T, T),
                 lambda _, result, *arguments: expect_attention(result, *arguments))),
 ])  # fmt: skip
 def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> None:
@@ -335,7 +335,7 @@ def test_arguments_left_alone(student: Student, fresh: Fresh, ask: Asking) -> No
 @pytest.mark.exercise("scaled_dot_product_attention", rule="the result is the pair (contexts, weights)")
 def test_contexts_come_first_and_weights_second(student: Student, fresh: Fresh) -> None:
     """The function should return two results: first the contexts (T_q, d_v), then the weights (T_q, T_k)."""
-    arguments = arguments_beyond_doubt(fresh, T, T)
+    arguments = decisive_arguments(fresh, T, T)
     expect_attention(student.scaled_dot_product_attention(*arguments), *arguments)
 
 
@@ -350,24 +350,24 @@ def expect_attention(result: object, queries: torch.Tensor, keys: torch.Tensor, 
 
 
 def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> dict[str, torch.Tensor]:
-    """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
+    """Return W_query, W_key and W_value, each (d_in, d_out), so small that softmax is not close to a maximum."""
     return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
 
 
-# d_in and d_out, which are at last the same: where they differ, values that were not projected have the wrong shape.
+# d_in and d_out. The second pair is equal: if they differ, values without a projection have the wrong shape.
 WIDTHS = ((D_IN, D_OUT), (T, T))
 
 
-def expect_no_chance(first: object, second: object, reason: str) -> None:
-    """Nothing is drawn: what was asked for twice is the same twice, as far as both are tensors of one shape."""
+def expect_deterministic(first: object, second: object, reason: str) -> None:
+    """Expect two results of the same computation to be equal, if both are tensors of the same shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor) and first.shape == second.shape:
         expect_true(torch.allclose(first.double(), second.double(), equal_nan=True), reason)
 
 
 def output_of(attention: RemoteObject, inputs: torch.Tensor) -> object:
-    """What the module gives, the same in two calls."""
+    """Return the module's output, which should be the same in two calls."""
     output = attention(inputs)
-    expect_no_chance(output, attention(inputs), "Two calls with the same inputs give different outputs.")
+    expect_deterministic(output, attention(inputs), "Two calls with the same inputs give different outputs.")
     return output
 
 
@@ -400,7 +400,7 @@ def test_three_matrices_take_any_number_of_tokens(student: Student, fresh: Fresh
     """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
     attention = student.SelfAttention_v1(D_WIDE, D_OUT)
     for count in (1, 3, 6):
-        inputs, matrices = tokens_beyond_doubt(fresh, count)
+        inputs, matrices = decisive_tokens(fresh, count)
         attention.set(matrices)
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
@@ -487,7 +487,7 @@ def test_three_layers_take_any_number_of_tokens(student: Student, fresh: Fresh) 
     """The same module should work for any number of tokens, also a single one, and give (T, d_out)."""
     attention = student.SelfAttention_v2(D_WIDE, D_OUT)
     for count in (1, 3, 6):
-        inputs, matrices = tokens_beyond_doubt(fresh, count)
+        inputs, matrices = decisive_tokens(fresh, count)
         set_layers(attention, as_layers(matrices))
         expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
@@ -498,7 +498,7 @@ def test_gradients_of_three_layers(student: Student, fresh: Fresh) -> None:
     attention, inputs = student.SelfAttention_v2(D_IN, D_OUT), fresh(T, D_IN)
     matrices = fresh_matrices(fresh)
     set_layers(attention, as_layers(matrices))
-    # Ours, and not what the module says that it took of them.
+    # The weights that the test set, not the ones that the module reports.
     weights = as_layers(matrices)
     output_of(attention, inputs)
     _, found = expect_values(attention.gradients(inputs), 2)
@@ -524,7 +524,7 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
     """Both modules should work in float64."""
     attention = getattr(student, exercise)(D_WIDE, D_OUT)
     attention.to(torch.float64)
-    inputs, matrices = tokens_beyond_doubt(fresh, T, torch.float64)
+    inputs, matrices = decisive_tokens(fresh, T, torch.float64)
     set_matrices(attention, matrices)
     expect_close(output_of(attention, inputs), self_attention(student, inputs, **matrices), "The outputs")
 
@@ -540,7 +540,7 @@ def test_float64(student: Student, fresh: Fresh, exercise: str, set_matrices: Se
 def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_matrices: SetMatrices) -> None:
     """Both modules should not change their inputs."""
     attention = getattr(student, exercise)(D_WIDE, D_OUT)
-    inputs, matrices = tokens_beyond_doubt(fresh, T)
+    inputs, matrices = decisive_tokens(fresh, T)
     set_matrices(attention, matrices)
     output_of(attention, inputs)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
@@ -549,23 +549,23 @@ def test_inputs_left_alone(student: Student, fresh: Fresh, exercise: str, set_ma
 
 
 # -- transfer_weights --------------------------------------------------------------------------------------------
-# On modules of the toolbox, so that it depends on no other answer.
+# The tests use modules of the toolbox, so that they do not depend on other answers.
 
 
 def two_modules(
     student: Student, fresh: Fresh, d_in: int, d_out: int, biases: Matrices | None = None
 ) -> tuple[RemoteObject, RemoteObject]:
-    """attention_v2 and attention_v1, with weights of their own."""
-    start, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
-    return modules_with(student, start, matrices, biases)
+    """Return attention_v2 and attention_v1, with different weights."""
+    initial, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
+    return modules_with(student, initial, matrices, biases)
 
 
 def modules_with(
-    student: Student, start: Matrices, matrices: Matrices, biases: Matrices | None
+    student: Student, initial: Matrices, matrices: Matrices, biases: Matrices | None
 ) -> tuple[RemoteObject, RemoteObject]:
-    """attention_v2 with layers that compute with these matrices (d_in, d_out), and attention_v1 with those at `start`.
+    """Return attention_v2, whose layers have the weights `matrices`, and attention_v1 with the matrices `initial`.
 
-    With `biases`, attention_v2's layers have some: these, and zeros else.
+    All matrices are (d_in, d_out). If `biases` is given, attention_v2's layers have these biases, and zeros elsewhere.
     """
     d_in, d_out = matrices["W_query"].shape
     layers = {name: student.make("Linear", d_in, d_out, bias=biases is not None) for name in MATRICES}
@@ -573,25 +573,25 @@ def modules_with(
     attention_v2.set(as_layers(matrices))
     if biases is not None:
         attention_v2.set({f"{name}.bias": biases.get(name, torch.zeros(d_out)) for name in MATRICES})
-    return attention_v2, student.make("Holder", **start)
+    return attention_v2, student.make("Holder", **initial)
 
 
 def transferred(
     student: Student, fresh: Fresh, d_in: int, d_out: int, biases: Matrices | None = None
 ) -> tuple[RemoteObject, RemoteObject, Matrices, Matrices]:
-    """Both modules after a transfer, what attention_v1 should have now, and attention_v2's parameters before it.
+    """Return both modules after a transfer, attention_v1's expected weights, and attention_v2's parameters before it.
 
-    Two pairs of modules that were alike before the transfer are alike afterwards.
+    Two equal pairs of modules should be equal after the transfer too.
     """
-    start, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
-    twins = [modules_with(student, start, matrices, biases) for _ in range(2)]
-    attention_v2, attention_v1 = twins[1]
+    initial, matrices = ({name: fresh(d_in, d_out) for name in MATRICES} for _ in range(2))
+    pairs = [modules_with(student, initial, matrices, biases) for _ in range(2)]
+    attention_v2, attention_v1 = pairs[1]
     before = attention_v2.parameters()
-    for pair in twins:
+    for pair in pairs:
         student.transfer_weights(*pair)
     for name in MATRICES:
-        first, second = (twin.get(name) for _, twin in twins)
-        expect_no_chance(first, second, "The same transfer, done twice, gives different weights.")
+        first, second = (target.get(name) for _, target in pairs)
+        expect_deterministic(first, second, "The same transfer, done twice, gives different weights.")
     return attention_v2, attention_v1, matrices, before
 
 
@@ -674,9 +674,9 @@ def test_a_bias_in_W_value_is_refused(student: Student, fresh: Fresh) -> None:
 
 
 def expect_refusal(student: Student, fresh: Fresh, name: str) -> None:
-    # Whoever refuses everything has not looked at the bias.
+    # An answer that rejects all modules does not pass.
     student.transfer_weights(*two_modules(student, fresh, D_IN, D_OUT))
-    # In the second, two entries that cancel and zeros: neither its sum nor its first entry tells that it is there.
+    # The second bias has two entries that cancel, and zeros: neither its sum nor its first entry shows it.
     cancelling = torch.zeros(D_OUT)
     cancelling[1], cancelling[2] = 0.5, -0.5
     for bias in (fresh(D_OUT), cancelling):
@@ -692,16 +692,17 @@ def test_biases_that_are_all_zero_are_fine(student: Student, fresh: Fresh) -> No
 
 
 # -- dot_product_variance ----------------------------------------------------------------------------------------
-# How far off may a right answer be? Let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
+# The tolerance of a right answer: let X = q·k for d = d_k features. Given k, X is normal with variance |k|², so
 # E X² = E|k|² = d and E X⁴ = 3 E|k|⁴ = 3 (d² + 2d). The variance of a sample variance over n pairs is about
-# (E X⁴ - (E X²)²) / n = (2d² + 6d) / n. Six of its standard deviations: a normal estimate is further off twice in
-# a thousand million, and these estimates, a little skewed to the right, still less than once in a million.
+# (E X⁴ - (E X²)²) / n = (2d² + 6d) / n. The margin is six standard deviations. A normal estimate exceeds it twice in
+# 10⁹ runs, and these estimates, slightly skewed to the right, less than once in 10⁶.
 
-# Many features at first: a variance over those, and not over the samples, is then a good estimate too, and known by it.
+# The first case has many features. There a variance over the features instead of the samples is a good estimate too, so
+# the result shows this mistake.
 WIDTHS_AND_SAMPLES = ((800, 3200), (6, 6000))
 
 
-# Those that are set inside a function, if any.
+# Seeds that an answer may set inside the function.
 SEEDS = (0, 1, 42, 123)
 
 
@@ -710,11 +711,12 @@ def margin(d_k: int, samples: int) -> float:
 
 
 def expect_scatter(student: Student, which: int) -> None:
-    """Over few pairs an estimate scatters, and with a single feature more than any other of the same expectation.
+    """Expect the estimates of 200 calls to scatter like variances of fifty dot products.
 
-    A product of two normal numbers has a kurtosis of 9, so the variance of fifty scatters by √(8/50) = 0.4 around one.
-    That of normal numbers scatters by √(2/49) = 0.2, and so does a standard deviation; a theory does not at all. Of two
-    hundred right estimates the logarithm of the scatter errs by 0.066 itself: less than 0.27 is six times that away.
+    A product of two normal numbers has a kurtosis of 9, so the variance of fifty products has a standard deviation of
+    √(8/50) = 0.4 around one. For fifty normal numbers it is √(2/49) = 0.2, also for their standard deviation. A formula
+    instead of samples does not scatter at all. For two hundred right estimates the logarithm of the measured scatter
+    has a standard error of 0.066, and the bound 0.27 is six standard errors away.
     """
     estimates = [two_numbers(student.dot_product_variance(1, 50))[which] for _ in range(200)]
     expect_true(
@@ -767,8 +769,8 @@ def test_a_generator_is_drawn_from_and_advances(student: Student) -> None:
         results.append(two_numbers(student.dot_product_variance(D_K, T_K, generator=generator)))
         expect_true(not torch.equal(generator.state(), before), "The generator's state is the same as before.")
     expect_true(results[0] != results[1], "Another state of the generator gives the same numbers.")
-    # Where some numbers are drawn from a seed of their own, queries and keys are the same once the generator has it as
-    # well, and the variance is twice as large. A right one errs by a twentieth here.
+    # If the function seeds some draws itself, queries and keys are equal for a generator with the same seed, and the
+    # variance is twice as large. The relative error of a right estimate is about 1/20 here.
     plain = [two_numbers(student.dot_product_variance(500, 1500, student.generator(seed)))[0] for seed in SEEDS]
     expect_true(max(plain) < 1.5 * min(plain), "With some states of the generator the first number is much larger.")
 

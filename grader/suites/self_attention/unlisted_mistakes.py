@@ -1,4 +1,4 @@
-"""Unit 2: wrong answers whose idea is none of the misconceptions': each should be left without a name."""
+"""Unit 2: wrong answers that match no listed misconception. The diagnosis must not name one for them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Flattened to one batch dimension and back, for bmm and baddbmm; the queries carry the scale."""
+"""bmm and baddbmm on a single flattened batch dimension; the queries are scaled instead of the scores."""
 
 import torch
 import torch.nn as nn

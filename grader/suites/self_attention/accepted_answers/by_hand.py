@@ -1,4 +1,4 @@
-"""Loops and a softmax of its own, in float64 inside; nothing is handed to torch that can be written out."""
+"""Loops and a hand-written softmax, in float64 inside; torch does only what loops cannot."""
 
 import torch
 from torch import nn

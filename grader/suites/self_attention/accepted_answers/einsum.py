@@ -1,4 +1,4 @@
-"""Index notation throughout, type hints, prints and warnings left in, and attributes that nobody asked for."""
+"""einsum throughout, with type hints, prints and warnings left in, and additional attributes."""
 
 import math
 import warnings
