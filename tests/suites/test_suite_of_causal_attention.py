@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 3: junk earns next to nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 3: junk earns almost nothing, and a mistake costs only the criteria about it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_junk_of_the_right_shape_earns_nothing(exercise: str, junk: Callable[...
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-def test_a_draw_that_never_looks_at_the_weights_earns_what_it_does_by_chance_alone() -> None:
+def test_a_random_mask_instead_of_weights_earns_only_the_points_for_randomness() -> None:
     def attention_dropout(weights: Tensor, *_: Any, **__: Any) -> Tensor:
         return torch.bernoulli(torch.full_like(weights, 0.5))
 
@@ -63,7 +63,7 @@ def test_a_draw_that_never_looks_at_the_weights_earns_what_it_does_by_chance_alo
 
 
 class Junk(nn.Module):
-    """The right answer, of which each of those below changes a part."""
+    """The right answer. Each class below changes one part of it."""
 
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:  # noqa: ARG002
         super().__init__()
@@ -134,14 +134,14 @@ def test_a_module_that_compares_no_query_with_a_key_earns_only_what_is_declared(
     }
 
 
-# -- slips -------------------------------------------------------------------------------------------------------
+# -- mistakes ----------------------------------------------------------------------------------------------------
 
 
-def test_the_first_way_of_masking_breaks_where_the_future_is_far_above_and_nowhere_else() -> None:
+def test_masking_after_softmax_fails_only_if_the_future_is_far_above() -> None:
     assert SUITE.missed_by(SUITE.mistake("renormalized_after_softmax")) == {"a_future_far_above_the_rest"}
 
 
-def test_weights_that_are_not_renormalized_keep_the_points_that_are_not_about_their_sums() -> None:
+def test_weights_that_are_not_renormalized_lose_only_the_points_about_their_sums() -> None:
     assert SUITE.missed_by(SUITE.mistake("not_renormalized")) == {"rows_sum_to_one_again", "gradients_of_renormalizing"}
 
 
@@ -150,7 +150,7 @@ WIDTHS = ("divided_by_d_k_itself", "multiplied_by_root", "scaled_for_the_worked_
 
 
 @pytest.mark.parametrize("name", SCALES + WIDTHS)
-def test_a_wrong_scale_costs_the_weights_and_their_gradients_alone(name: str) -> None:
+def test_a_wrong_scale_costs_only_the_weights_and_their_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "scores_left_are_divided_by_the_square_root_of_d_k",
         "gradients_of_masked_softmax",
@@ -164,7 +164,7 @@ MODULE_WIDTHS = ("divided_by_width_itself", "scaled_for_the_worked_example")
     "name",
     [*(f"{name}_in_module" for name in SCALES + MODULE_WIDTHS), "scaled_by_d_in", "scaled_by_context_length"],
 )
-def test_a_wrong_scale_in_the_module_costs_the_outputs_and_their_gradients_alone(name: str) -> None:
+def test_a_wrong_scale_in_the_module_costs_only_the_outputs_and_their_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "scores_are_divided_by_the_square_root_of_d_out",
         "output_of_causal_attention",
@@ -173,7 +173,7 @@ def test_a_wrong_scale_in_the_module_costs_the_outputs_and_their_gradients_alone
     }
 
 
-def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
+def test_a_visible_future_loses_only_the_points_about_it() -> None:
     assert SUITE.missed_by(SUITE.mistake("masked_scores_thrown_away_in_module")) == {
         "no_output_depends_on_a_later_token",
         "later_tokens_have_no_weight_beside_very_low_scores",
@@ -186,31 +186,31 @@ def test_a_future_that_is_seen_keeps_the_points_that_are_not_about_it() -> None:
 @pytest.mark.parametrize(
     "name", ["dropout_never_applied", "dropout_before_softmax", "dropout_before_the_mask", "dropout_on_the_values"]
 )
-def test_a_dropout_that_does_not_act_on_the_weights_costs_the_points_about_training_alone(name: str) -> None:
+def test_dropout_that_does_not_act_on_the_weights_costs_only_the_points_about_training(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "each_weight_is_dropped_by_itself_in_training",
         "dropout_acts_on_the_weights_after_softmax",
     }
 
 
-def test_a_dropout_that_does_not_stop_costs_the_point_about_eval_mode_alone() -> None:
+def test_dropout_in_eval_mode_costs_only_the_point_about_eval_mode() -> None:
     assert SUITE.missed_by(SUITE.mistake("dropout_in_eval_mode_too")) == {"nothing_is_dropped_in_eval_mode"}
 
 
-def test_survivors_that_are_not_scaled_cost_one_point() -> None:
+def test_kept_weights_that_are_not_scaled_cost_one_point() -> None:
     assert SUITE.missed_by(SUITE.mistake("survivors_not_scaled")) == {"survivors_are_divided_by_one_minus_p"}
     in_module = SUITE.missed_by(SUITE.mistake("survivors_not_scaled_in_module"))
     assert in_module == {"dropout_acts_on_the_weights_after_softmax"}
 
 
-def test_a_generator_that_is_ignored_keeps_the_points_that_are_not_about_generators() -> None:
+def test_an_ignored_generator_loses_only_the_points_about_generators() -> None:
     assert SUITE.missed_by(SUITE.mistake("generator_ignored")) == {
         "a_generator_is_drawn_from_and_advances",
         "the_same_generator_state_drops_the_same_weights",
     }
 
 
-def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> None:
+def test_a_module_of_the_wrong_shape_keeps_only_the_points_for_its_layers() -> None:
     assert SUITE.kept_by("weights_instead_of_contexts") == {
         "three_layers_from_d_in_to_d_out",
         "no_layer_has_a_bias_by_default",
@@ -222,13 +222,13 @@ def test_a_module_of_the_wrong_shape_keeps_nothing_but_what_is_declared() -> Non
 
 
 @pytest.mark.parametrize("wrong", ["causal_mask", "mask_then_softmax"])
-def test_answers_built_on_a_wrong_one_earn_all_their_points_on_its_substitute(wrong: str) -> None:
+def test_answers_that_call_a_wrong_one_earn_all_their_points_with_its_substitute(wrong: str) -> None:
     outcomes = SUITE.on_substitutes("building_on", wrong)
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
     assert {found.substitutes for found in outcomes.values()} == {(), (wrong,)}
 
 
-def test_a_module_built_on_a_wrong_dropout_waits_for_it_in_training_and_nowhere_else() -> None:
+def test_a_module_that_calls_a_wrong_dropout_waits_for_it_only_in_training() -> None:
     outcomes = SUITE.on_substitutes("building_on", "attention_dropout")
     assert {name: found.kind for name, found in outcomes.items() if not found.passed} == {
         "each_weight_is_dropped_by_itself_in_training": "waiting",

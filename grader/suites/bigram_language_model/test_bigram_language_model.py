@@ -22,6 +22,7 @@ from grader.suites.causal import (
     D_OUT,
     Matrices,
     Parts,
+    decisive_tokens,
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
@@ -29,7 +30,6 @@ from grader.suites.causal import (
     expect_no_look_ahead,
     expect_steady,
     texts_with_other_ends,
-    tokens_beyond_doubt,
 )
 from grader.testing.cases import case
 from grader.testing.checks import (
@@ -763,7 +763,7 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
-        inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=is_low)
+        inputs, matrices = decisive_tokens(fresh, 1, T, is_low=is_low)
         expect(head_with(student, matrices, T)(inputs), attended(student, inputs, **matrices))
 
 
@@ -784,7 +784,7 @@ def test_output_of_the_head(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("Head", rule="each text of the batch is computed separately")
 def test_each_text_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch of several texts each text should be computed separately."""
-    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    inputs, matrices = decisive_tokens(fresh, B, T)
     # The batch has more texts than block_size, which limits only the tokens.
     inputs = inputs.repeat(T, 1, 1)  # (B, T, n_embd) -> (B · T, T, n_embd)
     output = head_with(student, matrices, T)(inputs)
@@ -798,7 +798,7 @@ def test_any_number_of_tokens_up_to_block_size(student: Student, fresh: Fresh) -
     # the weight, and their values are equal too.
     longest = 2 * D_OUT
     for count in (longest, 3, 1):
-        inputs, matrices = tokens_beyond_doubt(fresh, 1, min(count, D_OUT))
+        inputs, matrices = decisive_tokens(fresh, 1, min(count, D_OUT))
         inputs = inputs.repeat(1, 2, 1)[:, :count]
         output = head_with(student, matrices, longest)(inputs)
         expect_close(output, attended(student, inputs, **matrices), "The outputs")
@@ -831,7 +831,7 @@ def test_dropping_comes_after_softmax(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("Head", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
     """In eval mode the output should be exact, for any dropout of the head."""
-    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    inputs, matrices = decisive_tokens(fresh, B, T)
     head = head_with(student, matrices, T, dropout=0.5)
     output = expect_steady(head, inputs)
     expect_close(output, attended(student, inputs, **matrices), "The outputs")
@@ -840,7 +840,7 @@ def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None
 @pytest.mark.exercise("Head", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
-    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    inputs, matrices = decisive_tokens(fresh, B, T)
     head = head_with(student, matrices, T)
     head.train()
     expect_close(expect_steady(head, inputs), attended(student, inputs, **matrices), "The outputs")
@@ -1160,7 +1160,7 @@ def sampling(student: Student, fresh: Fresh) -> Given:
 
 
 def attending(student: Student, fresh: Fresh, dtype: torch.dtype = torch.float32) -> Given:
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, T, dtype)
+    inputs, matrices = decisive_tokens(fresh, 1, T, dtype)
     head = head_with(student, matrices, T)
     return Given(
         head, [inputs], lambda output: expect_close(output, attended(student, inputs, **matrices), "The outputs")

@@ -1,1 +1,1 @@
-"""Unit 3, causal attention: the hidden tests, misconceptions, and right answers in other styles."""
+"""Unit 3, causal attention: hidden tests, misconceptions, and right answers in other styles."""

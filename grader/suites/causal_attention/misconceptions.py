@@ -1,6 +1,6 @@
-"""Unit 3: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Unit 3: wrong answers that learners give, each with a sentence that helps the learner.
 
-A name says what was done. Where the same slip is made in a function and in the module, the module's has more words.
+A name says what the answer does. If a function and the module have the same mistake, the module's name is longer.
 """
 
 from __future__ import annotations

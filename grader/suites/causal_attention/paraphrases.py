@@ -1,6 +1,6 @@
-"""Unit 3: each misconception once more, by the same wrong idea and in other words.
+"""Unit 3: each misconception in other code, as another learner with the same wrong idea would write it.
 
-A function or class has the name of its misconception; where a plain learner would write it so, nothing is guarded.
+Each function or class has the name of its misconception. Some omit checks, as a learner would.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 3, by its rules; the audit looks here for differences."""
+"""Probes of unit 3: the observable properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mask_of_the_future(unit: Any, draw: Draw) -> Iterator[Property]:
 @probe("mask_then_renormalize")
 def past_weights(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens = draw.size(1, 8)
-    # None near zero: gradients are differences of terms like 1 / weight, of which float32 rounds each.
+    # No weight near zero: gradients are differences of terms such as 1 / weight, and float32 rounds each of them.
     scores = draw.normal(num_tokens, num_tokens, scale=0.3)
     yield from call(unit.mask_then_renormalize, torch.softmax(scores, dim=-1))
 
@@ -69,9 +69,9 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("attention_dropout")
 def weights_kept_or_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
-    """Which weights are dropped is a matter of chance; what becomes of each is not."""
+    """It is random which weights are dropped, but not what the result for each weight is."""
     weights = draw.normal(*draw.sizes(draw.size(1, 4)), scale=1)
-    weights = torch.where(weights < 0, weights - 0.1, weights + 0.1)  # none is zero already
+    weights = torch.where(weights < 0, weights - 0.1, weights + 0.1)  # none is zero before dropout
     p = draw.pick(0.0, 0.1, 0.5, 0.9, 0.99)
     given = weights.clone().requires_grad_()
     found = unit.attention_dropout(given, p, **draw.pick({}, {"generator": draw.generator}))

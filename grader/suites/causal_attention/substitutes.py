@@ -1,4 +1,4 @@
-"""Unit 3: substitutes for its exercises, none of them right. See grader/testing/substitutes.py."""
+"""Unit 3: substitutes for its exercises, all of them wrong on purpose. See grader/testing/substitutes.py."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 
 def causal_mask(num_tokens: int) -> Tensor:
-    """(T, T): hides the future, and what is two tokens back."""
+    """(T, T): hides the future, and the token two positions back."""
     places = torch.arange(num_tokens)
     back = places[:, None] - places
     return (back < 0) | (back == 2)
 
 
 def mask_then_renormalize(weights: Tensor) -> Tensor:
-    """(…, T, T) to the same: the sums are three too large."""
+    """(…, T, T) to the same shape: divided by three more than the sum."""
     seen = weights.tril()
     return seen / (3 + seen.sum(dim=-1, keepdim=True))
 
@@ -25,7 +25,7 @@ def _causal_softmax(scores: Tensor) -> Tensor:
 
 
 def mask_then_softmax(scores: Tensor, d_k: int) -> Tensor:
-    """(…, T, T) to the same: divided by one more than the root."""
+    """(…, T, T) to the same shape: divided by one more than the root."""
     return _causal_softmax(scores / (d_k**0.5 + 1))
 
 
@@ -35,7 +35,7 @@ def _refuse_more_than(context_length: int, inputs: Tensor) -> None:
 
 
 class CausalAttention(nn.Module):
-    """(B, T, d_in) to (B, T, d_out): the three layers' products, entry by entry, averaged over the past."""
+    """(B, T, d_in) to (B, T, d_out): the elementwise product of the three layers' outputs, averaged over the past."""
 
     def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class CausalAttention(nn.Module):
 
     @staticmethod
     def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Three (B, T, d_out) to the same."""
+        """Three (B, T, d_out) to (B, T, d_out)."""
         count = torch.arange(1, values.shape[-2] + 1, dtype=values.dtype)
         return (queries * keys * values).cumsum(dim=-2) / count[:, None]
 

@@ -1,13 +1,13 @@
-"""Unit 3, causal attention: one test or case, one criterion, with its sentence for the student.
+"""Hidden tests of unit 3, causal attention. Each test or case is one criterion.
 
-Expected values are computed here, in float64 and by other means than the course's own solution, from the parts that
-an exercise may build on: where a substitute took the place of a student's own part, it does so here.
+Expected values are computed here in float64, by other means than in the course's solution. If the student's code was
+given a substitute for an exercise that it calls, the expected value uses the same substitute.
 
-As in unit 2, a slip should cost what it is about. Tests about other things than scores have inputs that leave no
-doubt: to each token one token fits so well, itself or the one before, that it gets all the weight, whatever the scores
-are divided by and whether the future is hidden or not.
+As in unit 2, a mistake should cost only the criteria about it. Tests of anything but scores use decisive inputs: one
+token fits each token so well, itself or the one before, that it gets all the weight, whatever the scores are divided
+by and whether the future is hidden or not.
 
-What is random is judged by numbers of entries, at most eight of them in a test: see draws.py.
+Random results are tested by counts of entries, at most eight counts in a test: see grader/testing/draws.py.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from grader.suites.causal import (
     Matrices,
     Parts,
     causal_scores,
+    decisive_tokens,
     dropped_in_training,
     expect_dropping_after_softmax,
     expect_each_weight_dropped_by_itself,
@@ -37,13 +38,12 @@ from grader.suites.causal import (
     expect_survivors,
     fitting_tokens,
     future,
-    led_by_the_best,
+    has_expected_argmax,
     lowered,
-    shown,
     softmax,
     steps_back,
     texts_with_other_ends,
-    tokens_beyond_doubt,
+    weights_as_outputs,
 )
 from grader.testing.cases import case
 from grader.testing.checks import (
@@ -71,8 +71,8 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import RemoteObject, Student
 
-# All different, so that no dimension passes for another; no d_k is 4, where half of it is its square root.
-# D_OUT, which is 7, comes with the inputs that leave no doubt.
+# All different, so that no dimension can be confused with another. No d_k is 4: half of 4 is also its square root.
+# D_OUT, which is 7, belongs to the decisive inputs.
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")
 BIASES = [f"{name}.bias" for name in MATRICES]
@@ -87,10 +87,10 @@ def causal_attention(
     return torch.einsum("bqk,bki,io->bqo", weights, inputs.double(), W_value.double())
 
 
-def scores_beyond_doubt(
+def decisive_scores(
     fresh: Fresh, num_tokens: int, dtype: torch.dtype = torch.float32, ahead: float = OTHER
 ) -> torch.Tensor:
-    """Scores (T, T); those of the future are about `ahead`."""
+    """Return decisive scores (T, T); those of the future are about `ahead`."""
     scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
     scores = torch.where(future(num_tokens), ahead, scores) + fresh(num_tokens, num_tokens, dtype=torch.float64)
     scores[range(num_tokens), fitting_tokens(steps_back(fresh, num_tokens))] = FITTING
@@ -126,12 +126,12 @@ def test_a_mask_for_any_number_of_tokens(student: Student) -> None:
 
 
 def softmax_weights(fresh: Fresh, num_tokens: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Positive weights (T, T) whose rows sum to one."""
+    """Return positive weights (T, T) whose rows sum to one."""
     return softmax(fresh(num_tokens, num_tokens, dtype=torch.float64)).to(dtype)
 
 
 def expect_shares(student: Student, result: object, weights: torch.Tensor) -> None:
-    """Each row in the right proportions, whatever its sum."""
+    """Expect the right proportions in each row, whatever its sum is."""
     expected = Parts(student).renormalized(weights)
     found = expect_tensor(result, expected.shape).double()
     expect_close(
@@ -162,9 +162,9 @@ def test_rows_sum_to_one_again(student: Student, fresh: Fresh) -> None:
 
 
 def log_ratios(weights: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """The logarithm of each weight that there should be, less that of the token's weight for itself; zero elsewhere.
+    """Return the logarithm of each visible weight minus that of the token's weight for itself; zero elsewhere.
 
-    Logarithms undo softmax but for one number a row, and that is gone in the difference.
+    The logarithm undoes softmax up to a constant for each row. The difference removes it.
     """
     logarithms = weights.double().log()
     ratios = logarithms - logarithms.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
@@ -188,7 +188,7 @@ def test_the_future_has_no_weight_and_rows_sum_to_one(student: Student, fresh: F
     expect_close(torch.where(hidden, weights.double(), 0.0), torch.zeros(T, T), "The weights of the future")
     expect_true(bool((weights[~hidden] > 0).all()), "A weight is not positive, although the token may see it.")
     expect_close(weights.double().sum(-1), torch.ones(T), "The sums of the rows")
-    expect_true(led_by_the_best(weights, expected), "A row's largest weight is not at its largest score.")
+    expect_true(has_expected_argmax(weights, expected), "A row's largest weight is not at its largest score.")
 
 
 @pytest.mark.exercise(
@@ -209,15 +209,15 @@ def test_scores_left_are_divided_by_the_square_root_of_d_k(student: Student, fre
 )
 def test_a_future_far_above_the_rest(student: Student, fresh: Fresh) -> None:
     """The weights should also be correct if the scores of the future are far above all others."""
-    # So far that a softmax over everything leaves nothing for the others, in float64 too: exp(-(3000 - 80) / √d_k) = 0.
-    scores = scores_beyond_doubt(fresh, T, ahead=3000.0)
+    # So far that softmax over all scores gives the others zero, even in float64: exp(-(3000 - 80) / √d_k) = 0.
+    scores = decisive_scores(fresh, T, ahead=3000.0)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
 
 
 @pytest.mark.exercise("mask_then_softmax", rule=LOW_SCORES)
 def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, the future should still have no weight."""
-    scores = scores_beyond_doubt(fresh, T, torch.float64)
+    scores = decisive_scores(fresh, T, torch.float64)
     expect_causal_softmax(student, student.mask_then_softmax(scores, D_K), scores)
     scores = lowered(scores, D_K).float()
     expect_hidden(student.mask_then_softmax(scores, D_K), Parts(student).weights(scores, D_K))
@@ -225,29 +225,31 @@ def test_the_future_has_no_weight_beside_very_low_scores(student: Student, fresh
 
 # -- attention_dropout -------------------------------------------------------------------------------------------
 
-# With p a half, 400 entries are all kept, all dropped, or dropped alike in two draws, with a chance of 2^-400 each. Who
-# has one draw for each of 20 rows or columns keeps or drops them all with a chance of 2^-19, so a name is no luck.
+# For p = 0.5, 400 entries are all kept, all dropped, or equal in two draws with a probability of 2^-400 each. A wrong
+# answer with one draw for each of 20 rows or columns keeps or drops all with a probability of 2^-19, so its diagnosis
+# does not depend on luck.
 SIDE = 20
-# Enough entries for their number: 3 √n is three of a hundred of them.
+# Enough entries for a count: the tolerance 3 √n is 3 % of them.
 MANY = 100
-# Who has one draw for a whole call keeps all in each of so many, or nothing, with a chance of 0.6^20 = 4e-5.
+# An answer with one draw for a whole call keeps everything, or nothing, in all calls with probability 0.6^20 = 4e-5.
 CALLS = 20
-# Few, for who keeps where `torch.rand` is above p = 0: it is exactly 0 once in 2^24 draws, so in one of 16 with 9.6e-7.
+# Few entries, for answers that keep where `torch.rand` is above p = 0: it is exactly 0 once in 2^24 draws, so for one
+# of 16 entries with a probability of 9.6e-7.
 FEW = 4
 
 
 def expect_kept(result: object, weights: torch.Tensor) -> torch.Tensor:
-    """Which entries were kept, as numbers one and zero: some of them, and not all."""
+    """Return which entries were kept, as ones and zeros. Expect some of them to be kept, but not all."""
     found = expect_tensor(result, weights.shape)
     kept = found != 0
     expect_true(not torch.allclose(found.double(), weights.double(), RELATIVE, ABSOLUTE**2), "Nothing was dropped.")
-    # One thing to note, for to whoever draws once for all, which of both comes is luck.
+    # A single check for both: if an answer draws once for all entries, it is random which of the two happens.
     expect_true(bool(kept.any()) and not bool(kept.all()), "All weights were dropped, or none.")
     return kept.double()
 
 
 def expect_kept_apart(kept: torch.Tensor) -> None:
-    """Rows and columns (MANY, MANY) are neither kept nor dropped as wholes, for their number would be luck then."""
+    """Expect that no whole rows or columns (MANY, MANY) are kept or dropped: a count would be random then."""
     same_column, same_row = kept[0::2] == kept[1::2], kept[:, 0::2] == kept[:, 1::2]
     expect_own_draws(
         kept, {"Whole columns of weights are dropped.": same_column, "Whole rows of weights are dropped.": same_row}
@@ -255,12 +257,12 @@ def expect_kept_apart(kept: torch.Tensor) -> None:
 
 
 def expect_weights_kept(_: Student, result: object, weights: torch.Tensor) -> None:
-    """Some entries were kept, and not all, and the largest in each row is the largest that the weights have there."""
+    """Expect some entries to be kept, and the largest one in each row at the largest kept weight of the row."""
     kept = expect_kept(result, weights)
     largest = (weights * kept).amax(-1, keepdim=True)
     found = weights.gather(-1, expect_tensor(result).argmax(-1, keepdim=True))
-    some = kept.any(-1)
-    expect_true(torch.allclose(found[some].double(), largest[some]), "The kept values are not the weights.")
+    has_kept = kept.any(-1)
+    expect_true(torch.allclose(found[has_kept].double(), largest[has_kept]), "The kept values are not the weights.")
 
 
 @pytest.mark.exercise("attention_dropout", rule="each weight is kept with probability 1 - p")
@@ -279,15 +281,16 @@ def test_each_weight_is_dropped_by_itself(student: Student, fresh: Fresh) -> Non
     weights = softmax_weights(fresh, MANY)
     kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
     expect_kept_apart(kept)
-    # By chance the two are never this far apart: of all choices of some 5,000 weights out of 10,000 it is a single one.
+    # Independent draws never drop exactly the smallest or largest weights: this is one of all choices of about 5,000
+    # weights from 10,000.
     stay, go = weights[kept == 1], weights[kept == 0]
     expect_true(bool(go.max() > stay.min()), "The smallest weights are dropped, and no others.")
     expect_true(bool(go.min() < stay.max()), "The largest weights are dropped, and no others.")
-    # In pairs of rows, and of columns, that have none in common: two independent weights are alike in half of them.
+    # In disjoint pairs of rows, and of columns: two independent weights are both kept or both dropped in half of them.
     expect_count(kept[0::2] == kept[1::2], 0.5, "Weights in one column are dropped together.")
     expect_count(kept[:, 0::2] == kept[:, 1::2], 0.5, "Weights in one row are dropped together.")
-    # Of 100 weights no number is kept with a chance of more than 0.08, so 100 rows hardly all keep the same one:
-    # 0.08^99. And of 10,000 no number with more than 0.008, so six calls hardly do: 0.008^5 = 4e-11.
+    # Each possible number of kept weights has a probability of at most 0.08 for 100 weights, so 100 rows all keep the
+    # same number with at most 0.08^99. For 10,000 weights it is at most 0.008, and for six calls 0.008^5 = 4e-11.
     expect_true(len(kept.sum(dim=1).unique()) > 1, "Every row keeps the same number of weights.")
     expect_true(len(kept.sum(dim=0).unique()) > 1, "Every column keeps the same number of weights.")
     sums = {expect_kept(student.attention_dropout(weights, 0.5), weights).sum().item() for _ in range(5)}
@@ -301,7 +304,7 @@ def test_survivors_are_divided_by_one_minus_p(student: Student, fresh: Fresh) ->
     for p in (0.4, 0.6):
         results = [expect_tensor(student.attention_dropout(weights, p), weights.shape) for _ in range(CALLS)]
         result, given = torch.stack(results), weights.expand(CALLS, -1, -1)
-        # All 8,000 are kept, or all dropped, with a chance of 0.6^8000.
+        # All 8,000 are kept, or all dropped, with a probability of at most 0.6^8000 each.
         kept = expect_kept(result, given) == 1
         expect_survivors(result.double() / given.double(), kept, p)
 
@@ -313,7 +316,7 @@ def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
     expect_kept(student.attention_dropout(weights, 0.5), weights)
     weights = softmax_weights(fresh, FEW)
     result = expect_tensor(student.attention_dropout(weights, 0.0), weights.shape).double()
-    # Verdicts, for the values are each answer's own where some weights are dropped.
+    # Only truth values are recorded: if an answer drops some weights, its values are random.
     expect_true(bool(result.isfinite().all()), "The weights are not all finite numbers.")
     expect_true(bool(result.any()), "All weights were dropped.")
     expect_true(torch.allclose(result, weights.double(), RELATIVE, ABSOLUTE), "The weights are not the expected ones.")
@@ -321,7 +324,7 @@ def test_no_dropout_changes_nothing(student: Student, fresh: Fresh) -> None:
 
 def expect_refusals(student: Student, fresh: Fresh, *probabilities: float) -> None:
     weights = softmax_weights(fresh, SIDE)
-    # Whoever refuses everything, or drops nothing, has not looked at p.
+    # An answer that rejects every p, or drops nothing, does not pass.
     expect_kept(student.attention_dropout(weights, 0.5), weights)
     for p in probabilities:
         expect_error(functools.partial(student.attention_dropout, weights, p))
@@ -344,7 +347,7 @@ def test_weights_of_any_shape(student: Student, fresh: Fresh) -> None:
     """Weights may have any number of dimensions, and each element of a batch should have its own draws."""
     vector = softmax(fresh(SIDE**2))
     expect_kept(student.attention_dropout(vector, 0.5), vector)
-    # The last is a batch of one, whose dimensions are to stay.
+    # The last is a batch of one text, whose dimensions should stay.
     for batch in ((B,), (B, H), (1, 1)):
         weights = softmax(fresh(*batch, SIDE, SIDE + 1))
         kept = expect_kept(student.attention_dropout(weights, 0.5), weights)
@@ -402,7 +405,7 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
     weights = softmax_weights(fresh, SIDE)
     result, found = expect_values(student.attention_dropout.gradients(weights, 0.5), 2)
     expect_kept(result, weights)
-    # A weight was multiplied by a number, zero or not, that its gradient is multiplied by as well.
+    # The gradient of a weight is multiplied by the same factor as the weight, which may be zero.
     factors = result.detach().double() / weights.double()
     gradients = oracle_gradients(lambda given: given * factors, [weights], {})
     expect_true(found.get("0") is not None, "No gradient reaches the weights.")
@@ -413,8 +416,8 @@ def test_gradients_of_dropout(student: Student, fresh: Fresh) -> None:
 # -- CausalAttention ---------------------------------------------------------------------------------------------
 
 
-def evaluated(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> RemoteObject:
-    """A CausalAttention with these matrices, in eval mode: a test that is not about dropout is not about training."""
+def in_eval_mode(student: Student, matrices: Matrices, context_length: int, dropout: float = 0.0) -> RemoteObject:
+    """Return a CausalAttention with these matrices in eval mode, since most tests are not about training."""
     attention = student.CausalAttention(*matrices["W_query"].shape, context_length, dropout)
     if matrices["W_query"].dtype == torch.float64:
         attention.to(torch.float64)
@@ -424,7 +427,7 @@ def evaluated(student: Student, matrices: Matrices, context_length: int, dropout
 
 
 def fresh_matrices(fresh: Fresh, d_in: int = D_IN, d_out: int = D_OUT) -> Matrices:
-    """W_query, W_key and W_value, each (d_in, d_out). Small, or softmax would be all but a maximum."""
+    """Return W_query, W_key and W_value, each (d_in, d_out), so small that softmax is not close to a maximum."""
     return {name: fresh(d_in, d_out) / d_in**0.5 for name in MATRICES}
 
 
@@ -473,7 +476,7 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
     expect_close(output, causal_attention(student, with_ones, *widened), "The outputs")
 
 
-# -- what the weights are
+# -- weights
 
 
 @pytest.mark.exercise(
@@ -483,8 +486,8 @@ def test_the_biases_count(student: Student, fresh: Fresh) -> None:
 def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh: Fresh) -> None:
     """A token's scores for itself and the past should be dot products divided by the square root of d_out."""
     texts = torch.arange(B * T).view(B, T)
-    batch = shown(fresh, texts, B * T + 2)
-    outputs = evaluated(student, batch.matrices, T)(batch.inputs(texts))
+    batch = weights_as_outputs(fresh, texts, B * T + 2)
+    outputs = in_eval_mode(student, batch.matrices, T)(batch.inputs(texts))
     weights = expect_tensor(outputs, (B, T, 2 * T + 1))[..., :T]
     expected = batch.expected(student, texts)
     expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
@@ -495,7 +498,7 @@ def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh:
 def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> None:
     """If the last token changes, no earlier output should change; if the first one changes, the second should."""
     inputs, matrices = texts_with_other_ends(fresh, T, D_IN), fresh_matrices(fresh)
-    outputs = expect_tensor(evaluated(student, matrices, T)(inputs), (3, T, D_OUT))
+    outputs = expect_tensor(in_eval_mode(student, matrices, T)(inputs), (3, T, D_OUT))
     expect_no_look_ahead(outputs, causal_attention(student, inputs, **matrices))
 
 
@@ -503,8 +506,8 @@ def test_no_output_depends_on_a_later_token(student: Student, fresh: Fresh) -> N
 def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
-        inputs, matrices = tokens_beyond_doubt(fresh, 1, T, is_low=is_low)
-        expect(evaluated(student, matrices, T)(inputs), causal_attention(student, inputs, **matrices))
+        inputs, matrices = decisive_tokens(fresh, 1, T, is_low=is_low)
+        expect(in_eval_mode(student, matrices, T)(inputs), causal_attention(student, inputs, **matrices))
 
 
 @pytest.mark.exercise(
@@ -514,43 +517,43 @@ def test_later_tokens_have_no_weight_beside_very_low_scores(student: Student, fr
 )
 def test_output_of_causal_attention(student: Student, fresh: Fresh) -> None:
     """The output should be only the contexts, (B, T, d_out): causal attention of the three layers' outputs."""
-    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
     for d_in, d_out in ((D_IN, D_OUT), (T, T)):
         inputs, matrices = fresh(B, T, d_in), fresh_matrices(fresh, d_in, d_out)
-        # Shorter than context_length: whoever keeps a mask for that has to cut out the right part of it.
-        output = evaluated(student, matrices, LONGER)(inputs)
+        # Shorter than context_length: an answer that stores a mask of that length has to slice it correctly.
+        output = in_eval_mode(student, matrices, LONGER)(inputs)
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="each text of the batch is computed separately")
 def test_each_text_of_the_batch_on_its_own(student: Student, fresh: Fresh) -> None:
     """In a batch of several texts each text should be computed separately."""
-    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
-    # More texts than a text may have tokens: context_length does not limit the batch.
+    inputs, matrices = decisive_tokens(fresh, B, T)
+    # More texts than context_length, which does not limit the batch.
     inputs = inputs.repeat(T, 1, 1)  # (B, T, d_in) -> (B · T, T, d_in)
-    output = evaluated(student, matrices, T)(inputs)
+    output = in_eval_mode(student, matrices, T)(inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_context_length(student: Student, fresh: Fresh) -> None:
     """The module should work for texts as long as context_length and for shorter ones, down to a single token."""
-    # More tokens than features, coming in or going out: a text of as many as can be told apart, and the same again. A
-    # token's weight is then shared by all that are as the one that fits it, and their values are the same.
+    # More tokens than input or output features: a decisive text of the greatest possible length, twice. All copies of
+    # the fitting token share the weight, and their values are equal.
     longest = 2 * D_OUT
     for count in (longest, 3, 1):
-        inputs, matrices = tokens_beyond_doubt(fresh, 1, min(count, D_OUT))
+        inputs, matrices = decisive_tokens(fresh, 1, min(count, D_OUT))
         inputs = inputs.repeat(1, 2, 1)[:, :count]
-        output = evaluated(student, matrices, longest)(inputs)
+        output = in_eval_mode(student, matrices, longest)(inputs)
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="the inputs may be non-contiguous, for example the result of a transpose")
 def test_inputs_with_another_memory_layout(student: Student, fresh: Fresh) -> None:
     """The output should be correct if the inputs are non-contiguous, for example the result of a transpose."""
-    inputs, matrices = tokens_beyond_doubt(fresh, B, T)
+    inputs, matrices = decisive_tokens(fresh, B, T)
     view = inputs.transpose(0, 1).contiguous().transpose(0, 1)  # (T, B, d_in) -> (B, T, d_in)
-    output = evaluated(student, matrices, T)(view)
+    output = in_eval_mode(student, matrices, T)(view)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
@@ -558,7 +561,7 @@ def test_inputs_with_another_memory_layout(student: Student, fresh: Fresh) -> No
 
 
 def in_training(student: Student, fresh: Fresh, dropout: float) -> tuple[torch.Tensor, torch.Tensor]:
-    return dropped_in_training(student, fresh, functools.partial(evaluated, student), dropout, texts=B, calls=6)
+    return dropped_in_training(student, fresh, functools.partial(in_eval_mode, student), dropout, texts=B, calls=6)
 
 
 @pytest.mark.exercise(
@@ -578,7 +581,7 @@ def test_each_weight_is_dropped_by_itself_in_training(student: Student, fresh: F
 )
 def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fresh) -> None:
     """In training each weight after softmax should become zero, for its whole value, or be divided by one - dropout."""
-    # So large that the first tokens, who see few, often lose all; and no half, of which the rest is the same.
+    # So large that the first tokens, which see few others, often lose all weights. Not 0.5, where p equals 1 - p.
     p = 0.4
     weights, outputs = in_training(student, fresh, p)
     expect_dropping_after_softmax(weights, outputs, p)
@@ -587,16 +590,16 @@ def test_dropout_acts_on_the_weights_after_softmax(student: Student, fresh: Fres
 @pytest.mark.exercise("CausalAttention", rule="in eval mode nothing is dropped")
 def test_nothing_is_dropped_in_eval_mode(student: Student, fresh: Fresh) -> None:
     """In eval mode the output should be exact, for any dropout of the module."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
-    output = expect_steady(evaluated(student, matrices, D_OUT, dropout=0.5), inputs)
+    inputs, matrices = decisive_tokens(fresh, 1, D_OUT)
+    output = expect_steady(in_eval_mode(student, matrices, D_OUT, dropout=0.5), inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
 
 @pytest.mark.exercise("CausalAttention", rule="with dropout=0.0 nothing is dropped in training")
 def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> None:
     """With a dropout of zero the output should be exact in training too."""
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, D_OUT)
-    attention = evaluated(student, matrices, D_OUT, dropout=0.0)
+    inputs, matrices = decisive_tokens(fresh, 1, D_OUT)
+    attention = in_eval_mode(student, matrices, D_OUT, dropout=0.0)
     attention.train()
     output = expect_steady(attention, inputs)
     expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
@@ -612,17 +615,17 @@ def test_nothing_is_dropped_without_dropout(student: Student, fresh: Fresh) -> N
 def test_gradients_of_causal_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach the inputs and all three layers, and the mask should not be a parameter."""
     inputs, matrices = fresh(B, T, D_IN), fresh_matrices(fresh)
-    attention = evaluated(student, matrices, T)
+    attention = in_eval_mode(student, matrices, T)
     for value in attention.parameters().values():
         expect_true(value.shape[-2:] != (T, T), "A parameter has the shape of the mask.")
-    # Ours, and not what the module says that it took of them.
+    # The weights that the test set, not the ones that the module reports.
     weights = as_layers(matrices)
     _, found = expect_values(attention.gradients(inputs), 2)
     expect_gradients(found, oracle_gradients(layered(student), [inputs], weights))
 
 
 def layered(student: Student) -> Callable[..., torch.Tensor]:
-    """Causal attention with the weights as linear layers keep them, (d_out, d_in)."""
+    """Return causal attention as a function of weights as linear layers store them, (d_out, d_in)."""
 
     def function(inputs: torch.Tensor, **weights: torch.Tensor) -> torch.Tensor:
         return causal_attention(student, inputs, *(weights[f"{name}_weight"].mT for name in MATRICES))
@@ -630,21 +633,21 @@ def layered(student: Student) -> Callable[..., torch.Tensor]:
     return function
 
 
-# -- what is asked of several exercises --------------------------------------------------------------------------
+# -- criteria of several exercises -------------------------------------------------------------------------------
 
 
 def attending(student: Student, fresh: Fresh, count: int, dtype: torch.dtype = torch.float32) -> Given:
-    inputs, matrices = tokens_beyond_doubt(fresh, 1, count, dtype)
+    inputs, matrices = decisive_tokens(fresh, 1, count, dtype)
 
     def expect(output: object) -> None:
         expect_close(output, causal_attention(student, inputs, **matrices), "The outputs")
 
-    return Given(evaluated(student, matrices, count), [inputs], expect)
+    return Given(in_eval_mode(student, matrices, count), [inputs], expect)
 
 
-RENORMALIZING = asking("mask_then_renormalize", lambda *told: [softmax_weights(*told)], expect_shares)
-MASKING = asking("mask_then_softmax", lambda *told: [scores_beyond_doubt(*told), D_K], expect_causal_softmax)
-DROPPING = asking("attention_dropout", lambda *told: [softmax_weights(*told), 0.5], expect_weights_kept)
+RENORMALIZING = asking("mask_then_renormalize", lambda *arguments: [softmax_weights(*arguments)], expect_shares)
+MASKING = asking("mask_then_softmax", lambda *arguments: [decisive_scores(*arguments), D_K], expect_causal_softmax)
+DROPPING = asking("attention_dropout", lambda *arguments: [softmax_weights(*arguments), 0.5], expect_weights_kept)
 SINGLE, DOUBLE, EITHER = (torch.float32,), (torch.float64,), (torch.float32, torch.float64)
 
 
@@ -693,7 +696,7 @@ def test_left_alone(student: Student, fresh: Fresh, ask: Asking, count: int, cha
 
 
 @pytest.mark.parametrize(("exercise", "right", "draw"), [
-    # No weight near zero: the gradient is a difference of terms like 1 / weight, of which float32 rounds each.
+    # No weight near zero: the gradient is a difference of terms such as 1 / weight, and float32 rounds each of them.
     case("gradients_of_renormalizing", "mask_then_renormalize", "gradients flow to the weights",
          "Gradients of the result should flow to the weights in the argument.", "mask_then_renormalize",
          lambda student: Parts(student).renormalized, lambda fresh: [softmax(fresh(T, T) / 2)]),

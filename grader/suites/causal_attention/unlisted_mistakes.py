@@ -1,4 +1,4 @@
-"""Unit 3: wrong answers of learners whose idea is none of the misconceptions', named `<exercise>__<what it does>`."""
+"""Unit 3: wrong answers that match no listed misconception, named `<exercise>__<what it does>`."""
 
 import math
 

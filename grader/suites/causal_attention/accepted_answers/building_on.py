@@ -1,4 +1,4 @@
-"""Each exercise builds on the ones before; the mask is made on the way, and results need not be contiguous."""
+"""Each exercise calls the ones before it; the mask is made in each call, and results may be non-contiguous."""
 
 import torch
 from torch import nn

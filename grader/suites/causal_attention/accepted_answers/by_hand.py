@@ -1,4 +1,4 @@
-"""Loops over texts, rows and entries, with a softmax of its own in float64; nothing is handed to torch in one piece."""
+"""Loops over texts, rows and entries, with a hand-written softmax in float64."""
 
 import torch
 from torch import nn

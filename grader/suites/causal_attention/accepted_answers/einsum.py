@@ -1,4 +1,4 @@
-"""Index notation, a mask that is added, a persistent float buffer, type hints, prints, warnings and extra attributes."""
+"""einsum, a mask that is added, a persistent float buffer, type hints, prints, warnings and extra attributes."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""One product for all three projections, and torch's own attention and dropout wherever there is one."""
+"""One product for all three projections, and torch's own attention and dropout wherever possible."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""The first way of masking inside the module, softmaxes without a maximum, float64 inside, and dropout by hand."""
+"""The module masks after softmax and renormalizes; softmax subtracts no maximum, float64 inside, dropout by hand."""
 
 import torch
 from torch import nn
