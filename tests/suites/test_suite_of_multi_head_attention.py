@@ -1,4 +1,4 @@
-"""What is special to the suite of unit 4: junk earns next to nothing, a slip costs what it is about, and no other's."""
+"""The suite of unit 4: junk earns almost nothing, and a mistake costs only the criteria about it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_junk_earns_nothing(exercise: str, junk: Callable[..., Any]) -> None:
     assert SUITE.passed({exercise: junk}, exercise) == set()
 
 
-def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
+def test_a_wrapper_of_zeros_earns_only_the_points_for_its_layers() -> None:
     right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", "multi_head_attention")
 
     class MultiHeadAttentionWrapper(right["MultiHeadAttentionWrapper"]):  # type: ignore[misc, valid-type]
@@ -71,7 +71,7 @@ def test_heads_whose_outputs_are_not_used_earn_only_what_is_declared() -> None:
 
 
 @pytest.mark.parametrize("attends_to", [torch.zeros_like, lambda scores: 0 * scores + torch.eye(scores.shape[-1])])
-def test_a_module_that_hears_no_other_token_earns_only_what_is_declared(attends_to: Any) -> None:
+def test_a_module_without_attention_earns_at_most_the_points_not_about_it(attends_to: Any) -> None:
     right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", "multi_head_attention")
     right["head_weights"] = lambda scores, _: attends_to(scores)
     assert SUITE.passed({"MultiHeadAttention": right["MultiHeadAttention"]}, "MultiHeadAttention") <= {
@@ -79,7 +79,7 @@ def test_a_module_that_hears_no_other_token_earns_only_what_is_declared(attends_
         "no_bias_by_default",
         "three_biases_on_demand",
         "heads_that_do_not_divide_are_refused",
-        "the_heads_pass_through_out_proj",  # of a token that is alone
+        "the_heads_pass_through_out_proj",  # tested with a single token
     }
 
 
@@ -95,7 +95,7 @@ SCALES = (
 
 
 @pytest.mark.parametrize("name", [*SCALES, "scaled_by_all_heads_together"])
-def test_a_wrong_scale_keeps_the_points_that_are_not_about_it(name: str) -> None:
+def test_a_wrong_scale_loses_only_the_points_about_it(name: str) -> None:
     assert SUITE.kept_by(name) == {
         "the_future_gets_no_weight",
         "a_far_larger_score_of_the_future",
@@ -105,7 +105,7 @@ def test_a_wrong_scale_keeps_the_points_that_are_not_about_it(name: str) -> None
 
 
 @pytest.mark.parametrize("name", [*(f"{name}_in_the_module" for name in SCALES), "scaled_by_d_out", "scaled_by_d_in"])
-def test_a_wrong_scale_in_the_module_costs_the_scale_and_the_gradients(name: str) -> None:
+def test_a_wrong_scale_in_the_module_costs_only_the_scale_and_the_gradients(name: str) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == {
         "attention_is_scaled_in_each_head",
         "gradients_of_multi_head_attention",
@@ -141,11 +141,11 @@ def test_numbers_in_the_wrong_places_cost_one_point(name: str, points: int) -> N
         ("context_of_the_toy_batch", {"the_context_of_the_smallest_gpt2"}),
     ],
 )
-def test_a_slip_costs_what_it_is_about(name: str, missed: set[str]) -> None:
+def test_a_mistake_costs_only_the_criteria_about_it(name: str, missed: set[str]) -> None:
     assert SUITE.missed_by(SUITE.mistake(name)) == missed
 
 
-def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> None:
+def test_the_arguments_of_gpt2_do_not_depend_on_the_students_class() -> None:
     names: dict[str, Any] = {}
     exec(
         "class MultiHeadAttention:\n"
@@ -173,18 +173,18 @@ def test_the_arguments_of_gpt2_do_not_depend_on_the_class_that_takes_them() -> N
         ("MultiHeadAttentionWrapper",),
     ],
 )
-def test_answers_built_on_wrong_ones_earn_all_their_points_on_substitutes(wrong: tuple[str, ...]) -> None:
+def test_answers_that_call_wrong_ones_earn_all_their_points_with_substitutes(wrong: tuple[str, ...]) -> None:
     outcomes = SUITE.on_substitutes("one_on_another", *wrong)
     lost = {name for name, found in outcomes.items() if not found.passed}
-    # The two are twins: an answer that only calls the other one waits for it.
+    # The two are aliases: an answer that only calls the other one waits for it.
     waiting = {criterion.name for criterion in SUITE.of("head_weights") if "mask_then_softmax" in wrong}
     assert (lost, {outcomes[name].kind for name in lost}) == (waiting, {"waiting"} if waiting else set())
     used = {exercise for found in outcomes.values() for exercise in found.substitutes}
-    # split_heads stands between the two that it is made of and all others.
+    # With a substitute for split_heads, the other exercises do not call unroll_heads and group_by_head.
     assert used == set(wrong) - ({"unroll_heads", "group_by_head"} if "split_heads" in wrong else set())
 
 
-def test_merging_may_build_on_grouping() -> None:
+def test_merge_heads_may_call_group_by_head() -> None:
     outcome = SUITE.on_substitutes("fused", "group_by_head")["the_heads_of_each_token_stand_side_by_side"]
     assert (outcome.passed, outcome.substitutes) == (True, ("group_by_head",))
 
@@ -192,23 +192,23 @@ def test_merging_may_build_on_grouping() -> None:
 # -- initial values ----------------------------------------------------------------------------------------------
 
 
-def test_heads_that_begin_alike_cost_nothing() -> None:
+def test_heads_with_equal_initial_weights_cost_nothing() -> None:
     right = defined_in(REPOSITORY / "solutions" / "multi_head_attention.py", SUITE.unit)["MultiHeadAttentionWrapper"]
 
-    def all_alike(*sizes: Any, **options: Any) -> nn.Module:
+    def equal_weights(*sizes: Any, **options: Any) -> nn.Module:
         wrapper = right(*sizes, **options)
         for parameter in wrapper.parameters():
             nn.init.constant_(parameter, 0.1)
         return wrapper
 
-    outcomes = SUITE.outcomes({"MultiHeadAttentionWrapper": all_alike}, "MultiHeadAttentionWrapper")
+    outcomes = SUITE.outcomes({"MultiHeadAttentionWrapper": equal_weights}, "MultiHeadAttentionWrapper")
     assert {name: found.reason for name, found in outcomes.items() if not found.passed} == {}
 
 
 # -- sentences -----------------------------------------------------------------------------------------------------
 
 
-def test_a_text_in_the_place_of_a_number_reaches_no_sentence() -> None:
+def test_a_text_instead_of_a_number_is_not_quoted_in_a_message() -> None:
     base: Any = SUBSTITUTES["MultiHeadAttention"]
 
     class Attention(base):

@@ -1,14 +1,14 @@
-"""Unit 4: wrong answers that learners give, each with the sentence that would help who wrote it.
+"""Unit 4: wrong answers that learners give, each with a sentence that helps the learner.
 
-A name says what was done. Where the same slip is known of several exercises, the name says of which this is, and the
-row of the later exercise calls the earlier row by its name.
+A name says what the answer does. If several exercises have the same mistake, the name says which exercise it is, and
+the row of the later exercise refers to the earlier row by its name.
 """
 
 from __future__ import annotations
 
 from grader.testing.misconceptions import Change, replace, row
 
-# -- sentences that several misconceptions share -----------------------------------------------------------------
+# -- sentences of several rows -----------------------------------------------------------------------------------
 
 DEALT_IN_TURN = (
     "The features are given to the heads in turn, one by one. Head 0 should have the first head_dim features, head 1 "
@@ -130,7 +130,7 @@ STACKED = (
 
 # -- rows --------------------------------------------------------------------------------------------------------
 
-# What MultiHeadAttentionWrapper makes num_heads of, and what it gives.
+# The head that MultiHeadAttentionWrapper makes num_heads times, and its output.
 HEAD = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 SIDE_BY_SIDE = "torch.cat([head(inputs) for head in self.heads], dim=-1)"
 PROJECTED = "head.W_query(inputs), head.W_key(inputs), head.W_value(inputs), None, head.dropout.p * head.training"
@@ -146,12 +146,12 @@ CALLS = {
     "gpt2_small_attention": ["MultiHeadAttention", "MultiHeadAttentionWrapper"],
 }
 
-# stack_heads without its errors about widths, and with new numbers that take the place of those that were there.
+# stack_heads without its errors about widths, and with new tensors as the data of the parameters.
 ANY_WIDTH = replace("raise ValueError(f", "_ = (f", 2).replace(".copy_(", ".data = (", 2)
 
 
 def masked_by(mask: str) -> Change:
-    """MultiHeadAttention with this mask instead of the one that head_weights makes to measure."""
+    """Use this mask in MultiHeadAttention instead of head_weights, which makes one of the right size."""
     masked = f"head_scores(queries, keys).masked_fill_({mask}.triu(1).bool(), -torch.inf)"
     return replace(
         "head_weights(head_scores(queries, keys), self.head_dim)", f"torch.softmax({masked} / self.head_dim**0.5, -1)"

@@ -1,6 +1,6 @@
-"""Unit 4: each known mistake once more, as another learner would type it.
+"""Unit 4: each misconception in other code, as another learner with the same wrong idea would write it.
 
-A name here is that of the misconception it should be told by.
+Each function or class has the name of its misconception, which the diagnosis should find.
 """
 
 import math

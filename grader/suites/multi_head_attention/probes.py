@@ -1,4 +1,4 @@
-"""What there is to see of the answers to unit 4, by its rules; the audit looks here for differences."""
+"""Probes of unit 4: the observable properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def names_in_heads(num_heads: int) -> list[str]:
 
 
 def shapes(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
-    """What the layers of a module that only had to be made are: no rule says of it whether they are trained."""
+    """Yield the shapes of the layers of a module that an exercise only makes: no rule says whether they are trained."""
     yield from ((what, seen) for what, seen in layers(module, names) if not what.startswith("whether"))
 
 
 def features_that_do_not_divide(draw: Draw) -> tuple[int, int]:
-    """A width and a number of heads that does not divide it."""
+    """Return a width and a number of heads that does not divide it."""
     while True:
         d_out, num_heads = draw.size(1, 12), draw.size(2, 14)
         if d_out % num_heads:
@@ -55,7 +55,7 @@ def heads_unrolled(unit: Any, draw: Draw) -> Iterator[Property]:
 @probe("unroll_heads", draws=200)
 def uneven_unrolling_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     d_out, num_heads = features_that_do_not_divide(draw)
-    # With so many tokens as there are heads, all features together could be shared out.
+    # With as many tokens as heads, the features of all tokens together can be divided among the heads.
     tokens = draw.pick(draw.size(), num_heads)
     yield from refusal(unit.unroll_heads, draw.normal(draw.size(), tokens, d_out), num_heads)
 
@@ -148,7 +148,7 @@ def two_heads_of_one_feature(unit: Any, draw: Draw) -> Iterator[Property]:
     yield "the outputs", module.eval()(inputs)
 
 
-# -- heads that share out the features ---------------------------------------------------------------------------
+# -- heads that divide the features ------------------------------------------------------------------------------
 
 ALL_NAMES = (*NAMES, "out_proj")
 
@@ -168,7 +168,7 @@ def shared_out_heads(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("MultiHeadAttention", draws=100)
 def uneven_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
-    """No rule says whether it is refused when it is made or when it is used."""
+    """No rule says whether the error comes from the constructor or from the call."""
 
     def made_and_used() -> None:
         unit.MultiHeadAttention(d_in, d_out, num_tokens, 0.0, num_heads)(draw.normal(2, num_tokens, d_in))
@@ -201,7 +201,7 @@ def later_tokens_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
 
 
 class OneHead(nn.Module):
-    """A head of causal attention as stack_heads finds it in a wrapper."""
+    """A head of causal attention, as in the wrapper that stack_heads gets."""
 
     def __init__(self, d_in: int, width: int, bias: bool) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class OneHead(nn.Module):
 
 
 class Wrapper(nn.Module):
-    """Such heads side by side, of these widths."""
+    """Heads of these widths side by side."""
 
     def __init__(self, d_in: int, widths: list[int], bias: bool) -> None:
         super().__init__()
@@ -223,8 +223,8 @@ class Wrapper(nn.Module):
         return torch.cat([head(inputs) for head in self.heads], dim=-1)
 
 
-class Whole(nn.Module):
-    """A MultiHeadAttention as stack_heads finds it."""
+class MultiHead(nn.Module):
+    """A MultiHeadAttention that stack_heads gets."""
 
     def __init__(self, d_in: int, d_out: int, num_heads: int, bias: bool) -> None:
         super().__init__()
@@ -258,11 +258,11 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, width, num_heads, num_tokens = draw.sizes(4)
     draw.dtype = torch.float32
     bias = draw.chance(0.5)
-    wrapper, attention = Wrapper(d_in, [width] * num_heads, bias), Whole(d_in, num_heads * width, num_heads, bias)
+    wrapper, attention = Wrapper(d_in, [width] * num_heads, bias), MultiHead(d_in, num_heads * width, num_heads, bias)
     set_layers(draw, wrapper, names_in_heads(num_heads))
     before = state_of(wrapper)
     is_ready = draw.chance(0.5)
-    if is_ready:  # no rule says when out_proj becomes an identity
+    if is_ready:  # no rule says whether out_proj is the identity before the call
         set_identity(attention.out_proj)
     unit.stack_heads(wrapper, attention)
     yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
@@ -271,20 +271,20 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Property]:
         set_identity(attention.out_proj)
     inputs = draw.normal(draw.size(1, 3), num_tokens, d_in)
     yield "the outputs", attention(inputs)
-    yield "the outputs that the weights make", Whole.forward(attention, inputs)
+    yield "the outputs that the weights make", MultiHead.forward(attention, inputs)
     yield "the wrapper's outputs", wrapper(inputs)
     for name in NAMES:
         values = list(getattr(attention, name).parameters())
-        yield f"the values of {name}", values  # of its bias too, which for keys no output shows
+        yield f"the values of {name}", values  # with the bias, which for keys has no effect on the output
         kinds = [isinstance(value, nn.Parameter) for value in values]
         yield f"whether {name} has parameters", (kinds, has_parameters(attention, values))
 
 
 @probe("stack_heads", draws=150)
 def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
-    """The widths of layers. That there are as many heads is what the exercise begins with, and no rule.
+    """Only the widths of layers differ: the exercise assumes equal numbers of heads, and no rule mentions them.
 
-    No width is one, which `copy_` takes for any other: who leaves the shapes to it is right for all that are used.
+    No width is one, because `copy_` broadcasts it. So an answer that relies on the errors of `copy_` is right here.
     """
     d_in, width, num_heads = draw.size(2, 5), draw.size(2, 4), draw.size(2, 4)
     heads_bias, whole_bias = draw.pick((False, False), (True, True))
@@ -302,7 +302,7 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
             widths = [width] * (num_heads + 1)
         case "fewer heads":
             widths = [width] * (num_heads - 1)
-    wrapper, attention = Wrapper(d_in, widths, heads_bias), Whole(whole_d_in, d_out, num_heads, whole_bias)
+    wrapper, attention = Wrapper(d_in, widths, heads_bias), MultiHead(whole_d_in, d_out, num_heads, whole_bias)
     before = state_of(wrapper)
     yield from refusal(unit.stack_heads, wrapper, attention, any_error=True)
     yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
@@ -311,10 +311,10 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
 @probe("stack_heads", draws=20)
 def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, width, num_heads = draw.sizes(3)
-    wrapper, attention = Wrapper(d_in, [width] * num_heads, False), Whole(d_in, num_heads * width, num_heads, True)
+    wrapper, attention = Wrapper(d_in, [width] * num_heads, False), MultiHead(d_in, num_heads * width, num_heads, True)
     try:
         unit.stack_heads(wrapper, attention)
-    except Exception:  # noqa: BLE001 - torch may be the one to refuse
+    except Exception:  # noqa: BLE001 - torch may raise any error here
         is_right = True
     else:
         biases = [getattr(attention, name).bias for name in NAMES]
@@ -324,7 +324,7 @@ def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
 
 @probe("gpt2_small_attention", draws=2)
 def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
-    """Not in training, for no rule names its dropout."""
+    """In eval mode, because no rule specifies its dropout."""
     draw.dtype = torch.float32
     module = unit.gpt2_small_attention().eval()
     yield "the number of parameters", sum(parameter.numel() for parameter in module.parameters())
@@ -332,11 +332,14 @@ def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
     set_layers(draw, module, ALL_NAMES)
     with torch.no_grad():
         yield "the outputs", module(draw.normal(1, (1024, 5)[draw.number], 768, scale=1))
-    yield "the context length asked for", context_length_asked_for(unit.gpt2_small_attention)
+    yield "the context length asked for", requested_context_length(unit.gpt2_small_attention)
 
 
-def context_length_asked_for(make: Callable[[], Any]) -> int:
-    """Of the MultiHeadAttention that it makes; a module of another kind has only its outputs to tell by."""
+def requested_context_length(make: Callable[[], Any]) -> int:
+    """Return the context length with which `make` calls MultiHeadAttention.
+
+    A module of another class is compared only by its outputs.
+    """
     lengths = [1024]
 
     def remember(d_in: int, d_out: int, context_length: int, *_: Any, **__: Any) -> nn.Module:  # noqa: ARG001
@@ -348,7 +351,7 @@ def context_length_asked_for(make: Callable[[], Any]) -> int:
     names["MultiHeadAttention"] = remember
     try:
         make()
-    except Exception:  # noqa: BLE001 - it goes on with what it takes for attention
+    except Exception:  # noqa: BLE001 - the function may use the module further, and this one is only an identity
         return lengths[-1]
     finally:
         names["MultiHeadAttention"] = kept

@@ -1,4 +1,4 @@
-"""Unit 4: substitutes for its exercises, none of them right. See grader/testing/substitutes.py."""
+"""Unit 4: substitutes for its exercises, all of them wrong on purpose. See grader/testing/substitutes.py."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ ALIASES = [("mask_then_softmax", "head_weights")]
 
 
 def unroll_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(B, T, d_out) to (B, T, H, head_dim): the features of each head from the last to the first."""
+    """(B, T, d_out) to (B, T, H, head_dim): the features of each head in reverse order."""
     if x.shape[-1] % num_heads:
         raise ValueError(f"{num_heads} heads do not divide {x.shape[-1]} features")
     return x.unflatten(-1, (num_heads, -1)).flip(-1)
 
 
 def group_by_head(x: Tensor) -> Tensor:
-    """(B, T, H, head_dim) to (B, H, T, head_dim): the last head in front of all others."""
+    """(B, T, H, head_dim) to (B, H, T, head_dim): the last head before all others."""
     return x.roll(1, -2).transpose(-3, -2)
 
 
 def head_scores(queries: Tensor, keys: Tensor) -> Tensor:
-    """(B, H, T, head_dim) twice to (B, H, T, T): doubled, and one more."""
+    """(B, H, T, head_dim) twice to (B, H, T, T): twice the scores, plus one."""
     return 2 * queries @ keys.mT + 1
 
 
 def head_weights(scores: Tensor, head_dim: int) -> Tensor:
-    """(B, H, T, T) to the same: divided by two more than the root."""
+    """(B, H, T, T) to the same shape: divided by two more than the root."""
     return _causal_softmax(scores / (head_dim**0.5 + 2))
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(B, T, d_out) to (B, H, T, head_dim): the last feature of each head in front of its others."""
+    """(B, T, d_out) to (B, H, T, head_dim): the last feature of each head before its others."""
     return unroll_heads(x, num_heads).flip(-1).roll(1, -1).transpose(-3, -2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """(B, H, T, head_dim) to (B, T, H · head_dim): the last two features of each head in front of its others."""
+    """(B, H, T, head_dim) to (B, T, H · head_dim): the last two features of each head before its others."""
     # (B, H, T, head_dim) -> (B, T, H, head_dim) -> (B, T, H · head_dim)
     return x.roll(2, -1).transpose(1, 2).flatten(-2)
 
 
 class MultiHeadAttentionWrapper(nn.Module):
-    """(B, T, d_in) to (B, T, H · d_out): heads of causal attention's substitute, the last one first, all doubled."""
+    """(B, T, d_in) to (B, T, H · d_out): the substitute of causal attention as heads, the last head first, doubled."""
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False
@@ -62,7 +62,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """(B, T, d_in) to (B, T, d_out): as its substitute for causal attention, and no heads at all."""
+    """(B, T, d_in) to (B, T, d_out): the computation of the substitute of causal attention, without heads."""
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool = False

@@ -1,13 +1,12 @@
-"""Unit 4, multi-head attention: one test or case, one criterion, with its sentence for the student.
+"""Hidden tests of unit 4, multi-head attention. Each test or case is one criterion.
 
-Expected values are computed here, in float64 and by other means than the course's own solution. They are put together
-from parts, one for each exercise that an answer may build on: where the student's own answer to one of these is in
-doubt, both sides use a substitute for it.
+Expected values are computed here in float64, by other means than in the course's solution. If the student's code was
+given a substitute for an exercise that it calls, the expected value uses the same substitute.
 
-One slip should not cost every point. So a test about views, gradients or arguments of what only moves numbers asks
-whether they all came through, and not where to; and a test of the modules that is about lengths, dtype or arguments
-has one head, whose arrangement leaves no choice, and tokens that leave no doubt: one key fits each query so well that
-it gets all the weight, whatever the scores are divided by.
+One mistake should not cost every point. For exercises that only move numbers, the tests of views, gradients and
+arguments check whether all numbers are in the result, not where they are. The tests of the modules that are about
+lengths, dtype or arguments use one head, so that the order of features does not matter, and decisive tokens: one key
+fits each query so well that it gets all the weight, whatever the scores are divided by.
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_
 from grader.testing.student import Raised, RemoteObject, Student
 from grader.testing.substitutes import MODULE
 
-# All different, so that no dimension passes for another; head_dim is not 4, where half of it is its square root.
+# All different, so that no dimension can be confused with another. head_dim is not 4: half of 4 is its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
 D_OUT = H * HEAD_DIM
-# A number of heads that divides no width here.
+# A number of heads that divides none of these widths.
 NOT_DIVIDING = 4
-# Dimensions of length one stay dimensions: one text of one token, for one head of one feature.
-ALONE = (1, 1, 1, 1)
-# Where all sizes are the same, nothing but the numbers tells one dimension from another.
-ALIKE = (3, 3, 3, 3)
-# For inputs that leave no doubt: so many tokens at right angles, no more than head_dim in a sequence.
-T_SURE, D_WIDE = 4, 9
+# Dimensions of size one should not be dropped: one text of one token, for one head of one feature.
+ALL_ONE = (1, 1, 1, 1)
+# If all sizes are equal, only the numbers distinguish the dimensions.
+ALL_EQUAL = (3, 3, 3, 3)
+# For decisive inputs: the number of tokens in a sequence, at most head_dim, and the width, at least that of all tokens.
+T_DECISIVE, D_WIDE = 4, 9
 LAYERS = ("W_query", "W_key", "W_value")
 LOW_SCORES = "a later token has no weight, even if all visible scores are as low as -10,000 after scaling"
 
 
-# -- what is right -----------------------------------------------------------------------------------------------
+# -- expected values ---------------------------------------------------------------------------------------------
 
 
 def unroll(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -78,37 +77,37 @@ def merge(x: torch.Tensor) -> torch.Tensor:
 
 
 def splitting(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """What split_heads should compute."""
+    """Return the function that split_heads should compute."""
     unrolled, grouped = student.substitute("unroll_heads", unroll), student.substitute("group_by_head", group)
     return student.substitute("split_heads", lambda x, num_heads: grouped(unrolled(x, num_heads)))
 
 
 def weighing(student: Student) -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """What head_weights should compute. Any of the exercises before may have a part in it."""
-    hidden, shares = student.substitute("causal_mask", future), softmax
+    """Return the function that head_weights should compute. It may use any of the earlier exercises."""
+    mask, row_softmax = student.substitute("causal_mask", future), softmax
     for name in ("softmax_naive", "softmax_stable"):
-        shares = student.substitute(name, shares)
+        row_softmax = student.substitute(name, row_softmax)
 
     def masked(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
-        return shares(scores.masked_fill(hidden(scores.shape[-1]), -torch.inf) / head_dim**0.5)
+        return row_softmax(scores.masked_fill(mask(scores.shape[-1]), -torch.inf) / head_dim**0.5)
 
     return student.substitute("head_weights", student.substitute("mask_then_softmax", masked))
 
 
 def linear(inputs: torch.Tensor, weights: Weights, name: str) -> torch.Tensor:
-    """(…, d_in) to (…, d_out): what the layer `name` gives, with its bias where it has one."""
+    """(…, d_in) to (…, d_out): the output of the layer `name`, with its bias if it has one."""
     projected = torch.einsum("...i,oi->...o", inputs.double(), weights[f"{name}.weight"].double())
     return projected + weights[f"{name}.bias"].double() if f"{name}.bias" in weights else projected
 
 
 def steps(student: Student) -> tuple[Callable[..., torch.Tensor], ...]:
-    """What the steps of multi-head attention should compute: split, score, weigh and merge."""
+    """Return the functions that the steps of multi-head attention should compute: split, score, weigh and merge."""
     score, merged = student.substitute("head_scores", dot_products), student.substitute("merge_heads", merge)
     return splitting(student), score, weighing(student), merged
 
 
 def multi_head_attention(student: Student, inputs: torch.Tensor, weights: Weights, num_heads: int = H) -> torch.Tensor:
-    """(B, T, d_in) to (B, T, d_out); without weights for out_proj, what goes into it."""
+    """(B, T, d_in) to (B, T, d_out); the input of out_proj if there are no weights for out_proj."""
     split, score, weigh, merged = steps(student)
     queries, keys, values = (split(linear(inputs, weights, name), num_heads) for name in LAYERS)
     contexts = merged(weigh(score(queries, keys), queries.shape[-1]) @ values)
@@ -116,42 +115,45 @@ def multi_head_attention(student: Student, inputs: torch.Tensor, weights: Weight
 
 
 class CausalHead:
-    """One head on its own, as the modules of a wrapper compute it."""
+    """A single head of causal attention, as in the modules of a wrapper."""
 
     @staticmethod
     def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """Three (B, T, d_out) to the same."""
+        """Three (B, T, d_out) to (B, T, d_out)."""
         scores = dot_products(queries[:, None], keys[:, None])[:, 0] / queries.shape[-1] ** 0.5
         return softmax(scores.masked_fill(future(scores.shape[-1]), -torch.inf)) @ values
 
 
 def causal_attention(student: Student) -> type[CausalHead]:
-    """What the modules of a wrapper should be."""
+    """Return the class that the modules of a wrapper should behave like."""
     return student.substitute("CausalAttention", CausalHead)
 
 
 def side_by_side(student: Student, inputs: torch.Tensor, weights: Weights) -> torch.Tensor:
-    """(B, T, d_in) to (B, T, H · d_out): what a wrapper with weights of these names gives."""
+    """(B, T, d_in) to (B, T, H · d_out): the output of a wrapper with these weights."""
     attend = causal_attention(student).attend
     heads = 1 + max(int(name.split(".")[1]) for name in weights)
     named = [[linear(inputs, weights, f"heads.{head}.{name}") for name in LAYERS] for head in range(heads)]
-    return torch.cat([attend(*three) for three in named], dim=-1)
+    return torch.cat([attend(*projections) for projections in named], dim=-1)
 
 
-# -- inputs that leave no doubt ----------------------------------------------------------------------------------
-# The dot products of a query with the key that fits it and with all others. The smallest factor that learners are known
-# to multiply them by, and still attend, is 0.5 / d_out: at least 1/30 here, which leaves the fitting key 560 / 30 = 18
-# ahead. The others together then weigh less than 8 e⁻¹⁸ = 2e-7. Later keys are others, too: who lets them be seen is
-# found out elsewhere. Softmax may be written without subtracting the maximum, of scores scaled or not: exp(80) is
-# finite in float32, where exp(89) is not, and exp(-480) is zero, as it should be.
+# -- decisive inputs ---------------------------------------------------------------------------------------------
+# FITTING is the dot product of a query with the key that fits it, OTHER the one with any other key. The smallest factor
+# by which learners are known to multiply the scores is 0.5 / d_out, at least 1/30 here. Then the fitting key is still
+# ahead by 560 / 30 = 18: all other keys together have a weight below 8 e⁻¹⁸ = 2e-7. Later keys do not fit either, so
+# these inputs do not test the mask. Softmax does not overflow even if an answer does not subtract the maximum, with or
+# without scaling: exp(80) is finite in float32, unlike exp(89), and exp(-480) is zero.
 
 FITTING, OTHER = 80.0, -480.0
 
 
-def decisive(num_tokens: int, shift: int, width: int = 0) -> torch.Tensor:
-    """Scores (T, T) that send each query to one key: never to a later one, and to others for another `shift`.
+def decisive_scores(num_tokens: int, shift: int, width: int = 0) -> torch.Tensor:
+    """Return scores (T, T) that give all the weight of each query to one key, which is not a later one.
 
-    width: where it is given, the scores are lowered for queries and keys of that width.
+    Args:
+        num_tokens: T.
+        shift: Which keys fit: another shift selects other keys.
+        width: If it is not zero, the scores are lowered for queries and keys of this width.
     """
     scores = torch.full((num_tokens, num_tokens), OTHER, dtype=torch.float64)
     places = torch.arange(num_tokens)
@@ -160,21 +162,21 @@ def decisive(num_tokens: int, shift: int, width: int = 0) -> torch.Tensor:
 
 
 def first_shift(fresh: Fresh) -> int:
-    """The shift to begin with, from 1 to 6: of six in a row, none sends all of up to four queries to their own keys."""
+    """Draw the first shift, from 1 to 6. No shift from 1 to 11 selects the own key for each of four queries."""
     return int(fresh.order(6)[0]) + 1
 
 
-def queries_and_keys_beyond_doubt(
+def decisive_queries_and_keys(
     fresh: Fresh, batch: int, heads: int, width: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Queries and keys, each (B, H, T, head_dim), whose dot products are decisive: others in each head."""
-    directions = fresh.rotation(HEAD_DIM)[:T_SURE]
+    """Return queries and keys, each (B, H, T, head_dim), whose dot products are decisive and differ between heads."""
+    directions = fresh.rotation(HEAD_DIM)[:T_DECISIVE]
     shifts = (first_shift(fresh) + torch.arange(batch * heads)).unflatten(0, (batch, heads)).tolist()
-    scores = torch.stack([torch.stack([decisive(T_SURE, shift, width) for shift in row]) for row in shifts])
+    scores = torch.stack([torch.stack([decisive_scores(T_DECISIVE, shift, width) for shift in row]) for row in shifts])
     return (scores @ directions).float(), directions.float().expand(batch, heads, -1, -1).clone()
 
 
-def tokens_beyond_doubt(
+def decisive_tokens(
     fresh: Fresh,
     batch: int,
     num_tokens: int,
@@ -182,7 +184,7 @@ def tokens_beyond_doubt(
     dtype: torch.dtype = torch.float32,
     is_low: bool = False,
 ) -> tuple[torch.Tensor, Weights]:
-    """Inputs (B, T, d_in) for d_in = D_WIDE, and weights that send each query of each head to one key.
+    """Return inputs (B, T, D_WIDE), and weights for which each query of each head gives all its weight to one key.
 
     B · T is at most D_WIDE, and T at most d_out / H. is_low: whether the scores are lowered.
     """
@@ -190,15 +192,12 @@ def tokens_beyond_doubt(
     inputs = fresh.rotation(D_WIDE)[: batch * num_tokens]  # (B · T, d_in)
     directions = [fresh.rotation(D_OUT // heads)[:num_tokens] for _ in range(heads)]
     first = first_shift(fresh)
-    shifts = [[first + head + one for head in range(heads)] for one in range(batch)]
-    queries = [
-        torch.cat(
-            [decisive(num_tokens, shift, width) @ keys for shift, keys in zip(row, directions, strict=True)], dim=1
-        )
-        for row in shifts
-    ]
+    queries = []
+    for text in range(batch):
+        by_head = [decisive_scores(num_tokens, first + text + head, width) @ directions[head] for head in range(heads)]
+        queries.append(torch.cat(by_head, dim=1))
     keys = torch.cat(directions, dim=1).repeat(batch, 1)  # (B · T, d_out)
-    # The tokens are at right angles and of length one, so inputs @ inputs.mT, (B · T, B · T), changes nothing.
+    # The tokens are orthonormal, so inputs @ inputs.mT, (B · T, B · T), is the identity.
     weights = {
         "W_query.weight": torch.cat(queries).mT @ inputs,  # (d_out, B · T) @ (B · T, d_in) -> (d_out, d_in)
         "W_key.weight": keys.mT @ inputs,
@@ -211,7 +210,7 @@ def tokens_beyond_doubt(
 
 
 def expect_moved(result: object, x: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    """A tensor of that shape with the numbers of x, in whatever order."""
+    """Expect a tensor of this shape with the numbers of x in any order, and return it in float64."""
     moved = expect_tensor(result, shape).double()
     same = torch.allclose(moved.flatten().sort().values, x.double().flatten().sort().values)
     expect_true(same, "The numbers in the result are not the numbers of x.")
@@ -219,21 +218,21 @@ def expect_moved(result: object, x: torch.Tensor, shape: tuple[int, ...]) -> tor
 
 
 def expect_moving_gradients(result: object, found: dict[str, torch.Tensor | None], x: torch.Tensor) -> None:
-    """The gradient of each number in x is that of the place where the number came to stand."""
+    """Expect the gradient of each number in x to be the gradient at its position in the result."""
     assert isinstance(result, torch.Tensor)
-    arrived = {"result": result.double().flatten().argsort()}
+    result_order, shape = result.double().flatten().argsort(), result.shape
 
     def moved(x: torch.Tensor) -> torch.Tensor:
-        # No two numbers are the same, so the smallest became the smallest, and so on.
-        places = torch.empty_like(arrived["result"])
-        places[arrived["result"]] = x.detach().flatten().argsort()
-        return x.flatten()[places].reshape(result.shape)
+        # All numbers differ, so the k-th smallest number of x is the k-th smallest of the result.
+        places = torch.empty_like(result_order)
+        places[result_order] = x.detach().flatten().argsort()
+        return x.flatten()[places].reshape(shape)
 
     expect_gradients(found, oracle_gradients(moved, [x], {}))
 
 
 def unrolled_view(fresh: Fresh) -> torch.Tensor:
-    """(B, T, H, head_dim), and heads lie apart in memory: what going from heads back to tokens leaves behind."""
+    """Return (B, T, H, head_dim) with the memory layout after a transpose of heads and tokens."""
     return fresh(B, H, T, HEAD_DIM).transpose(1, 2)  # (B, H, T, head_dim) -> (B, T, H, head_dim)
 
 
@@ -242,7 +241,7 @@ def unrolled_view(fresh: Fresh) -> torch.Tensor:
 )
 def test_each_head_has_its_share_of_the_features(student: Student, fresh: Fresh) -> None:
     """Each head should have head_dim neighbouring features, in their order: shape (B, T, H, head_dim)."""
-    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
+    for shape, num_heads in (((B, T, D_OUT), H), (ALL_ONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expect_close(student.unroll_heads(x, num_heads), unroll(x, num_heads))
 
@@ -261,7 +260,7 @@ def test_unrolling_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 )
 def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) -> None:
     """The features at [b, t, h] should move to [b, h, t]: shape (B, H, T, head_dim)."""
-    for shape in ((B, T, H, HEAD_DIM), ALONE, ALIKE):
+    for shape in ((B, T, H, HEAD_DIM), ALL_ONE, ALL_EQUAL):
         x = fresh(*shape)
         expect_close(student.group_by_head(x), group(x))
 
@@ -269,7 +268,7 @@ def test_the_tokens_of_each_head_stand_together(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("split_heads", rule="head h has the head_dim features of every token that begin at h · head_dim")
 def test_each_head_has_its_features_of_every_token(student: Student, fresh: Fresh) -> None:
     """Each head should have its own head_dim features of every token: shape (B, H, T, head_dim)."""
-    for shape, num_heads in (((B, T, D_OUT), H), (ALONE[:3], 1), ((3, 3, 9), 3)):
+    for shape, num_heads in (((B, T, D_OUT), H), (ALL_ONE[:3], 1), ((3, 3, 9), 3)):
         x = fresh(*shape)
         expected = splitting(student)(x, num_heads)
         expect_close(student.split_heads(x, num_heads), expected)
@@ -291,22 +290,21 @@ def test_splitting_refuses_heads_that_do_not_divide(student: Student, fresh: Fre
 )
 def test_the_heads_of_each_token_stand_side_by_side(student: Student, fresh: Fresh) -> None:
     """Each token should have its heads next to each other again, head zero first: shape (B, T, H · head_dim)."""
-    for shape in ((B, H, T, HEAD_DIM), ALONE, ALIKE):
+    for shape in ((B, H, T, HEAD_DIM), ALL_ONE, ALL_EQUAL):
         x = fresh(*shape)
-        # Exchanging heads and tokens once more brings them back, so the grouping may have a part in merging.
-        expected = student.substitute("group_by_head", group)(x).flatten(
-            2
-        )  # (B, T, H, head_dim) -> (B, T, H · head_dim)
+        # Swapping heads and tokens is its own inverse, so an answer may merge with group_by_head.
+        by_token = student.substitute("group_by_head", group)(x)
+        expected = by_token.flatten(2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
         expect_close(student.merge_heads(x), expected)
 
 
 def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -> Asking:
-    """How to ask one of these four: the numbers of x, which comes first, should come through, in this shape."""
+    """Return a call of one of these four exercises whose result should have the numbers of x and this shape."""
     ask = asking(exercise, draw, lambda _, result, x: expect_moved(result, x, shape))
 
     def moved(student: Student, fresh: Fresh) -> Given:
         if exercise == "split_heads":
-            splitting(student)  # two others may have a part in it
+            splitting(student)  # an answer may call unroll_heads and group_by_head
         return ask(student, fresh)
 
     return moved
@@ -315,7 +313,7 @@ def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -
 UNROLLING = moving("unroll_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, T, H, HEAD_DIM)
 GROUPING = moving("group_by_head", lambda fresh: (fresh(B, T, H, HEAD_DIM),), B, H, T, HEAD_DIM)
 SPLITTING = moving("split_heads", lambda fresh: (fresh(B, T, D_OUT), H), B, H, T, HEAD_DIM)
-# As splitting leaves it, where even `view` has its way.
+# The memory layout after split_heads, for which even `view` works.
 MERGING = moving("merge_heads", lambda fresh: (fresh(B, T, H, HEAD_DIM).transpose(1, 2),), B, T, D_OUT)
 A_VIEW = "x may be non-contiguous, for example the result of a transpose"
 ANY_LAYOUT = "The result should be correct if x is non-contiguous, for example the result of a transpose."
@@ -332,7 +330,7 @@ GRADIENTS = "gradients flow to x", "Gradients should flow back to x."
     case("merging_a_view", "merge_heads",
          "x may be non-contiguous, for example the result of split_heads and a matrix product",
          "The result should be correct if x is non-contiguous, for example after splitting or after a product.", [
-             # as a product leaves it, as splitting does, and in any other way
+             # the layouts after a matrix product, after split_heads, and another one
              moving("merge_heads", lambda fresh: (unrolled_view(fresh).transpose(1, 2),), B, T, D_OUT),
              MERGING,
              moving("merge_heads", lambda fresh: (fresh(HEAD_DIM, T, H, B).permute(3, 2, 1, 0),), B, T, D_OUT),
@@ -381,7 +379,7 @@ def test_moving_leaves_x_alone(student: Student, fresh: Fresh, ask: Asking) -> N
 )
 def test_scores_are_dot_products(student: Student, fresh: Fresh) -> None:
     """Row i of a head's scores should contain the dot products of query i with every key of this head, not scaled."""
-    for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALONE, torch.float64), (ALIKE, torch.float32)):
+    for shape, dtype in (((B, H, T, HEAD_DIM), torch.float32), (ALL_ONE, torch.float64), (ALL_EQUAL, torch.float32)):
         queries, keys = fresh(*shape, dtype=dtype), fresh(*shape, dtype=dtype)
         expect_close(student.head_scores(queries, keys), dot_products(queries, keys), "The scores")
 
@@ -410,9 +408,9 @@ def test_scores_of_views(student: Student, fresh: Fresh) -> None:
 @pytest.mark.exercise("head_scores", rule="queries and keys are not changed")
 def test_scoring_leaves_its_arguments_alone(student: Student, fresh: Fresh) -> None:
     """Each query should get its largest score with its matching key, and the call should not change its arguments."""
-    arguments = queries_and_keys_beyond_doubt(fresh, B, H)
+    arguments = decisive_queries_and_keys(fresh, B, H)
     scores, after = expect_values(student.head_scores.with_arguments(*arguments), 2)
-    fitting = expect_tensor(scores, (B, H, T_SURE, T_SURE)).argmax(-1)
+    fitting = expect_tensor(scores, (B, H, T_DECISIVE, T_DECISIVE)).argmax(-1)
     expect_true(torch.equal(fitting, dot_products(*arguments).argmax(-1)), "Another key has the largest score.")
     for argument, before in zip(after, arguments, strict=True):
         expect_same(argument, before, "An argument was changed.")
@@ -436,7 +434,7 @@ def test_the_future_gets_no_weight(student: Student, fresh: Fresh) -> None:
 )
 def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh) -> None:
     """The weights should be the softmax of scores / √head_dim over each token and the tokens before it."""
-    for shape in ((B, H, T, T), ALONE):
+    for shape in ((B, H, T, T), ALL_ONE):
         scores = 3 * fresh(*shape)
         expected = weighing(student)(scores.double(), HEAD_DIM)
         expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
@@ -447,9 +445,9 @@ def test_weights_are_the_softmax_of_scaled_scores(student: Student, fresh: Fresh
 )
 def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> None:
     """If a score of the future is very large, the other weights should still be correct."""
-    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
-    # Softmax over all keys would leave the others less than float32 can tell from zero, even divided by 15.
-    scores = scores.masked_fill(future(T_SURE), 2000.0)
+    scores = dot_products(*decisive_queries_and_keys(fresh, B, H))
+    # A softmax over all keys would give the visible ones zero in float32, even if the scores are divided by 15.
+    scores = scores.masked_fill(future(T_DECISIVE), 2000.0)
     expected = weighing(student)(scores.double(), HEAD_DIM)
     expect_close(student.head_weights(scores, HEAD_DIM), expected, "The weights")
 
@@ -458,7 +456,7 @@ def test_a_far_larger_score_of_the_future(student: Student, fresh: Fresh) -> Non
 def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, the future should still have no weight."""
     for width, expect in ((0, expect_close), (HEAD_DIM, expect_hidden)):
-        scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H, width))
+        scores = dot_products(*decisive_queries_and_keys(fresh, B, H, width))
         expected = weighing(student)(scores.double(), HEAD_DIM)
         expect(student.head_weights(scores, HEAD_DIM), expected)
 
@@ -466,7 +464,7 @@ def test_the_future_gets_no_weight_beside_very_low_scores(student: Student, fres
 @pytest.mark.exercise("head_weights", rule="the scores are not changed")
 def test_weighing_leaves_the_scores_alone(student: Student, fresh: Fresh) -> None:
     """The weights should be correct, and the call should not change the scores."""
-    scores = dot_products(*queries_and_keys_beyond_doubt(fresh, B, H))
+    scores = dot_products(*decisive_queries_and_keys(fresh, B, H))
     expected = weighing(student)(scores.double(), HEAD_DIM)
     weights, after = expect_values(student.head_weights.with_arguments(scores, HEAD_DIM), 2)
     expect_close(weights, expected, "The weights")
@@ -505,7 +503,7 @@ def head_layers(heads: int) -> list[str]:
 
 
 def fresh_layers(fresh: Fresh, names: list[str], d_in: int, d_out: int, bias: bool = False) -> Weights:
-    """Weights for linear layers of these names, and biases. Small, or softmax would be all but a maximum."""
+    """Return weights for these linear layers, and biases, so small that softmax is not close to a maximum."""
     weights = {f"{name}.weight": fresh(d_out, d_in) / d_in**0.5 for name in names}
     return {**weights, **({f"{name}.bias": fresh(d_out) for name in names} if bias else {})}
 
@@ -513,9 +511,9 @@ def fresh_layers(fresh: Fresh, names: list[str], d_in: int, d_out: int, bias: bo
 def with_gradients(
     function: Callable[[torch.Tensor, Weights], torch.Tensor], inputs: torch.Tensor, weights: Weights
 ) -> Weights:
-    """The gradients of function(inputs, weights), for weights whose names have dots.
+    """Return the gradients of function(inputs, weights), for weights whose names contain dots.
 
-    They come from the last layer back to the inputs, so that it shows where they are cut off.
+    The order is from the last layer to the inputs, so that a failure names the first layer that no gradient reaches.
     """
     by_keyword = {name.replace(".", "_"): name for name in weights}
 
@@ -543,7 +541,7 @@ def wrapper_of(
     dtype: torch.dtype = torch.float32,
     d_in: int = D_IN,
 ) -> tuple[RemoteObject, Weights]:
-    """A wrapper, and the weights that it was given."""
+    """Return a wrapper and its weights."""
     wrapper = wrapper_made(student, heads, dropout, d_in)
     if dtype == torch.float64:
         wrapper.to(dtype)
@@ -572,7 +570,7 @@ def test_every_head_has_its_own_weights(student: Student, fresh: Fresh) -> None:
     """Each head should have its own W_query, W_key and W_value: a change in one should not change another."""
     wrapper = wrapper_made(student, H)
     parameters = wrapper.parameters()
-    # A module or a layer that is used twice is listed once, by its first name.
+    # A shared module or layer is listed only once, under its first name.
     for name in head_layers(H):
         expect_true(f"{name}.weight" in parameters, no_parameter(f"{name}.weight"))
     weights = {f"{name}.weight": fresh(*parameters[f"{name}.weight"].shape) for name in head_layers(H)}
@@ -587,7 +585,7 @@ def test_every_head_has_its_own_weights(student: Student, fresh: Fresh) -> None:
 )
 def test_heads_side_by_side(student: Student, fresh: Fresh) -> None:
     """Each token's output should be the outputs of all heads, concatenated in order: (B, T, H · d_out)."""
-    # At last a head is as wide as its inputs: where it is not, values that were not projected have the wrong shape.
+    # In the second case a head is as wide as its inputs: if not, values without a projection have the wrong shape.
     for d_in in (D_IN, HEAD_DIM):
         wrapper, weights = wrapper_of(student, fresh, H, d_in=d_in)
         inputs = fresh(B, T, d_in)
@@ -630,8 +628,8 @@ def test_the_wrapper_takes_any_number_of_tokens(student: Student, fresh: Fresh) 
 @pytest.mark.exercise("MultiHeadAttentionWrapper", rule="dropout acts on each head's weights, in training only")
 def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fresh) -> None:
     """In training some weights should be dropped, and the kept ones scaled up; after .eval() neither."""
-    # A token that is alone gives itself all its weight: a head's output is its value, or nothing where it is dropped.
-    # That none of eighty is dropped happens with a chance of 0.75^80 = 1e-10, and that all are, with far less.
+    # A single token gives itself all its weight: a head's output is its value, or zero if the weight is dropped. The
+    # probability that none of eighty weights is dropped is 0.75^80 = 1e-10. That all are dropped is far less likely.
     wrapper, weights = wrapper_of(student, fresh, 1, dropout=P)
     inputs = fresh(80, 1, D_IN)
     expected = side_by_side(student, inputs, weights)
@@ -642,22 +640,23 @@ def test_the_wrapper_drops_weights_in_training_only(student: Student, fresh: Fre
 
 
 def expect_dropped(outputs: torch.Tensor, expected: torch.Tensor, by_weights: bool) -> None:
-    """Every output is zero or its expected value over 1 - P, and there are some of both.
+    """Expect every output to be zero or its expected value divided by 1 - P, and both to occur.
 
-    by_weights: whether the heads drop weights; their substitutes drop features. Nothing that depends on the draws is
-    noted: they are each answer's own.
+    by_weights: whether the heads drop weights; their substitutes drop features. No value that depends on the draws is
+    recorded.
     """
     is_zero = outputs == 0
     expect_true(not torch.allclose(outputs.double(), expected, rtol=1e-4, atol=1e-5), "Nothing is dropped in training.")
     expect_true(bool(is_zero.any()), "No output is zero, although some weights should be dropped.")
     kept = torch.isclose(outputs.double(), expected / (1 - P), rtol=1e-4, atol=1e-5)
-    # A weight that is dropped takes all features of its head with it.
-    whole = not by_weights or bool((is_zero.all(-1) == is_zero.any(-1)).all())
+    # If a weight is dropped, all features of its head are zero.
+    is_whole = not by_weights or bool((is_zero.all(-1) == is_zero.any(-1)).all())
     expect_true(
-        whole or bool((is_zero | kept).all()), "Features are dropped, and the kept ones are not divided by 1 - dropout."
+        is_whole or bool((is_zero | kept).all()),
+        "Features are dropped, and the kept ones are not divided by 1 - dropout.",
     )
     expect_true(bool((is_zero | kept).all()), "The kept values are not divided by 1 - dropout.")
-    expect_true(whole, "Features are dropped, not weights.")
+    expect_true(is_whole, "Features are dropped, not weights.")
     expect_true(not bool(is_zero.all()), "Everything is dropped in training.")
 
 
@@ -693,14 +692,14 @@ def test_the_wrapper_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> 
 
 
 def two_heads(student: Student) -> tuple[RemoteObject, Any]:
-    """The wrapper, and the substitute that it is to be compared with, or None."""
+    """Return the wrapper, and the substitute to compare it with, or None."""
     causal_attention(student)
     substitute = student.substitute("MultiHeadAttentionWrapper", None)
     return expect_module(student.two_dimensional_output(D_IN, CONTEXT)), substitute
 
 
 def heads_of(wrapper: RemoteObject) -> Weights:
-    """The parameters of a wrapper's heads, however many and wide they are."""
+    """Return the parameters of a wrapper's heads, for any number and width of heads."""
     parameters = wrapper.parameters()
     heads = {name: value for name, value in sorted(parameters.items()) if name.startswith("heads.")}
     expect_true("heads.0.W_value.weight" in heads, "The result is not a wrapper with heads.")
@@ -715,7 +714,7 @@ def expect_wrapping(
     *shapes: tuple[int, int],
     in_training: bool = False,
 ) -> None:
-    """For inputs (B, T, d_in) of each shape, it gives what a wrapper with its weights should give."""
+    """Expect the output of a wrapper with these weights, for inputs (B, T, d_in) of each shape (B, T)."""
     weights = {name: fresh(*value.shape) for name, value in heads_of(wrapper).items()}
     wrapper.set(weights)
     d_out, d_in = weights["heads.0.W_value.weight"].shape
@@ -728,7 +727,7 @@ def expect_wrapping(
             module = substitute(d_in, d_out, CONTEXT, 0.0, heads, "heads.0.W_value.bias" in weights).double()
             module.load_state_dict(weights)
             expected = module(inputs.double()).detach()
-        if in_training:  # what is dropped is each answer's own, so no number is noted
+        if in_training:  # the dropped weights are random, so no number is recorded
             outputs = expect_tensor(wrapper(inputs), expected.shape).double()
             expect_true(
                 torch.allclose(outputs, expected.double(), rtol=1e-4, atol=1e-5),
@@ -754,7 +753,7 @@ def test_no_dropout(student: Student, fresh: Fresh) -> None:
     """The wrapper should drop no weight, also in training."""
     wrapper, substitute = two_heads(student)
     wrapper.train()
-    # At least forty times six weights: with a tenth of them dropped, none is in 0.9^240 = 1e-11 of all runs.
+    # At least 40 · 6 weights: with a dropout of 0.1, none of them is dropped with a probability of 0.9^240 = 1e-11.
     expect_wrapping(student, fresh, wrapper, substitute, (40, 3), in_training=True)
 
 
@@ -783,7 +782,7 @@ def test_two_heads_take_any_number_of_tokens(student: Student, fresh: Fresh) -> 
 
 
 # -- MultiHeadAttention ------------------------------------------------------------------------------------------
-# The context length is that of the inputs, except where it is the question.
+# The context length is the length of the inputs, except in the tests about it.
 
 OUT_PROJ = {"out_proj.weight": torch.eye(D_OUT), "out_proj.bias": torch.zeros(D_OUT)}
 
@@ -791,9 +790,9 @@ OUT_PROJ = {"out_proj.weight": torch.eye(D_OUT), "out_proj.bias": torch.zeros(D_
 def attention_with(
     student: Student, weights: Weights, context_length: int, heads: int = H, dropout: float = 0.0
 ) -> RemoteObject:
-    """A MultiHeadAttention with these weights; where none are given for it, out_proj changes nothing.
+    """Return a MultiHeadAttention with these weights. If they contain none for out_proj, it becomes the identity.
 
-    An out_proj that is missing costs its own criteria, and no others.
+    A missing out_proj costs only its own criteria.
     """
     steps(student)
     attention = student.MultiHeadAttention(weights["W_query.weight"].shape[1], D_OUT, context_length, dropout, heads)
@@ -801,8 +800,8 @@ def attention_with(
     if dtype == torch.float64:
         attention.to(dtype)
     if "out_proj.weight" not in weights:
-        there = attention.parameters()
-        weights = {**{name: value.to(dtype) for name, value in OUT_PROJ.items() if name in there}, **weights}
+        parameters = attention.parameters()
+        weights = {**{name: value.to(dtype) for name, value in OUT_PROJ.items() if name in parameters}, **weights}
     set_layers(attention, weights)
     return attention
 
@@ -842,15 +841,15 @@ def test_three_biases_on_demand(student: Student) -> None:
 def test_the_biases_count_in_every_head(student: Student, fresh: Fresh) -> None:
     """With qkv_bias=True, the queries, keys and values should contain the biases."""
     steps(student)
-    attention = student.MultiHeadAttention(D_WIDE, D_OUT, T_SURE, 0.0, 1, qkv_bias=True)
-    inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1)
-    # The query is all bias: it fits the first token's key, which all tokens see.
+    attention = student.MultiHeadAttention(D_WIDE, D_OUT, T_DECISIVE, 0.0, 1, qkv_bias=True)
+    inputs, weights = decisive_tokens(fresh, 1, T_DECISIVE, 1)
+    # The query consists of the bias only: it fits the first token's key, which all tokens see.
     keys = inputs[0].double() @ weights["W_key.weight"].double().mT  # (T, d_out)
     weights["W_query.weight"] = torch.zeros(D_OUT, D_WIDE)
     weights["W_query.bias"] = (FITTING * keys[0] + OTHER * keys[1:].sum(0)).float()
     weights["W_key.bias"], weights["W_value.bias"] = fresh(D_OUT) / 10, fresh(D_OUT)
-    there = attention.parameters()
-    attention.set({**{name: value for name, value in OUT_PROJ.items() if name in there}, **weights})
+    parameters = attention.parameters()
+    attention.set({**{name: value for name, value in OUT_PROJ.items() if name in parameters}, **weights})
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
 
 
@@ -863,15 +862,15 @@ EACH_HEAD = (
 @pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
 def test_each_head_attends_with_its_own_features(student: Student, fresh: Fresh) -> None:
     """Each head should compare its own queries and keys, and mix its own features of the values."""
-    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, H)
-    attention = attention_with(student, weights, T_SURE)
+    inputs, weights = decisive_tokens(fresh, B, T_DECISIVE, H)
+    attention = attention_with(student, weights, T_DECISIVE)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=EACH_HEAD)
 def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> None:
     """Each head's weights should be the causal softmax of its scores / √head_dim: output (B, T, d_out)."""
-    # At last both widths are the same: where they differ, values that were not projected have the wrong shape.
+    # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
     for d_in in (D_IN, D_OUT):
         inputs, weights = fresh(B, T, d_in), fresh_layers(fresh, list(LAYERS), d_in, D_OUT)
         attention = attention_with(student, weights, T)
@@ -891,15 +890,15 @@ def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
 def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fresh: Fresh) -> None:
     """If all visible scores are very low, later tokens should still have no weight."""
     for is_low, expect in ((False, expect_close), (True, expect_hidden)):
-        inputs, weights = tokens_beyond_doubt(fresh, 1, T_SURE, 1, is_low=is_low)
-        attention = attention_with(student, weights, T_SURE, 1)
+        inputs, weights = decisive_tokens(fresh, 1, T_DECISIVE, 1, is_low=is_low)
+        attention = attention_with(student, weights, T_DECISIVE, 1)
         expect(attention(inputs), multi_head_attention(student, inputs, weights, 1))
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="the concatenated heads pass through out_proj")
 def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None:
     """The output should be the concatenated heads after out_proj, with its bias."""
-    # A token that is alone: each head hands over its value, whatever the scores.
+    # A single token: each head returns its value, whatever the score is.
     weights = {
         **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
         **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
@@ -912,12 +911,12 @@ def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None
 @pytest.mark.exercise("MultiHeadAttention", rule="any number of tokens up to context_length, including one")
 def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: Fresh) -> None:
     """The same module should work for any number of tokens, from a single one up to context_length."""
-    inputs, weights = tokens_beyond_doubt(fresh, 1, CONTEXT, 1)
+    inputs, weights = decisive_tokens(fresh, 1, CONTEXT, 1)
     attention = attention_with(student, weights, CONTEXT, 1)
     expected = multi_head_attention(student, inputs, weights, 1)
-    for count in (CONTEXT, T, 1):  # what comes later changes nothing
+    for count in (CONTEXT, T, 1):  # later tokens have no effect
         expect_close(attention(inputs[:, :count]), expected[:, :count], "The outputs")
-    # More than there are features, for the length of a text is no width.
+    # More tokens than features: the context length is not a width.
     long = D_OUT + 1
     longer = attention_with(student, weights, long, 1)
     expect_tensor(longer(fresh(1, long, D_WIDE)), (1, long, D_OUT))
@@ -933,7 +932,7 @@ DROPOUT = (
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
 def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None:
     """In training each weight should independently be dropped or scaled up."""
-    # Two tokens, whose values are one number each, in all features: above zero for the first, below for the second.
+    # Two tokens. The value of each is one number in all features: positive for the first, negative for the second.
     count = 60
     inputs, weights = fresh(count, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
     inputs[:, 0, 0], inputs[:, 1, 0] = 1 + inputs[:, 0, 0].abs(), -1 - inputs[:, 1, 0].abs()
@@ -944,7 +943,7 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     whole = expect_tensor(attention(inputs), (count, 2, D_OUT)).double()
     attention.train()
     dropped = expect_tensor(attention(inputs), (count, 2, D_OUT)).double()
-    # The second token's outputs are a v + (1 - a) w, whatever the weight a is: so the first's share of it is told.
+    # The second token's outputs are a v + (1 - a) w for some weight a, so a follows from the outputs.
     zero = torch.zeros((), dtype=torch.float64)
     v, w = inputs[:, 0, :1].double(), inputs[:, 1, :1].double()  # (B, 1), the same for all features
     a = (whole[:, 1] - w) / (v - w)  # (B, d_out)
@@ -956,28 +955,28 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
 
     alone, only_first, only_second = dropped[:, 0], near(dropped[:, 1], first), near(dropped[:, 1], second)
     neither_or_both = near(dropped[:, 1], zero) | near(dropped[:, 1], first + second)
-    # None of these notes a draw: they are each answer's own.
+    # None of these checks records a random value.
     expect_true(not bool(near(dropped, whole).all()), "Nothing is dropped in training.")
     expect_true(not bool(near(alone, v).all()), "If a token sees only itself, its weight is never dropped.")
     one_value = near(dropped[:, 1], v) | near(dropped[:, 1], w) | near(dropped[:, 1], whole[:, 1])
     sum_to_one = bool((one_value | near(dropped[:, 1], zero) | dropped[:, 1].isnan()).all())
     expect_true(not sum_to_one, "The kept weights are divided by their sum again.")
-    as_it_was = near(alone, v) | near(alone, zero)
-    expect_true(not bool(as_it_was.all()), "The kept values are not divided by 1 - dropout.")
+    is_unscaled = near(alone, v) | near(alone, zero)
+    expect_true(not bool(is_unscaled.all()), "The kept values are not divided by 1 - dropout.")
     is_a_draw = near(alone, v / (1 - P)) | near(alone, zero)
     expect_true(bool(is_a_draw.all()), "If a token sees only itself, its weight is neither kept nor dropped.")
-    # A weight that is dropped takes all features of its head with it.
+    # If a weight is dropped, all features of its head are zero.
     whole_heads = near(alone, zero).sum(-1) % HEAD_DIM == 0  # (B,)
     expect_true(bool(whole_heads.all()), "Features are dropped, not weights.")
     expect_true(
         bool((only_first | only_second | neither_or_both).all()),
         "Something other than the weights is dropped or scaled.",
     )
-    # Of 60 sequences and 3 heads, one weight is dropped without the other with a chance of 3/16 each: that this never
-    # happens has one of (13/16)^180 = 6e-17.
+    # In each of 60 sequences and 3 heads, exactly the first weight is dropped with a probability of 3/16, and exactly
+    # the second one too. This never happens with a probability of (13/16)^180 = 6e-17.
     expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped independently.")
-    # The first key's weight is dropped for the first query and kept for the second with a chance of 3/16, too; and
-    # three heads neither all drop it nor all keep it with 9/16.
+    # The first key's weight is dropped for the first query and kept for the second with a probability of 3/16 too.
+    # With a probability of 9/16, some of the three heads drop it and others keep it.
     lost, heard = near(alone, zero), only_first | near(dropped[:, 1], first + second)
     expect_true(bool((lost & heard).any()), "A key is dropped for all queries at once.")
     expect_true(bool((lost.any(-1) & ~lost.all(-1)).any()), "All heads drop the same weights.")
@@ -996,7 +995,7 @@ def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
     expected = multi_head_attention(student, inputs, weights)
     same = torch.allclose(outputs[:40], expected[:40], rtol=1e-4, atol=1e-5)
     expect_true(same, "All values are the same, but the outputs are not.")
-    # Whoever mixes nothing drops nothing either. In the last sequence the second token's value is not the first's.
+    # An answer that mixes no values does not pass. In the last sequence the two tokens have different values.
     expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NOT_HEARD)
 
 
@@ -1035,29 +1034,29 @@ def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> No
 @pytest.mark.exercise("MultiHeadAttention", rule="works in float64 after .double()")
 def test_multi_head_attention_in_float64(student: Student, fresh: Fresh) -> None:
     """After .double() the module should take float64 inputs and give the correct output."""
-    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1, torch.float64)
-    attention = attention_with(student, weights, T_SURE, 1)
+    inputs, weights = decisive_tokens(fresh, B, T_DECISIVE, 1, torch.float64)
+    attention = attention_with(student, weights, T_DECISIVE, 1)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights, 1), "The outputs")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule="the inputs are not changed")
 def test_multi_head_attention_leaves_the_inputs_alone(student: Student, fresh: Fresh) -> None:
     """The output should be correct, and the call should not change the inputs."""
-    inputs, weights = tokens_beyond_doubt(fresh, B, T_SURE, 1)
-    attention = attention_with(student, weights, T_SURE, 1)
+    inputs, weights = decisive_tokens(fresh, B, T_DECISIVE, 1)
+    attention = attention_with(student, weights, T_DECISIVE, 1)
     output, [after] = expect_values(attention.with_arguments(inputs), 2)
     expect_close(output, multi_head_attention(student, inputs, weights, 1), "The outputs")
     expect_same(after, inputs, "The inputs were changed.")
 
 
 # -- stack_heads -------------------------------------------------------------------------------------------------
-# On modules of the toolbox, so that it depends on no other answer.
+# The tests use modules of the toolbox, so that they do not depend on other answers.
 
 
 def two_modules(
     student: Student, fresh: Fresh, *, d_in: int = D_IN, bias: bool = False
 ) -> tuple[RemoteObject, RemoteObject, Weights]:
-    """A wrapper with H heads, an attention of the same width, and the wrapper's weights."""
+    """Return a wrapper with H heads, a MultiHeadAttention of the same width, and the wrapper's weights."""
     wrapper = student.make("MultiHeadAttentionWrapper", d_in, HEAD_DIM, CONTEXT, 0.0, H, bias)
     attention = student.make("MultiHeadAttention", d_in, D_OUT, CONTEXT, 0.0, H, bias)
     weights = fresh_layers(fresh, head_layers(H), d_in, HEAD_DIM, bias)
@@ -1067,13 +1066,13 @@ def two_modules(
 
 
 def stacked(weights: Weights) -> Iterator[tuple[str, torch.Tensor]]:
-    """Each parameter of a MultiHeadAttention that comes from these heads."""
+    """Yield the name and expected value of each parameter of a MultiHeadAttention that stack_heads sets."""
     for part in sorted({name.split(".", 2)[2] for name in weights}):
         yield part, torch.cat([weights[f"heads.{head}.{part}"] for head in range(H)])
 
 
-class Nobody(Student):
-    """No submission, so there are no substitutes, and every part of an expected value is the right one."""
+class NoSubstitutes(Student):
+    """A student without a submission or substitutes: expected values use only the right functions."""
 
     def __init__(self) -> None: ...
 
@@ -1082,13 +1081,13 @@ class Nobody(Student):
 
 
 def expect_outputs_of(attention: RemoteObject, weights: Weights, inputs: torch.Tensor) -> None:
-    """With the weights that it has now, attention gives what a wrapper with `weights` gives."""
-    parameters, student = attention.parameters(), Nobody()
+    """Expect `attention` with its current weights to give the outputs of a wrapper with `weights`."""
+    parameters, student = attention.parameters(), NoSubstitutes()
     for name in LAYERS:
         expect_layer(parameters, name, inputs.shape[-1], D_OUT)
     expect_layer(parameters, "out_proj", D_OUT, D_OUT)
-    left = all(torch.equal(parameters[name].detach(), value) for name, value in OUT_PROJ.items())
-    expect_true(left, "attention's out_proj was changed.")
+    is_unchanged = all(torch.equal(parameters[name].detach(), value) for name, value in OUT_PROJ.items())
+    expect_true(is_unchanged, "attention's out_proj was changed.")
     outputs = multi_head_attention(student, inputs, {n: value.detach() for n, value in parameters.items()})
     expect_close(outputs, side_by_side(student, inputs, weights), "The outputs of attention")
 
@@ -1129,7 +1128,7 @@ def test_the_wrapper_is_left_as_it_was(student: Student, fresh: Fresh) -> None:
         expect_true(name in after, f"The wrapper's {name} is gone.")
         expect_same(after[name], value, f"The wrapper's {name} was changed.")
         expect_true(after[name].requires_grad, f"The wrapper's {name} requires no gradient any more.")
-    # Whoever does nothing has left everything as it was.
+    # An answer that does nothing does not pass.
     expect_true(
         not torch.equal(attention.parameters().get("W_value.weight", torch.zeros(())), values),
         "attention's weights did not change.",
@@ -1188,31 +1187,31 @@ def test_biases_of_attention_alone_are_refused(student: Student, fresh: Fresh) -
         if raised.types[0] == "NotImplementedError" or "Exception" not in raised.types:
             raise
         return
-    left = attention.parameters()
+    after = attention.parameters()
     expect_true(
-        not any(bool(left[name].any()) for name in biases if name in left),
+        not any(bool(after[name].any()) for name in biases if name in after),
         "It raised no error, and attention keeps biases that the heads do not have.",
     )
 
 
 # -- gpt2_small_attention ----------------------------------------------------------------------------------------
-# What it asks of MultiHeadAttention shows on a substitute, which keeps what it is made with. So no mistake in the class
-# itself counts here, and nobody waits for a forward over a whole context. Where the module is made in another way,
-# the module itself is tried.
+# These tests give the function a substitute for MultiHeadAttention, which stores its arguments. So mistakes in the
+# student's class do not count here, and no forward pass over a whole context is needed. If the function makes its
+# module in another way, the tests use the module itself.
 
 SUBSTITUTE = f"{MODULE}.MultiHeadAttention"
 GPT2_WIDTH, GPT2_HEADS, GPT2_CONTEXT, GPT2_PARAMETERS = 768, 12, 1024, 2_360_064
 
 
 def gpt2(student: Student) -> tuple[RemoteObject, bool]:
-    """The module, and whether it is a substitute, whose attributes tell what it was made with."""
+    """Return the module, and whether it is a substitute, whose attributes are its arguments."""
     with student.substituted("MultiHeadAttention"):
-        student.substitute("MultiHeadAttention", None)  # it can serve, so this waits for no class of the student's
+        student.substitute("MultiHeadAttention", None)  # needed even if the student's class is missing
         made = expect_module(student.gpt2_small_attention())
     is_substitute = SUBSTITUTE in made.kinds
     if not is_substitute:
         made.eval()
-        # Another module, such as the wrapper, may have more parameters than there is time to send.
+        # Fails early for another module, such as the wrapper, which may have too many parameters to send in time.
         made.get("W_query")
     return made, is_substitute
 

@@ -1,4 +1,4 @@
-"""Unit 4: wrong answers whose idea is none of the known mistakes', so that none of their names may be given."""
+"""Unit 4: wrong answers that match no listed misconception. The diagnosis must not name one for them."""
 
 import math
 

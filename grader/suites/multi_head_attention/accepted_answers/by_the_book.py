@@ -1,4 +1,4 @@
-"""Views and contiguous(), masks as buffers that are kept, nn.Dropout, asserts: as most books write it, with hints."""
+"""Views and contiguous(), masks as persistent buffers, nn.Dropout, asserts and type hints, as in most books."""
 
 import torch
 import torch.nn as nn

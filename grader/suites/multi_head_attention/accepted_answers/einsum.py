@@ -1,4 +1,4 @@
-"""Sums written as einsum; masks of -1e9 by where and by comparing positions; F.dropout; heads of a class of their own."""
+"""einsum for sums; masks of -1e9 by torch.where and compared positions; F.dropout; a separate class for heads."""
 
 import math
 

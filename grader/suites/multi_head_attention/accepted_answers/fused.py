@@ -1,4 +1,4 @@
-"""The three layers' weights as one product, baddbmm over heads and sequences, a mask to add that is not saved."""
+"""One product for the three layers, baddbmm over heads and sequences, and an added mask that is not in the state."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Each exercise builds on the ones before, and the two modules on all of them; results need not be contiguous."""
+"""Each exercise calls the ones before it, and the two modules call all of them; results may be non-contiguous."""
 
 import torch
 from torch import nn

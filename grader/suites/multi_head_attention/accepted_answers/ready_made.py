@@ -1,4 +1,4 @@
-"""torch's own scaled_dot_product_attention, unfold and movedim; the heads are the large module's own kind."""
+"""torch's own scaled_dot_product_attention, unfold and movedim; heads and the whole module share a class."""
 
 import torch
 from torch import nn
