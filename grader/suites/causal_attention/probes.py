@@ -62,7 +62,7 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, d_k = draw.number + 2, draw.size()
     scores = torch.full((num_tokens, num_tokens), -10_000 * d_k**0.5, dtype=torch.float64)
     yield (
-        "whether the future has weight beside low scores",
+        "whether the future has weight if scores are low",
         is_seen(unit.mask_then_softmax(scores, d_k).triu(diagonal=1)),
     )
 
@@ -81,7 +81,7 @@ def weights_kept_or_dropped(unit: Any, draw: Draw) -> Iterator[Property]:
     [gradient] = torch.autograd.grad(found.sum(), [given])
     yield "whether gradients flow to what is kept", alike(gradient, kept.to(weights.dtype) / (1 - p))
     if p == 0:
-        yield "what p = 0 comes to", found
+        yield "the result for p = 0", found
     yield "the arguments after a call without gradients", changed_by_dropout(unit, weights, p)
 
 

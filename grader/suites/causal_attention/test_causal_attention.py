@@ -171,6 +171,11 @@ def log_ratios(weights: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     return torch.where(expected > 0, ratios, 0.0)
 
 
+def expect_scores_behind(weights: torch.Tensor, expected: torch.Tensor) -> None:
+    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
+    expect_close(log_ratios(weights, expected), log_ratios(expected, expected), "The scores behind the weights")
+
+
 def expect_causal_softmax(student: Student, result: object, scores: torch.Tensor) -> None:
     expect_close(result, Parts(student).weights(scores, D_K), "The weights")
 
@@ -199,9 +204,7 @@ def test_scores_left_are_divided_by_the_square_root_of_d_k(student: Student, fre
     """On and below the diagonal, the weights should come from a softmax of the scores divided by √d_k."""
     scores = fresh(T, T)
     expected = Parts(student).weights(scores, D_K)
-    weights = expect_tensor(student.mask_then_softmax(scores, D_K), (T, T))
-    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
-    expect_close(log_ratios(weights, expected), log_ratios(expected, expected), "The scores behind the weights")
+    expect_scores_behind(expect_tensor(student.mask_then_softmax(scores, D_K), (T, T)), expected)
 
 
 @pytest.mark.exercise(
@@ -489,9 +492,7 @@ def test_scores_are_divided_by_the_square_root_of_d_out(student: Student, fresh:
     batch = weights_as_outputs(fresh, texts, B * T + 2)
     outputs = in_eval_mode(student, batch.matrices, T)(batch.inputs(texts))
     weights = expect_tensor(outputs, (B, T, 2 * T + 1))[..., :T]
-    expected = batch.expected(student, texts)
-    expect_true(bool((weights[expected > 0] > 0).all()), "A weight is not positive, although the token may see it.")
-    expect_close(log_ratios(weights, expected), log_ratios(expected, expected), "The scores behind the weights")
+    expect_scores_behind(weights, batch.expected(student, texts))
 
 
 @pytest.mark.exercise("CausalAttention", rule="no output depends on a later token")

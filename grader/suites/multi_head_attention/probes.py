@@ -85,7 +85,7 @@ def future_beside_low_scores(unit: Any, draw: Draw) -> Iterator[Property]:
     num_tokens, head_dim = draw.number + 2, draw.size()
     scores = torch.full((1, 2, num_tokens, num_tokens), -10_000 * head_dim**0.5, dtype=torch.float64)
     yield (
-        "whether the future has weight beside low scores",
+        "whether the future has weight if scores are low",
         is_seen(unit.head_weights(scores, head_dim).triu(diagonal=1)),
     )
 
@@ -118,7 +118,7 @@ def heads_side_by_side(unit: Any, draw: Draw) -> Iterator[Property]:
     options = draw.pick({}, {"qkv_bias": True}, {"qkv_bias": False})
     dropout = draw.pick(0.0, 0.5)
     module = unit.MultiHeadAttentionWrapper(d_in, d_out, context_length, dropout, num_heads, **options)
-    yield "what heads is", (isinstance(module.heads, nn.ModuleList), len(module.heads))
+    yield "the type and length of heads", (isinstance(module.heads, nn.ModuleList), len(module.heads))
     yield from layers(module, names_in_heads(num_heads))
     module.to(draw.dtype).train(dropout == 0 and draw.chance(0.5))
     parameters = set_layers(draw, module, names_in_heads(num_heads))
@@ -140,7 +140,7 @@ def two_heads_of_one_feature(unit: Any, draw: Draw) -> Iterator[Property]:
     d_in, num_tokens = draw.sizes(2, 1, 9)
     draw.dtype = torch.float32
     module = unit.two_dimensional_output(d_in, num_tokens + draw.pick(0, 0, 1))
-    yield "what heads is", (isinstance(module.heads, nn.ModuleList), len(module.heads))
+    yield "the type and length of heads", (isinstance(module.heads, nn.ModuleList), len(module.heads))
     yield from shapes(module, names_in_heads(2))
     set_layers(draw, module, names_in_heads(2))
     inputs = draw.normal(draw.size(1, 3), num_tokens, d_in)
@@ -265,13 +265,13 @@ def outputs_of_stacked_heads(unit: Any, draw: Draw) -> Iterator[Property]:
     if is_ready:  # no rule says whether out_proj is the identity before the call
         set_identity(attention.out_proj)
     unit.stack_heads(wrapper, attention)
-    yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
+    yield "whether the wrapper is unchanged", alike(state_of(wrapper), before)
     yield from layers(attention, NAMES)
     if not is_ready:
         set_identity(attention.out_proj)
     inputs = draw.normal(draw.size(1, 3), num_tokens, d_in)
     yield "the outputs", attention(inputs)
-    yield "the outputs that the weights make", MultiHead.forward(attention, inputs)
+    yield "the outputs computed from the weights", MultiHead.forward(attention, inputs)
     yield "the wrapper's outputs", wrapper(inputs)
     for name in NAMES:
         values = list(getattr(attention, name).parameters())
@@ -305,7 +305,7 @@ def unlike_heads_refused(unit: Any, draw: Draw) -> Iterator[Property]:
     wrapper, attention = Wrapper(d_in, widths, heads_bias), MultiHead(whole_d_in, d_out, num_heads, whole_bias)
     before = state_of(wrapper)
     yield from refusal(unit.stack_heads, wrapper, attention, any_error=True)
-    yield "whether the wrapper is as it was", alike(state_of(wrapper), before)
+    yield "whether the wrapper is unchanged", alike(state_of(wrapper), before)
 
 
 @probe("stack_heads", draws=20)
@@ -319,7 +319,7 @@ def biases_of_attention_alone(unit: Any, draw: Draw) -> Iterator[Property]:
     else:
         biases = [getattr(attention, name).bias for name in NAMES]
         is_right = not any(bias.any() for bias in biases if bias is not None)
-    yield "whether biases that attention alone has are refused or zero", is_right
+    yield "whether biases that only attention has are rejected or zero", is_right
 
 
 @probe("gpt2_small_attention", draws=2)
@@ -332,7 +332,7 @@ def attention_of_gpt2(unit: Any, draw: Draw) -> Iterator[Property]:
     set_layers(draw, module, ALL_NAMES)
     with torch.no_grad():
         yield "the outputs", module(draw.normal(1, (1024, 5)[draw.number], 768, scale=1))
-    yield "the context length asked for", requested_context_length(unit.gpt2_small_attention)
+    yield "the requested context length", requested_context_length(unit.gpt2_small_attention)
 
 
 def requested_context_length(make: Callable[[], Any]) -> int:

@@ -502,7 +502,7 @@ def head_layers(heads: int) -> list[str]:
     return [f"heads.{head}.{name}" for head in range(heads) for name in LAYERS]
 
 
-def fresh_layers(fresh: Fresh, names: list[str], d_in: int, d_out: int, bias: bool = False) -> Weights:
+def fresh_layers(fresh: Fresh, names: Sequence[str], d_in: int, d_out: int, bias: bool = False) -> Weights:
     """Return weights for these linear layers, and biases, so small that softmax is not close to a maximum."""
     weights = {f"{name}.weight": fresh(d_out, d_in) / d_in**0.5 for name in names}
     return {**weights, **({f"{name}.bias": fresh(d_out) for name in names} if bias else {})}
@@ -787,6 +787,11 @@ def test_two_heads_take_any_number_of_tokens(student: Student, fresh: Fresh) -> 
 OUT_PROJ = {"out_proj.weight": torch.eye(D_OUT), "out_proj.bias": torch.zeros(D_OUT)}
 
 
+def fresh_four_layers(fresh: Fresh) -> Weights:
+    out_proj = ["out_proj"]
+    return {**fresh_layers(fresh, LAYERS, D_IN, D_OUT), **fresh_layers(fresh, out_proj, D_OUT, D_OUT, bias=True)}
+
+
 def attention_with(
     student: Student, weights: Weights, context_length: int, heads: int = H, dropout: float = 0.0
 ) -> RemoteObject:
@@ -872,7 +877,7 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
     """Each head's weights should be the causal softmax of its scores / √head_dim: output (B, T, d_out)."""
     # In the second case both widths are equal: if they differ, values without a projection have the wrong shape.
     for d_in in (D_IN, D_OUT):
-        inputs, weights = fresh(B, T, d_in), fresh_layers(fresh, list(LAYERS), d_in, D_OUT)
+        inputs, weights = fresh(B, T, d_in), fresh_layers(fresh, LAYERS, d_in, D_OUT)
         attention = attention_with(student, weights, T)
         expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
 
@@ -880,7 +885,7 @@ def test_attention_is_scaled_in_each_head(student: Student, fresh: Fresh) -> Non
 @pytest.mark.exercise("MultiHeadAttention", rule="no token sees a later one")
 def test_no_token_sees_a_later_one(student: Student, fresh: Fresh) -> None:
     """If the last token changes, no earlier output should change; if the first one changes, the second should."""
-    weights = fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    weights = fresh_layers(fresh, LAYERS, D_IN, D_OUT)
     inputs = texts_with_other_ends(fresh, T, D_IN)
     outputs = expect_tensor(attention_with(student, weights, T)(inputs), (3, T, D_OUT))
     expect_no_look_ahead(outputs, multi_head_attention(student, inputs, weights))
@@ -899,10 +904,7 @@ def test_no_token_weighs_a_later_one_beside_very_low_scores(student: Student, fr
 def test_the_heads_pass_through_out_proj(student: Student, fresh: Fresh) -> None:
     """The output should be the concatenated heads after out_proj, with its bias."""
     # A single token: each head returns its value, whatever the score is.
-    weights = {
-        **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
-        **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
-    }
+    weights = fresh_four_layers(fresh)
     inputs = fresh(B, 1, D_IN)
     attention = attention_with(student, weights, 1)
     expect_close(attention(inputs), multi_head_attention(student, inputs, weights), "The outputs")
@@ -922,7 +924,7 @@ def test_any_number_of_tokens_up_to_the_context_length(student: Student, fresh: 
     expect_tensor(longer(fresh(1, long, D_WIDE)), (1, long, D_OUT))
 
 
-NOT_HEARD = "The second token takes nothing from the first."
+NO_ATTENTION = "The second token takes nothing from the first."
 DROPOUT = (
     "dropout acts on each weight independently, after softmax and in training only: the weight becomes zero or is "
     "divided by 1 - dropout"
@@ -934,7 +936,7 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     """In training each weight should independently be dropped or scaled up."""
     # Two tokens. The value of each is one number in all features: positive for the first, negative for the second.
     count = 60
-    inputs, weights = fresh(count, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    inputs, weights = fresh(count, 2, D_IN), fresh_layers(fresh, LAYERS, D_IN, D_OUT)
     inputs[:, 0, 0], inputs[:, 1, 0] = 1 + inputs[:, 0, 0].abs(), -1 - inputs[:, 1, 0].abs()
     weights["W_value.weight"] = torch.zeros(D_OUT, D_IN)
     weights["W_value.weight"][:, 0] = 1
@@ -947,26 +949,26 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     zero = torch.zeros((), dtype=torch.float64)
     v, w = inputs[:, 0, :1].double(), inputs[:, 1, :1].double()  # (B, 1), the same for all features
     a = (whole[:, 1] - w) / (v - w)  # (B, d_out)
-    expect_true(bool((a > 0.01).any()), NOT_HEARD)
+    expect_true(bool((a > 0.01).any()), NO_ATTENTION)
     first, second = a * v / (1 - P), (1 - a) * w / (1 - P)
 
     def near(outputs: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
         return torch.isclose(outputs, expected, rtol=1e-4, atol=1e-4)
 
-    alone, only_first, only_second = dropped[:, 0], near(dropped[:, 1], first), near(dropped[:, 1], second)
+    first_token, only_first, only_second = dropped[:, 0], near(dropped[:, 1], first), near(dropped[:, 1], second)
     neither_or_both = near(dropped[:, 1], zero) | near(dropped[:, 1], first + second)
     # None of these checks records a random value.
     expect_true(not bool(near(dropped, whole).all()), "Nothing is dropped in training.")
-    expect_true(not bool(near(alone, v).all()), "If a token sees only itself, its weight is never dropped.")
+    expect_true(not bool(near(first_token, v).all()), "If a token sees only itself, its weight is never dropped.")
     one_value = near(dropped[:, 1], v) | near(dropped[:, 1], w) | near(dropped[:, 1], whole[:, 1])
     sum_to_one = bool((one_value | near(dropped[:, 1], zero) | dropped[:, 1].isnan()).all())
     expect_true(not sum_to_one, "The kept weights are divided by their sum again.")
-    is_unscaled = near(alone, v) | near(alone, zero)
+    is_unscaled = near(first_token, v) | near(first_token, zero)
     expect_true(not bool(is_unscaled.all()), "The kept values are not divided by 1 - dropout.")
-    is_a_draw = near(alone, v / (1 - P)) | near(alone, zero)
+    is_a_draw = near(first_token, v / (1 - P)) | near(first_token, zero)
     expect_true(bool(is_a_draw.all()), "If a token sees only itself, its weight is neither kept nor dropped.")
     # If a weight is dropped, all features of its head are zero.
-    whole_heads = near(alone, zero).sum(-1) % HEAD_DIM == 0  # (B,)
+    whole_heads = near(first_token, zero).sum(-1) % HEAD_DIM == 0  # (B,)
     expect_true(bool(whole_heads.all()), "Features are dropped, not weights.")
     expect_true(
         bool((only_first | only_second | neither_or_both).all()),
@@ -977,15 +979,16 @@ def test_weights_are_dropped_in_training(student: Student, fresh: Fresh) -> None
     expect_true(bool(only_first.any() and only_second.any()), "Weights are not dropped independently.")
     # The first key's weight is dropped for the first query and kept for the second with a probability of 3/16 too.
     # With a probability of 9/16, some of the three heads drop it and others keep it.
-    lost, heard = near(alone, zero), only_first | near(dropped[:, 1], first + second)
-    expect_true(bool((lost & heard).any()), "A key is dropped for all queries at once.")
-    expect_true(bool((lost.any(-1) & ~lost.all(-1)).any()), "All heads drop the same weights.")
+    dropped_for_first, kept_for_second = near(first_token, zero), only_first | near(dropped[:, 1], first + second)
+    expect_true(bool((dropped_for_first & kept_for_second).any()), "A key is dropped for all queries at once.")
+    is_mixed = dropped_for_first.any(-1) & ~dropped_for_first.all(-1)
+    expect_true(bool(is_mixed.any()), "All heads drop the same weights.")
 
 
 @pytest.mark.exercise("MultiHeadAttention", rule=DROPOUT)
 def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
     """After .eval() no weight should be dropped: if all values are the same, all outputs should be the same."""
-    inputs, weights = fresh(41, 2, D_IN), fresh_layers(fresh, list(LAYERS), D_IN, D_OUT)
+    inputs, weights = fresh(41, 2, D_IN), fresh_layers(fresh, LAYERS, D_IN, D_OUT)
     inputs[:40, :, 0] = 1
     weights["W_value.weight"] = torch.zeros(D_OUT, D_IN)
     weights["W_value.weight"][:, 0] = 1
@@ -996,7 +999,7 @@ def test_nothing_is_dropped_after_eval(student: Student, fresh: Fresh) -> None:
     same = torch.allclose(outputs[:40], expected[:40], rtol=1e-4, atol=1e-5)
     expect_true(same, "All values are the same, but the outputs are not.")
     # An answer that mixes no values does not pass. In the last sequence the two tokens have different values.
-    expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NOT_HEARD)
+    expect_true(bool(((outputs[40, 1] - inputs[40, 1, 0]).abs() > 0.01).any()), NO_ATTENTION)
 
 
 @pytest.mark.exercise(
@@ -1020,10 +1023,7 @@ def test_heads_that_do_not_divide_are_refused(student: Student, fresh: Fresh) ->
 )
 def test_gradients_of_multi_head_attention(student: Student, fresh: Fresh) -> None:
     """Gradients of the output should reach all four layers, the bias of out_proj and the inputs."""
-    weights = {
-        **fresh_layers(fresh, list(LAYERS), D_IN, D_OUT),
-        **fresh_layers(fresh, ["out_proj"], D_OUT, D_OUT, True),
-    }
+    weights = fresh_four_layers(fresh)
     inputs = fresh(B, T, D_IN)
     attention = attention_with(student, weights, T)
     expected = with_gradients(functools.partial(multi_head_attention, student), inputs, weights)
@@ -1239,7 +1239,7 @@ def test_the_heads_of_the_smallest_gpt2(student: Student, fresh: Fresh) -> None:
         heads = made.get("num_heads")
         expect_true(heads == GPT2_HEADS, f"It was made with {shown(heads)} for num_heads.")
     else:
-        weights = fresh_layers(fresh, list(LAYERS), GPT2_WIDTH, GPT2_WIDTH)
+        weights = fresh_layers(fresh, LAYERS, GPT2_WIDTH, GPT2_WIDTH)
         out_proj = {"out_proj.weight": torch.eye(GPT2_WIDTH), "out_proj.bias": torch.zeros(GPT2_WIDTH)}
         set_layers(made, {**weights, **out_proj})
         inputs = fresh(1, 2, GPT2_WIDTH)

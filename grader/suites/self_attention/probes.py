@@ -120,10 +120,10 @@ def outputs_after_the_transfer(unit: Any, draw: Draw) -> Iterator[Property]:
     source, target, inputs = source_and_target(draw)
     before = state_of(source)
     unit.transfer_weights(source, target)
-    yield "whether the source is as it was", alike(state_of(source), before)
-    yield "whether its outputs are as they were", source(inputs)
+    yield "whether the source is unchanged", alike(state_of(source), before)
+    yield "the outputs of the source", source(inputs)
     yield "the outputs", target(inputs)
-    yield "the outputs that the weights make", Matrices.forward(target, inputs)
+    yield "the outputs computed from the weights", Matrices.forward(target, inputs)
     for name in NAMES:
         matrix = getattr(target, name)
         yield f"what {name} is", (isinstance(matrix, nn.Parameter), tuple(matrix.shape))
@@ -144,7 +144,7 @@ def biases_refused(unit: Any, draw: Draw) -> Iterator[Property]:
                 bias[0], bias[-1] = 0.5, -0.5
     before = state_of(source)
     yield from refusal(unit.transfer_weights, source, target)
-    yield "whether the source is as it was", alike(state_of(source), before)
+    yield "whether the source is unchanged", alike(state_of(source), before)
 
 
 @probe("dot_product_variance", draws=6)

@@ -392,16 +392,16 @@ def test_the_stable_softmax_takes_views(student: Student, fresh: Fresh) -> None:
 def test_large_entries_stay_finite(student: Student, fresh: Fresh) -> None:
     """Entries far above and far below zero, in any combination, should give finite and correct results."""
     large = 10_000.0
-    # One entry far above all others in each row, which leaves nothing for float32 to round.
+    # One entry in each row is far above all others, so float32 rounding has no effect.
     mixed = torch.full((T, D), -large)
     mixed[range(T), [0, 3, 1, 2, 1]] = large
-    # In float64: ln ∑ eˣ, which some subtract, cannot be held to a ten-thousandth at this size in float32. Quarters can
-    # be, so nothing else depends on the dtype.
+    # In float64: some answers subtract ln ∑ eˣ, which float32 cannot represent to 1e-4 at this size. Multiples of 1/4
+    # are exact in float32 too, so nothing else depends on the dtype.
     quarters = (fresh(4, D, dtype=torch.float64).abs() * 4).round() / 4
     spread = torch.stack([large - quarters[0], quarters[1], quarters[2] - large, quarters[3]])
     spread[3, 0], spread[3, 1] = large, -large
     step = torch.tensor([1000, 0], dtype=torch.float64)
-    # Even -inf is far below the lowest of them.
+    # Very low entries, and -inf below them.
     lowest = torch.tensor([1 - large, -large, -torch.inf], dtype=torch.float64)
     for x in (step, step + large - 1000, torch.full((H, D), -large, dtype=torch.float64), mixed, spread, lowest):
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
@@ -413,14 +413,19 @@ def test_large_entries_stay_finite(student: Student, fresh: Fresh) -> None:
 )
 def test_minus_infinity_gets_nothing(student: Student, fresh: Fresh) -> None:
     """An entry of -inf should give zero, and the weights of the finite entries beside it should sum to one."""
-    some, all_but_one = fresh(T), fresh(D)
-    some[[1, 4]] = -torch.inf
-    all_but_one[1:] = -torch.inf
-    for x in (some, all_but_one):
+    two_hidden, one_visible = fresh(T), fresh(D)
+    two_hidden[[1, 4]] = -torch.inf
+    one_visible[1:] = -torch.inf
+    for x in (two_hidden, one_visible):
         expect_close(student.softmax_stable(x), softmax_of(student)(x))
 
 
 # -- context_vector ----------------------------------------------------------------------------------------------
+
+
+def expect_context(student: Student, weights: torch.Tensor, inputs: torch.Tensor) -> None:
+    found, expected = student.context_vector(weights, inputs), context_of(student)(weights, inputs)
+    expect_close(found, expected, "The features of the context")
 
 
 @pytest.mark.exercise(
@@ -431,9 +436,7 @@ def test_the_context_is_a_weighted_sum(student: Student, fresh: Fresh) -> None:
     for width in (D, 1):
         # Shares, as a softmax gives them.
         weights, inputs = torch.softmax(fresh(T), 0), fresh(T, width)
-        expect_close(
-            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
-        )
+        expect_context(student, weights, inputs)
 
 
 @pytest.mark.exercise(
@@ -443,9 +446,7 @@ def test_the_weights_count_as_they_are(student: Student, fresh: Fresh) -> None:
     """The weights should be used without any change, also if some are negative or if they do not sum to one."""
     for weights in (fresh(T), fresh(T).abs()):
         inputs = fresh(T, D)
-        expect_close(
-            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
-        )
+        expect_context(student, weights, inputs)
 
 
 @pytest.mark.exercise("context_vector", rule="any number of tokens, including one")
@@ -454,9 +455,7 @@ def test_a_context_of_any_number_of_tokens(student: Student, fresh: Fresh) -> No
     # A square comes first: no product fails there because of its shapes.
     for count, width in ((7, 7), (3, D), (1, D)):
         weights, inputs = single_nonzero(fresh, count, 1), fresh(count, width)
-        expect_close(
-            student.context_vector(weights, inputs), context_of(student)(weights, inputs), "The features of the context"
-        )
+        expect_context(student, weights, inputs)
 
 
 # -- simple_self_attention ---------------------------------------------------------------------------------------
