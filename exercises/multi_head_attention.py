@@ -415,12 +415,12 @@ if __name__ == "__main__":
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        print("The picture is not drawn, for matplotlib is missing: install it with `pip install matplotlib`.")
+        print("The picture is not drawn because matplotlib is missing: install it with `pip install matplotlib`.")
     else:
         figure, axes = plt.subplots(1, num_heads, figsize=(7.2, 3.8), sharey=True, layout="constrained")
         for head, axis in enumerate(axes):
             rows = weights[0, head].tolist()
-            # One hue from light to dark: as clear to colour-blind eyes, and on grey paper.
+            # One hue from light to dark: also clear in greyscale and for colour-blind readers.
             axis.imshow(rows, cmap="Blues", vmin=0, vmax=1)
             axis.set_title(f"head {head}")
             axis.set_xlabel("key: the word looked at")

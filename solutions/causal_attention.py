@@ -241,7 +241,7 @@ class CausalAttention(nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         # TODO: Project, score, mask, scale, take the softmax, drop, and return only the context vectors.
         ### BEGIN SOLUTION
-        # Without this, a mask (1, 1) would be stretched over a longer text and hide nothing.
+        # Without this, a mask (1, 1) would be broadcast over a longer text and hide nothing.
         if inputs.shape[1] > self.context_length:
             raise ValueError(f"{inputs.shape[1]} tokens are more than the context length of {self.context_length}")
         queries = self.W_query(inputs)  # (B, T, d_in) -> (B, T, d_out)

@@ -428,12 +428,12 @@ if __name__ == "__main__":
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        print("The picture is not drawn, for matplotlib is missing: install it with `pip install matplotlib`.")
+        print("The picture is not drawn because matplotlib is missing: install it with `pip install matplotlib`.")
     else:
         figure, axes = plt.subplots(1, num_heads, figsize=(7.2, 3.8), sharey=True, layout="constrained")
         for head, axis in enumerate(axes):
             rows = weights[0, head].tolist()
-            # One hue from light to dark: as clear to colour-blind eyes, and on grey paper.
+            # One hue from light to dark: also clear in greyscale and for colour-blind readers.
             axis.imshow(rows, cmap="Blues", vmin=0, vmax=1)
             axis.set_title(f"head {head}")
             axis.set_xlabel("key: the word looked at")
@@ -578,7 +578,7 @@ class MultiHeadAttention(nn.Module):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         # TODO: Project, split, attend in every head, merge, and apply out_proj.
         ### BEGIN SOLUTION
-        # The mask is made to measure, so only this keeps to the length that was agreed on.
+        # The mask is as large as the scores, so only this check enforces the context length.
         if inputs.shape[1] > self.context_length:
             raise ValueError(f"{inputs.shape[1]} tokens are more than the context length of {self.context_length}")
         # (B, T, d_in) -> (B, T, d_out) -> (B, H, T, head_dim)
@@ -624,7 +624,7 @@ def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
     names = ("W_query", "W_key", "W_value")
     pairs = [(getattr(attention, name), [getattr(head, name) for head in wrapper.heads]) for name in names]
     num_heads = len(wrapper.heads)
-    # All is looked at before anything changes, so an error leaves attention whole.
+    # Check everything before anything changes, so that an error leaves attention unchanged.
     if num_heads != attention.num_heads:
         raise ValueError(f"{num_heads} heads do not fit into {attention.num_heads}")
     for whole, parts in pairs:

@@ -222,7 +222,7 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     # TODO: Raise an error for biases that are not zero, then move the three weights.
     ### BEGIN SOLUTION
     names = ("W_query", "W_key", "W_value")
-    # All three biases are looked at before anything changes, so an error leaves attention_v1 whole.
+    # Check all three biases before anything changes, so that an error leaves attention_v1 unchanged.
     for name in names:
         bias = getattr(attention_v2, name).bias
         if bias is not None and bias.any():

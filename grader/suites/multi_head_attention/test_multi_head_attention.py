@@ -304,7 +304,7 @@ def moving(exercise: str, draw: Callable[[Fresh], Sequence[Any]], *shape: int) -
 
     def moved(student: Student, fresh: Fresh) -> Given:
         if exercise == "split_heads":
-            splitting(student)  # an answer may call unroll_heads and group_by_head
+            splitting(student)  # expects substitutes of unroll_heads and group_by_head too
         return ask(student, fresh)
 
     return moved
@@ -1206,7 +1206,7 @@ GPT2_WIDTH, GPT2_HEADS, GPT2_CONTEXT, GPT2_PARAMETERS = 768, 12, 1024, 2_360_064
 def gpt2(student: Student) -> tuple[RemoteObject, bool]:
     """Return the module, and whether it is a substitute, whose attributes are its arguments."""
     with student.substituted("MultiHeadAttention"):
-        student.substitute("MultiHeadAttention", None)  # needed even if the student's class is missing
+        student.substitute("MultiHeadAttention", None)  # expected, so this does not wait for the student's class
         made = expect_module(student.gpt2_small_attention())
     is_substitute = SUBSTITUTE in made.kinds
     if not is_substitute:
