@@ -16,7 +16,7 @@ from grader.testing.draws import expect_count, expect_own_draws
 from grader.testing.inputs import Fresh
 from grader.testing.student import RemoteObject, Student
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.
 __tracebackhide__ = True
 
 # W_query, W_key and W_value, each (d_in, d_out).
@@ -230,7 +230,7 @@ def expect_hidden(value: object, expected: torch.Tensor) -> None:
     """
     found = expect_tensor(value, expected.shape).double()
     is_right = bool(found.isnan().all()) or torch.allclose(found, expected.double(), RELATIVE, ABSOLUTE)
-    expect_true(is_right, "Where all other scores are very low, the result is not that of the best of them.")
+    expect_true(is_right, "If all visible scores are very low, the result is not that of the best of them.")
 
 
 # -- dropout, measured with weights as outputs -------------------------------------------------------------------
@@ -286,7 +286,7 @@ def expect_each_weight_dropped_by_itself(outputs: torch.Tensor, seen: torch.Tens
     pairs = {
         "Several calls drop the same weights.": (kept[0::2] == kept[1::2])[..., seen],
         "All texts of a batch drop the same weights.": (kept[:, 0::2] == kept[:, 1::2])[..., seen],
-        "Whole tokens are dropped for all.": same_token[..., above],
+        "Whole tokens are dropped, for all queries at once.": same_token[..., above],
         "Whole rows of weights are dropped.": same_row[..., below],
     }
     expect_own_draws(kept[..., seen], pairs)
@@ -318,7 +318,7 @@ def expect_dropping_after_softmax(weights: torch.Tensor, outputs: torch.Tensor, 
     expect_true(bool(kept.any()), "In training every weight becomes zero.")
     factors = first / weights.double()
     # Dropout may act only on the features of the values, or on queries and keys too.
-    also = "" if _is_near(*_extremes(factors, kept)) else ", and what is kept was multiplied by different numbers"
+    also = "" if _is_near(*_extremes(factors, kept)) else ", and the kept weights were multiplied by different numbers"
     expect_true(torch.allclose(first, second), f"A weight is not the same for all features of a value{also}.")
     expect_survivors(factors, kept, dropout)
 
@@ -331,7 +331,7 @@ def expect_survivors(factors: torch.Tensor, kept: torch.Tensor, dropout: float) 
     lowest, highest = _extremes(factors, kept)
     expect_true(_is_near(lowest, highest), "Weights that are kept were multiplied by different numbers.")
     expect_true(_is_near(lowest, lowest[:1]), "Weights that are kept were multiplied by other numbers in other calls.")
-    expect_close(lowest[0], torch.tensor(1 / (1 - dropout)), "What weights that are kept were multiplied by")
+    expect_close(lowest[0], torch.tensor(1 / (1 - dropout)), "The factors of the kept weights")
 
 
 def _extremes(factors: torch.Tensor, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -163,7 +163,7 @@ def test_weights_dropped_independently_pass() -> None:
     ("place", "reason"),
     [
         ("texts", "All texts of a batch drop the same weights."),
-        ("tokens", "Whole tokens are dropped for all."),
+        ("tokens", "Whole tokens are dropped, for all queries at once."),
         ("rows", "Whole rows of weights are dropped."),
     ],
 )
@@ -190,11 +190,11 @@ def test_calls_that_drop_the_same_weights_fail() -> None:
     [
         ("outputs", r"A weight is not the same for all features of a value\.$"),
         ("values", r"A weight is not the same for all features of a value\.$"),
-        ("projections", "A weight is not the same for all features of a value, and what is kept was multiplied"),
+        ("projections", "A weight is not the same for all features of a value, and the kept weights were multiplied"),
         ("inputs", "Weights that are kept were multiplied by different numbers"),
         ("rows renormalized", "Weights that are kept were multiplied by different numbers"),
         ("share kept", "Weights that are kept were multiplied by other numbers in other calls"),
-        ("unscaled", "What weights that are kept were multiplied by are not the expected ones"),
+        ("unscaled", "The factors of the kept weights are not the expected ones"),
     ],
 )
 def test_dropout_in_another_place_or_without_scaling_fails_with_the_reason(place: str, reason: str) -> None:
