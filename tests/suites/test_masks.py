@@ -1,4 +1,4 @@
-"""A score that hides a token may be any number far below all other scores, and nothing higher."""
+"""Masks: a hidden score may be any number far below all other scores, and no higher number."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def missed(exercise: str, hidden: str) -> set[str]:
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("hidden", ["-torch.inf", "-1e9", "torch.finfo(scores.dtype).min"])
-def test_a_number_below_all_other_scores_passes(exercise: str, hidden: str) -> None:
+def test_a_number_below_all_other_scores_hides(exercise: str, hidden: str) -> None:
     assert missed(exercise, hidden) == set()
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("hidden", ["0", "-100", "-1e4"])
-def test_a_number_that_other_scores_can_reach_fails(exercise: str, hidden: str) -> None:
+def test_a_number_that_other_scores_may_reach_does_not_hide(exercise: str, hidden: str) -> None:
     lost = missed(exercise, hidden)
     assert any(name.endswith("beside_very_low_scores") for name in lost)
 
 
 @pytest.mark.parametrize("divided", ["d_k**0.5", "head_dim**0.5"])
-def test_a_number_set_after_scaling_that_other_scores_can_reach_fails(divided: str) -> None:
+def test_the_same_is_true_for_a_number_filled_in_after_scaling(divided: str) -> None:
     exercise = "mask_then_softmax" if divided.startswith("d_k") else "head_weights"
     unit = EXERCISES[exercise]
     text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Unit 3: wrong answers that learners give, each with a sentence that helps the learner.
+"""Misconceptions of unit 3: wrong answers that learners give, each with a sentence that helps.
 
 A name says what the answer does. If a function and the module have the same mistake, the module's name is longer.
 """

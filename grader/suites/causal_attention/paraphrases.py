@@ -1,7 +1,4 @@
-"""Unit 3: each misconception in other code, as another learner with the same wrong idea would write it.
-
-Each function or class has the name of its misconception. Some omit checks, as a learner would.
-"""
+"""Paraphrases of unit 3: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import math
 import random

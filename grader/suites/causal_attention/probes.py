@@ -1,4 +1,4 @@
-"""Probes of unit 3: the observable properties that its rules define. The audit compares answers by them."""
+"""Probes of unit 3: the properties that its rules define. The audit compares answers by them."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import RemoteObject, Student
 
-# All different, so that no dimension can be confused with another. No d_k is 4: half of 4 is also its square root.
+# All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.
 # D_OUT, which is 7, belongs to the decisive inputs.
 B, H, T, D_K, D_IN, LONGER = 2, 3, 5, 6, 8, 9
 MATRICES = ("W_query", "W_key", "W_value")

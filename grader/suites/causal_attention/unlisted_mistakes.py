@@ -1,4 +1,4 @@
-"""Unit 3: wrong answers that match no listed misconception, named `<exercise>__<what it does>`."""
+"""Unlisted mistakes of unit 3: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Unit 4: wrong answers that learners give, each with a sentence that helps the learner.
+"""Misconceptions of unit 4: wrong answers that learners give, each with a sentence that helps.
 
 A name says what the answer does. If several exercises have the same mistake, the name says which exercise it is, and
 the row of the later exercise refers to the earlier row by its name.

@@ -38,7 +38,7 @@ from grader.testing.layers import Weights, expect_layer, expect_no_bias, expect_
 from grader.testing.student import Raised, RemoteObject, Student
 from grader.testing.substitutes import MODULE
 
-# All different, so that no dimension can be confused with another. head_dim is not 4: half of 4 is its square root.
+# All different, so that mixed-up dimensions show. head_dim is not 4: half of 4 is also its square root.
 B, H, T, HEAD_DIM, D_IN, CONTEXT = 2, 3, 6, 5, 7, 9
 D_OUT = H * HEAD_DIM
 # A number of heads that divides none of these widths.

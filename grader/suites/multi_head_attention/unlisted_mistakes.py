@@ -1,4 +1,4 @@
-"""Unit 4: wrong answers that match no listed misconception. The diagnosis must not name one for them."""
+"""Unlisted mistakes of unit 4: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Unit 2: wrong answers that learners give, each with a sentence that helps the learner.
+"""Misconceptions of unit 2: wrong answers that learners give, each with a sentence that helps.
 
 A name says what the answer does. Mistakes in the attention itself, such as another divisor of the scores, are rows of
 scaled_dot_product_attention. The most common ones are rows of both modules too.

@@ -1,4 +1,4 @@
-"""Unit 2: each misconception in other code, as another learner with the same wrong idea would write it."""
+"""Paraphrases of unit 2: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import copy
 import math

@@ -38,7 +38,7 @@ from grader.testing.inputs import Fresh
 from grader.testing.layers import as_layers, expect_layer, expect_no_bias, set_layers
 from grader.testing.student import Raised, RemoteObject, Student
 
-# All different, so that no dimension can be confused with another. No d_k is 4: half of 4 is also its square root.
+# All different, so that mixed-up dimensions show. No d_k is 4: half of 4 is also its square root.
 B, H, D_V, T, D_K, T_K = 2, 3, 4, 5, 6, 7
 D_IN, D_OUT = 4, 7
 # The width of decisive inputs: at least as many features as tokens.

@@ -1,4 +1,4 @@
-"""Unit 2: wrong answers that match no listed misconception. The diagnosis must not name one for them."""
+"""Unlisted mistakes of unit 2: wrong answers that are none of the misconceptions. The grader must not name them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Unit 1: wrong answers that learners give, each with a sentence that helps the learner.
+"""Misconceptions of unit 1: wrong answers that learners give, each with a sentence that helps.
 
 A name says what the answer does.
 """

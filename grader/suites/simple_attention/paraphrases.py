@@ -1,7 +1,4 @@
-"""Unit 1: each misconception in other code, as another learner with the same wrong idea would write it.
-
-Each function has the name of its misconception.
-"""
+"""Paraphrases of unit 1: the same wrong ideas as the misconceptions, in other code and under the same names."""
 
 import itertools
 import math

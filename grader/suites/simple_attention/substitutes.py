@@ -1,4 +1,4 @@
-"""Unit 1: substitutes for its exercises, all of them wrong on purpose. See grader/testing/substitutes.py."""
+"""Substitutes for the exercises of unit 1, none of them right. See grader/testing/substitutes.py."""
 
 from __future__ import annotations
 

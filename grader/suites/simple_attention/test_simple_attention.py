@@ -44,7 +44,7 @@ from grader.testing.contracts import (
 from grader.testing.inputs import Fresh
 from grader.testing.student import Student
 
-# All different, so that no dimension can be confused with another.
+# All different, so that mixed-up dimensions show.
 B, H, D, T = 2, 3, 4, 5
 DTYPES = (torch.float32, torch.float64)
 Function = Callable[..., torch.Tensor]

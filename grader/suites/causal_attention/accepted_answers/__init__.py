@@ -1,1 +1,1 @@
-"""Right answers in other styles than the solution, one file each. Every one must earn every point."""
+"""Right answers in other styles than the solution. Each file must earn every point."""
