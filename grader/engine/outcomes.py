@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
-from grader.sandbox import replies
-from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
+from grader.sandbox.failures import (
+    ALWAYS_TRUE,
+    NOT_PYTHON,
+    Ended,
+    FailedStatement,
+    Failure,
+    NotDefined,
+    Raised,
+    TimedOut,
+)
 from grader.testing.checks import NO_ERROR, REFUSALS, CheckFailed
 from grader.testing.recorder import Observation, Recorder
 
@@ -57,13 +65,13 @@ class Outcome:
         if wanted:
             return replace(self, kind="waiting", substitutes=tuple(sorted(wanted)))
         for piece in lost:
-            if piece.reason == replies.ALWAYS_TRUE:
+            if piece.reason == ALWAYS_TRUE:
                 if NO_ERROR in self.reason and not set(piece.names).intersection(others):
                     hint = f"The assert in line {piece.line} of {piece.file} is always true, for it tests a tuple"
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue
             # What is no Python may have been to define anything; any other line says which names it binds.
-            could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == replies.NOT_PYTHON
+            could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == NOT_PYTHON
             if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"

@@ -1,14 +1,16 @@
-"""The bounds of what is sent between the processes, and the errors of what is beyond them or malformed."""
+"""The bounds of messages between the processes, JSON within these bounds, and the errors of what exceeds them."""
 
 from __future__ import annotations
 
+import json
 import math
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of a reply. Honest ones stay below a tenth of each (docs/attacks.md has the figures).
+# Of a reply. Honest replies stay below a tenth of each (see docs/attacks.md).
 MAX_JSON_BYTES = 4 * 2**20
 MAX_VALUES = 10_000
 MAX_TENSORS = 1000
@@ -16,7 +18,7 @@ MAX_TENSOR_BYTES = 64 * 2**20
 MAX_EMPTY_ROWS = 10_000
 # Of the tensors of a request.
 MAX_REQUEST_BYTES = 256 * 2**20
-# And of both.
+# Of both.
 MAX_CALLS = 10_000
 MAX_HEADER_BYTES = 2**20
 MAX_DIMENSIONS = 16
@@ -24,35 +26,57 @@ MAX_NESTING = 20
 
 
 class ProtocolError(Exception):
-    """A value that cannot be sent, or bytes that are not what they claim to be."""
+    """A value that cannot be sent, or a malformed message."""
 
 
 class TooLarge(ProtocolError):
-    """A value beyond one of the bounds above, which the text names."""
+    """A value that exceeds one of the bounds above; the text names the bound."""
 
 
 def check_sizes(json_bytes: int, tensor_bytes: int) -> None:
-    """Check what a reply's header claims, before anything is read or allocated for it. Raises TooLarge."""
+    """Check the sizes in a reply's header before anything is read or allocated. Raises TooLarge."""
     if json_bytes > MAX_JSON_BYTES:
         raise TooLarge(f"a message of more than {MAX_JSON_BYTES // 2**20} MB")
-    # The header of safetensors comes on top of the data.
+    # The header of safetensors is added to the data.
     if tensor_bytes > MAX_TENSOR_BYTES + MAX_HEADER_BYTES:
         raise TooLarge(f"tensors of more than {MAX_TENSOR_BYTES // 2**20} MB")
 
 
 def check_values(text: bytes) -> None:
-    """Count the values of a JSON text, at most, before it is parsed. Raises TooLarge."""
+    """Check an upper bound of the number of values in a JSON text, before it is parsed. Raises TooLarge."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise TooLarge(f"more than {MAX_VALUES:,} values")
 
 
 def check_tensors(count: int) -> None:
-    """Bound how many tensors a reply has, or names. Raises TooLarge."""
+    """Check how many tensors a reply contains, or refers to. Raises TooLarge."""
     if count > MAX_TENSORS:
         raise TooLarge(f"more than {MAX_TENSORS:,} tensors")
 
 
 def check_rows(shape: Sequence[int]) -> None:
-    """Bound a tensor that has rows but no bytes, for whatever walks over its rows. Raises TooLarge."""
+    """Check a tensor that has rows but no bytes: code that iterates over the rows would be slow. Raises TooLarge."""
     if 0 in shape and math.prod(max(size, 1) for size in shape) > MAX_EMPTY_ROWS:
         raise TooLarge(f"a tensor of more than {MAX_EMPTY_ROWS:,} empty rows")
+
+
+def read_json(text: bytes) -> Any:
+    """Parse JSON without NaN and without ints beyond 64 bits. Raises ValueError or RecursionError."""
+    return (_read if LONG_NUMBER.search(text) else _read_short_numbers)(text.decode())
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > 20 or abs(number := int(digits)) >= 2**63:
+        raise ValueError("an int of more than 64 bits")
+    return number
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+write_json = json.JSONEncoder(allow_nan=False).encode
+_read = json.JSONDecoder(parse_int=_parse_int, parse_constant=_refuse_constant).decode
+# Checking every number is slow, and only long numbers need it.
+_read_short_numbers = json.JSONDecoder(parse_constant=_refuse_constant).decode
+LONG_NUMBER = re.compile(rb"[0-9]{19}")

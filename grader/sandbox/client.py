@@ -1,6 +1,6 @@
-"""The sandbox client: calls into a student process, and starts it again where it was lost.
+"""The sandbox client: calls into a student process, which it starts, and starts again after it was lost.
 
-Whatever goes wrong in that process becomes one of a few failures, each with a sentence.
+Everything that goes wrong in that process becomes one of a few failures, each with a sentence.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grader.sandbox import replies
 from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge
-from grader.sandbox.clock import Clock
-from grader.sandbox.failures import Ended, FailedStatement, TimedOut
-from grader.sandbox.messages import Anomaly, Handshake, Progress
-from grader.sandbox.output import OutputBuffer
-from grader.sandbox.processes import START_SECONDS, Ending, ForkServer, PractisingProcess, Process, ServerLost
+from grader.sandbox.clock import Clock, TimeBudget
+from grader.sandbox.failures import Ended, FailedStatement, Reader, TimedOut, failed_statements, value_of
+from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress
+from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.protocol import Calls
-from grader.sandbox.time_budget import TimeBudget
-from grader.sandbox.transport import Left, Transport
+from grader.sandbox.transport import Left, OutputBuffer, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,23 +27,23 @@ if TYPE_CHECKING:
 
     from grader.sandbox.limits import Limits
 
-# Tracebacks end at the line of the test: the way from there helps nobody.
+# Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
 
-# What of torch it imports only when it is used, by how a source mentions it.
+# Parts of torch that torch imports on first use, and how a source mentions them.
 LATE = {
     "optim": re.compile(r"\boptim\b"),
     "checkpoint": re.compile(r"\bcheckpoint\b"),
     "meta": re.compile(r"""["']meta["']"""),
 }
 MAX_STARTS = 40
-# A process that ends closes its connection first.
+# A process closes its connection before it ends.
 ENDING_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Source:
-    """A unit's source texts, each with the name by which errors call it."""
+    """A unit's source texts, each with its label in tracebacks."""
 
     filename: str
     cells: tuple[str, ...]
@@ -55,28 +52,28 @@ class Source:
 
     @classmethod
     def of(cls, filename: str, cells: Sequence[str]) -> Source:
-        """A script is a single cell and is called by its name; a notebook's cells are counted from one."""
+        """Label a script with its file name, and the cells of a notebook with their numbers, from 1."""
         is_notebook = filename.endswith(".ipynb")
         labels = [f"{filename}, cell {number}" for number in range(1, len(cells) + 1)] if is_notebook else [filename]
         return cls(filename, tuple(cells), tuple(labels), is_notebook)
 
 
 class SandboxClient:
-    """One submission's way to its process, which is started with the first call and again after it was lost.
+    """Calls into the process of one submission, which starts with the first call and again after it was lost.
 
     Attributes:
         layers: What isolates the process, by layer.
-        failures: By unit that was loaded, the statements that failed.
-        budget: The time that calls may take; `budget.use` says whose.
+        failures: The statements that failed, for each unit that was loaded.
+        budget: The time that calls may take; `budget.use` names the exercise.
     """
 
     def __init__(
         self, server: ForkServer | None, sources: dict[str, Source], limits: Limits, modules: Sequence[str] = ()
     ) -> None:
-        """Take a submission's sources by unit, and the limits of its process.
+        """Take the sources of a submission's units, and the limits of its process.
 
-        Without a server it is for practice, without isolation; only then are the `modules`, which student code may
-        import beside the standard library, torch and numpy, the client's to name.
+        Without a server, the process is for practice and is not isolated. Only then `modules` matters: what student
+        code may import beside the standard library, torch and numpy.
         """
         self.server = server
         self.sources = sources
@@ -91,51 +88,51 @@ class SandboxClient:
         self._clock = Clock()
         self._starts: Counter[str] = Counter()
         self._number = 0
-        self._waiting = Calls()  # for the next call whose value is asked for
+        self._waiting = Calls()  # sent with the next call that has a value
         self._loaded: set[str] = set()
         self._fatal: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
         self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
         self._progress: Progress | None = None
 
     def call(self, operation: str, **details: Any) -> Any:
-        """Return the value of one operation of the worker. Raises Failure where there is none."""
-        return self._call(replies.value_of, operation, details)
+        """Return the value of one operation of the worker. Raises Failure if there is none."""
+        return self._call(value_of, operation, details)
 
     def notify(self, operation: str, **details: Any) -> None:
-        """Make a call without a value. It goes with the next one that has one, which fails where this one does."""
+        """Queue a call without a value. It is sent with the next `call`, which fails if this one does."""
         if self._transport is None:
             self._open()
         self._waiting.add(operation, **details)
 
     def forget(self) -> None:
-        """Drop the calls that wait for the next one with a value."""
+        """Drop the queued calls."""
         self._waiting = Calls()
 
     def load(self, unit: str) -> None:
-        """Run a unit's source, once in each process. A statement that ends or hangs it is left out from then on."""
+        """Run a unit's source, once in each process. A statement that ends or hangs the process is skipped later."""
         if self._transport is None:
             self._open()
         while unit not in self._loaded:
             self._progress = None
             before = self._output.state()
             try:
-                failed = self._call(replies.failed_statements, "load", {"unit": unit}, in_pieces=True)
+                failed = self._call(failed_statements, "load", {"unit": unit}, in_pieces=True)
             except (TimedOut, Ended) as failure:
                 self._output.restore(before)
                 if not self._leave_out(self._progress, failure.reason):
                     raise
             else:
-                if unit in self.failures:  # what a unit prints counts the first time only
+                if unit in self.failures:  # what a unit prints counts only the first time
                     self._output.restore(before)
                 self._loaded.add(unit)
                 self.failures[unit] = [*self._fatal[unit], *failed]
 
     def take_printed(self) -> tuple[str, int]:
-        """Return what the student's code printed since the last time, and how many bytes of it were not kept."""
+        """Return what student code printed since the last call, and how many bytes were dropped."""
         return self._output.take()
 
     def take_anomalies(self) -> list[str]:
-        """Return what the student's code was seen to try since the last time. Information, not evidence."""
+        """Return the anomalies of student code since the last call. Information, not evidence."""
         return self._audit_log.take()
 
     def close(self) -> None:
@@ -154,7 +151,7 @@ class SandboxClient:
         self.forget()
         self._clock = Clock()
         starting = self._clock.begin()
-        # Until here no code of the student's has run, so its word on the layers, and on itself, can be trusted.
+        # No student code has run yet, so what the process says about its layers and itself can be trusted.
         try:
             handshake, _ = self._transport.receive(lambda: starting.left(START_SECONDS))
             if not isinstance(handshake, Handshake):
@@ -175,14 +172,14 @@ class SandboxClient:
             return PractisingProcess(late, self.modules)
         return self.server.start(self.limits.cpu_seconds, self.limits.memory_mb, late)
 
-    def _end(self, patience: float = 0) -> Ending:
+    def _end(self, patience: float = 0) -> Exited:
         assert self._transport is not None
         transport, self._transport = self._transport, None
         self._clock.close()
         return transport.end(patience)
 
     def _leave_out(self, place: Progress | None, reason: str) -> bool:
-        """Note the statement that was running when the process was lost; False where there is none."""
+        """Skip the statement that was running when the process was lost. Return False if none was."""
         if place is None or place.unit not in self.sources or not 0 <= place.cell < len(self.sources[place.unit].cells):
             return False
         self._skip[place.unit].append((place.cell, place.line))
@@ -192,16 +189,17 @@ class SandboxClient:
 
     # -- one request and its reply --------------------------------------------------------------------------
 
-    def _call(self, read: replies.Reader, operation: str, details: dict[str, Any], in_pieces: bool = False) -> Any:
+    def _call(self, read: Reader, operation: str, details: dict[str, Any], in_pieces: bool = False) -> Any:
         self.notify(operation, **details)
         calls = self._waiting
         self.forget()
         return self._exchange(calls, self.budget.left(), read, in_pieces)
 
-    def _exchange(
-        self, calls: Calls, seconds: float, read: replies.Reader = replies.value_of, in_pieces: bool = False
-    ) -> Any:
-        """Return what `read` makes of the reply. in_pieces: each statement that is come to may take a call's time."""
+    def _exchange(self, calls: Calls, seconds: float, read: Reader = value_of, in_pieces: bool = False) -> Any:
+        """Send a request and return what `read` makes of the reply.
+
+        With `in_pieces`, each statement of a unit may take as long as a call.
+        """
         assert self._transport is not None
         whole = piece = self._clock.begin()
 
@@ -232,7 +230,7 @@ class SandboxClient:
             self.budget.spend(whole.counted())
 
     def _receive(self, left: Left, begin_piece: Callable[[], None]) -> tuple[Any, list[torch.Tensor]]:
-        """Return the reply to the request that was just sent, with its tensors, and note what comes before it."""
+        """Return the reply to the request that was just sent, with its tensors. Note the messages before it."""
         assert self._transport is not None
         while True:
             message, tensors = self._transport.receive(left)
@@ -248,8 +246,8 @@ class SandboxClient:
                     self._transport.drain()
                     return message, tensors
 
-    def _how_it_ended(self, ending: Ending) -> str:
-        """Say why the connection was closed. Raises ServerLost where the student's code had no part in it."""
+    def _how_it_ended(self, ending: Exited) -> str:
+        """Return why the connection was closed. Raises ServerLost if student code did not cause it."""
         code = ending.code
         if code == -signal.SIGKILL:
             if ending.cpu_seconds + 1 > self.limits.cpu_seconds:

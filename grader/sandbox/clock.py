@@ -1,4 +1,4 @@
-"""The time that a student's code takes, whatever else the machine has to do meanwhile."""
+"""The time that student code takes, without the time it waits for a processor, and the time it may take."""
 
 from __future__ import annotations
 
@@ -7,72 +7,103 @@ import os
 import time
 from dataclasses import dataclass
 
+from grader.sandbox.failures import TimedOut
+
 LEAST_COUNTED = 0.25
-"""Of each second that goes by so much counts at least, so that everything has an end on the busiest machine too."""
+"""At least this fraction of real time counts, so that everything ends even on the busiest machine."""
 
 
 class Clock:
-    """Time goes by on it, but for that in which a process, or the thread that asks, is ready and has no processor.
+    """Counts time, except while the process, or the thread that asks, is ready to run but has no processor.
 
-    So what else runs beside costs points at the worst of times only. Linux says how long that was (in
-    /proc/PID/schedstat); elsewhere, or without `pid`, all time counts.
+    Other programs on the machine therefore cost a student almost no time. Linux reports the waiting time in
+    /proc/PID/schedstat. On other systems, or without `pid`, all time counts.
     """
 
     def __init__(self, pid: int | None = None) -> None:
-        self._waits = [_Waits(str(pid)), _Waits("thread-self")] if pid else []
+        self._waited: dict[int, float] = {}  # seconds, by descriptor of a schedstat file
+        for task in (pid, "thread-self") if pid else ():
+            with contextlib.suppress(OSError):
+                self._waited[os.open(f"/proc/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC)] = 0.0
+        self._is_open = True
 
     def begin(self) -> Stopwatch:
         """Start a stopwatch."""
         return Stopwatch(self, time.monotonic(), self.waited())
 
     def waited(self) -> float:
-        """Seconds that were spent waiting for a processor, up to now."""
-        return sum(waits.seconds() for waits in self._waits)
+        """Return how many seconds were spent waiting for a processor so far."""
+        for descriptor in self._waited if self._is_open else ():
+            # If the process has ended, its last known value stays.
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                _, nanoseconds, *_ = os.pread(descriptor, 100, 0).split()
+                self._waited[descriptor] = int(nanoseconds) / 1e9
+        return sum(self._waited.values())
 
     def close(self) -> None:
-        """From here on nothing more is known of the process."""
-        for waits in self._waits:
-            waits.close()
+        """Read the waiting time for the last time."""
+        self.waited()
+        for descriptor in self._waited if self._is_open else ():
+            os.close(descriptor)
+        self._is_open = False
 
 
 @dataclass(frozen=True)
 class Stopwatch:
-    """Measures from when it was begun."""
+    """Measures the time since it was started."""
 
     clock: Clock
     begun: float
     waited: float
 
     def counted(self) -> float:
-        """The seconds that count."""
+        """Return the seconds that count."""
         passed = time.monotonic() - self.begun
         return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)
 
     def left(self, seconds: float) -> float:
-        """How much of so many seconds is left, at least. The processes are asked only where it could be nothing."""
+        """Return at least how much of `seconds` is left. Reads the waiting time only if the answer could be zero."""
         passed = time.monotonic() - self.begun
         return seconds - (passed if passed < seconds else self.counted())
 
 
-class _Waits:
-    """How long one process, or thread, has waited for a processor, as the system counts it."""
+class TimeBudget:
+    """The time that calls may still take. Each exercise has its own share, so that none can use up another's.
 
-    def __init__(self, task: str) -> None:
-        self._seconds = 0.0
-        self._descriptor = -1
-        with contextlib.suppress(OSError):
-            self._descriptor = os.open(f"/proc/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    Attributes:
+        name: The exercise whose time is used now; "" before the first.
+    """
 
-    def seconds(self) -> float:
-        if self._descriptor >= 0:
-            # Of one that has ended, what was known last.
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                _, nanoseconds, *_ = os.pread(self._descriptor, 100, 0).split()
-                self._seconds = int(nanoseconds) / 1e9
-        return self._seconds
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._shares = {"": seconds}
+        self._left = dict(self._shares)
+        self.name = ""
 
-    def close(self) -> None:
-        self.seconds()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+    def use(self, name: str, shared_by: int) -> None:
+        """Use the time of this exercise from now on: one of `shared_by` equal shares of the unit's time."""
+        self.name = name
+        self._shares[name] = self._seconds / shared_by
+        self._left.setdefault(name, self._shares[name])
+
+    def left(self) -> float:
+        """Return how many seconds are left. Raises TimedOut if none are."""
+        left = self._left[self.name]
+        if left <= 0:
+            raise TimedOut("No time was left for it: earlier calls of this exercise took all there was.")
+        return left
+
+    def spend(self, seconds: float) -> None:
+        """Subtract the time of a call."""
+        self._left[self.name] -= seconds
+
+    def exceeded(self, call_seconds: float) -> TimedOut:
+        """Return the failure of a call that took too long.
+
+        The text does not say how much was left: that differs from run to run, and a report should not.
+        """
+        together = self._shares[self.name]
+        return TimedOut(
+            f"Stopped: a call may take {call_seconds:g} s, and all calls of an exercise {together:.2g} s. "
+            "Is there a loop that never ends?"
+        )

@@ -1,4 +1,4 @@
-"""What the process that runs a submission's code may use."""
+"""The limits of a student process, as the course sets them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Limits(Model):
-    """What the process that runs a submission's code may use."""
+    """What the process that runs a submission may use."""
 
     call_seconds: Seconds
     unit_seconds: Seconds

@@ -1,13 +1,15 @@
-"""A student's source run piece by piece, in the student's own process: what fails costs only what it defines."""
+"""Runs a student's source piece by piece, in the student process: a failure costs only the names it defines."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import contextlib
+import functools
 import linecache
+import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,22 +21,25 @@ CODE = re.compile(r"\s*[^\s#]")
 # A line at which a new top-level statement can begin; used only where the whole does not parse.
 STATEMENT_START = re.compile(r"(?!(?:else|elif|except|finally)\b)[\w@]")
 DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+(\w+)|(\w+)\s*=(?!=)")
-# A magic or a shell line, its output kept or not, or a name with a question mark.
+# A magic or a shell line, with or without an assignment, or a name with a question mark.
 MAGIC = re.compile(r"^(\s*+)([%!?].*|[\w., ]+= *[%!].*|[\w.*\[\]]+\?\??\s*)$")
-# Up to the first line of code, where that is indented.
+# Up to the first line of code, if that is indented.
 INDENTED = re.compile(r"(?:[ \t]*(?:#.*)?\n)*([ \t]+)(?=[^#\s])")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# What Python's parser raises of a text besides SyntaxError: at a NUL byte, and where it is nested too deeply.
+# What Python's parser raises besides SyntaxError: for a NUL byte, and for a source that is nested too deeply.
 NOT_PARSED = (ValueError, RecursionError, MemoryError)
+FUTURE_FLAGS = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
 
 
 class AlwaysTrue(Exception):
-    """An assert of a tuple, such as `assert (condition, "text")`, which no condition makes fail; its line."""
+    """An assert of a tuple, such as `assert (condition, "text")`, which cannot fail. Its argument is the line."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One top-level statement: the names it binds, and how to run it or why it cannot be."""
+    """A top-level statement: the names that it binds, and its tree or the reason why there is none."""
 
     line: int
     names: tuple[str, ...]
@@ -43,21 +48,19 @@ class Piece:
 
 
 def split(source: str, is_notebook: bool = False) -> list[Piece]:
-    """The top-level statements of a cell. Where one does not parse, the others are kept."""
-    with contextlib.suppress(SyntaxError, *NOT_PARSED):
-        return _statements(source)
-    if is_notebook:
+    """Return the top-level statements of a cell. If one does not parse, the others are kept."""
+    found = _statements(source)
+    if is_notebook and isinstance(found, SyntaxError):
         source = without_magics(source)
-        with contextlib.suppress(SyntaxError, *NOT_PARSED):
-            return _statements(source)
-    return _salvage(source)
+        found = _statements(source)
+    return _salvage(source) if isinstance(found, SyntaxError) else found
 
 
 def without_magics(source: str) -> str:
-    """A notebook cell with its shell lines and magics taken out, each line kept in its place."""
+    """Return a notebook cell without its shell lines and magics. Line numbers stay the same."""
     first, _, rest = source.lstrip("\n").partition("\n")
     if first.startswith("%%"):
-        # %%time and %%capture wrap Python; %%bash, %%html and the like hold something else.
+        # %%time and %%capture wrap Python; %%bash, %%html and so on contain something else.
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture", "%%prun"):
             return ""
         source = "\n" * (source.count("\n") - rest.count("\n")) + rest
@@ -68,7 +71,7 @@ def without_magics(source: str) -> str:
                 ast.parse("\n".join(lines))
                 return "\n".join(lines)
             except SyntaxError as error:
-                # Only where Python stumbles: the same line can be Python elsewhere, in a text or after a bracket.
+                # Only where parsing fails: in a string or after a bracket, the same line can be Python.
                 refused = (error.lineno or 0) - 1
                 if not (0 <= refused < len(lines) and MAGIC.match(lines[refused])):
                     break
@@ -76,10 +79,16 @@ def without_magics(source: str) -> str:
     return "\n".join(MAGIC.sub(r"\1pass", line) for line in lines)
 
 
-def _statements(source: str) -> list[Piece]:
-    return [
-        Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in ast.parse(source).body
-    ]
+def _statements(source: str) -> list[Piece] | SyntaxError:
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        return error
+    except ValueError as error:
+        return SyntaxError(str(error))
+    except (RecursionError, MemoryError):
+        return SyntaxError("nested too deeply for Python to read")
+    return [Piece(_first_line(node), tuple(_bound_names(node)), ast.Module([node], [])) for node in statements]
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -100,9 +109,12 @@ def _bound_names(node: ast.stmt) -> Iterator[str]:
 
 
 def _salvage(source: str) -> list[Piece]:
-    """The shortest run of lines that parses is a statement; one that begins none is a piece that cannot be run."""
+    """Return the statements of a source that does not parse as a whole.
+
+    The shortest run of lines that parses is a statement. A line that begins none becomes a piece that cannot run.
+    """
     lines = source.split("\n")
-    # Whatever comes first is to be told of, even if no statement begins like that.
+    # The first code is reported even if no statement begins like that.
     first = next((n for n, line in enumerate(lines) if CODE.match(line)), len(lines))
     starts = [n for n, line in enumerate(lines) if n == first or STATEMENT_START.match(line)]
     ends = [*starts[1:], len(lines)]
@@ -111,35 +123,29 @@ def _salvage(source: str) -> list[Piece]:
     while index < len(starts):
         first_error: SyntaxError | None = None
         for last in range(index, len(starts)):
-            # The blank lines in front keep line numbers true.
-            text = "\n" * starts[index] + "\n".join(lines[starts[index] : ends[last]])
-            try:
-                pieces += _statements(text)
+            # The blank lines in front keep line numbers correct.
+            found = _statements("\n" * starts[index] + "\n".join(lines[starts[index] : ends[last]]))
+            if not isinstance(found, SyntaxError):
+                pieces += found
                 index = last + 1
                 break
-            except SyntaxError as error:
-                first_error = first_error or error
-            except ValueError as error:
-                first_error = first_error or SyntaxError(str(error))
-            except (RecursionError, MemoryError):
-                first_error = first_error or SyntaxError("nested too deeply for Python to read")
+            first_error = first_error or found
         else:
-            block = lines[starts[index] : ends[index]]
-            names = [
-                name for line in block[:1] for match in [DEFINITION.match(line)] if match for name in match.groups()
-            ]
-            pieces.append(Piece(starts[index] + 1, tuple(filter(None, names)), None, first_error))
+            definition = DEFINITION.match(lines[starts[index]])
+            names = tuple(filter(None, definition.groups())) if definition else ()
+            pieces.append(Piece(starts[index] + 1, names, None, first_error))
             index += 1
     return pieces
 
 
 def fix_indentation(cells: list[str]) -> list[str]:
-    """The cells of a notebook, none of which begins indented.
+    """Return the cells of a notebook so that none begins indented.
 
-    Jupyter takes the indentation off. What was split off the cell above goes back to it, and leaves a blank cell.
+    Like Jupyter, this removes the indentation of a cell. A cell that was split off the one above is joined to it again,
+    and leaves a blank cell.
     """
     fixed: list[str] = []
-    begin = 0  # of the cells that may have been one
+    begin = 0  # the first of the cells that may have been one cell
     for number, cell in enumerate(cells):
         indentation = INDENTED.match(cell)
         if indentation is None:
@@ -165,7 +171,7 @@ def _compiles(source: str) -> bool:
 
 
 def _goes_on(above: str, cell: str) -> bool:
-    """Whether a cell seems to be the rest of what is above it: more methods, or what speaks of names known there."""
+    """Whether a cell seems to continue the code above it: it has more methods, or uses local names of that code."""
     try:
         [*_, last] = ast.parse(without_magics(above)).body
         below = ast.parse(without_magics(cell))
@@ -174,8 +180,8 @@ def _goes_on(above: str, cell: str) -> bool:
     definitions = [node for node in below.body if isinstance(node, DEFINITIONS)]
     if not isinstance(last, DEFINITIONS) or definitions:
         return isinstance(last, ast.ClassDef) and bool(definitions) and all(map(_is_method, definitions))
-    spoken_of = {node.id for node in ast.walk(below) if isinstance(node, ast.Name)}
-    return not (spoken_of - _own_names(below)).isdisjoint(_own_names(last))
+    used = {node.id for node in ast.walk(below) if isinstance(node, ast.Name)}
+    return not (used - _own_names(below)).isdisjoint(_own_names(last))
 
 
 def _is_method(node: ast.stmt) -> bool:
@@ -184,13 +190,13 @@ def _is_method(node: ast.stmt) -> bool:
 
 
 def _own_names(tree: ast.AST) -> set[str]:
-    """The arguments and the variables in it."""
+    """Return the arguments and variables in a tree."""
     nodes = list(ast.walk(tree))
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     """Runs pieces of cells in a module; see `run`."""
 
@@ -198,15 +204,18 @@ class _Run:
     module: types.ModuleType
     before: Callable[[int, Piece], bool]
     failed: Callable[[int, Piece, BaseException], None]
+    flags: int = 0  # what `from __future__ import` has switched on so far
+    early: list[_Early] = field(default_factory=list)
 
-    def attempt(self, number: int, piece: Piece, flags: int) -> BaseException | None:
+    def attempt(self, number: int, piece: Piece) -> BaseException | None:
         """Run a piece of a cell, and return why it failed."""
         if not self.before(number, piece):
             return None
         try:
             if piece.tree is None:
                 raise piece.problem or SyntaxError("invalid syntax")
-            code = compile(piece.tree, self.labels[number], "exec", flags=flags, dont_inherit=True)
+            code = compile(piece.tree, self.labels[number], "exec", flags=self.flags, dont_inherit=True)
+            self.flags |= code.co_flags & FUTURE_FLAGS
             exec(code, self.module.__dict__)
         except BaseException as error:  # noqa: BLE001 - student code raises what it likes
             return error
@@ -215,21 +224,21 @@ class _Run:
                 self.failed(number, piece, AlwaysTrue(node.lineno))
         return None
 
-    def attempt_again(self, early: list[_Early]) -> list[_Early]:
-        """Run definitions that a name was missing for. Return those that one is still missing for."""
-        still = []
-        for number, piece, flags, error in early:
+    def attempt_again(self) -> bool:
+        """Run definitions again that lacked a name. Return whether fewer lack one now."""
+        early, self.early = self.early, []
+        for number, piece, error in early:
             is_there = any(name in self.module.__dict__ for name in piece.names)
-            again = error if is_there else self.attempt(number, piece, flags)
+            again = error if is_there else self.attempt(number, piece)
             if isinstance(again, NameError):
-                still.append((number, piece, flags, again))
+                self.early.append((number, piece, again))
             elif again is not None:
                 self.failed(number, piece, again)
-        return still
+        return len(self.early) < len(early)
 
 
-# The number of a cell, a piece of it, the compiler's flags, and why it failed.
-_Early = tuple[int, Piece, int, NameError]
+# The number of a cell, a piece of it, and why it failed.
+_Early = tuple[int, Piece, NameError]
 
 
 def run(
@@ -242,52 +251,29 @@ def run(
 ) -> None:
     """Run every piece in order in `module`.
 
-    The cells of a notebook may have been run in another order than they are in, so there a function or class that needs
-    a name from below is defined after it.
+    The cells of a notebook may have been run in another order than their positions. In a notebook, a function or class
+    that needs a name from below is therefore defined after that name.
 
     Args:
         cells: The source texts.
-        labels: What tracebacks call each cell.
+        labels: The name of each cell in tracebacks.
         module: Where their names go.
-        is_notebook: Whether they are a notebook's.
+        is_notebook: Whether they are cells of a notebook.
         before: Called with the number of the cell before each piece; it may refuse the piece.
-        failed: Called for each failure, and for asserts that are always true, once their piece has run: AlwaysTrue.
+        failed: Called for each failure, and with AlwaysTrue for each assert that is always true, after its piece has
+            run.
     """
     running = _Run(labels, module, before, failed)
-    early: list[_Early] = []
-    for number, piece, flags in _pieces(cells, labels, is_notebook):
-        error = running.attempt(number, piece, flags)
-        if is_notebook and isinstance(error, NameError) and _is_definition(piece):
-            early.append((number, piece, flags, error))
-        elif error is not None:
-            failed(number, piece, error)
-    count = 0
-    while len(early) != count:
-        count = len(early)
-        early = running.attempt_again(early)
-    for number, piece, _, error in early:
-        failed(number, piece, error)
-
-
-def _pieces(cells: list[str], labels: list[str], is_notebook: bool) -> Iterator[tuple[int, Piece, int]]:
-    """Each piece with the number of its cell, and the flags that the pieces up to it have switched on."""
-    flags = 0
     for number, source in enumerate(fix_indentation(cells) if is_notebook else cells):
         linecache.cache[labels[number]] = (len(source), None, source.splitlines(keepends=True), labels[number])
         for piece in split(source, is_notebook):
-            flags |= _future_flags(piece.tree)
-            yield number, piece, flags
-
-
-def _is_definition(piece: Piece) -> bool:
-    return piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
-
-
-def _future_flags(tree: ast.Module | None) -> int:
-    """What a `from __future__ import` switches on for the pieces that follow it."""
-    flags = 0
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for alias in node.names:
-                flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)
-    return flags
+            error = running.attempt(number, piece)
+            is_definition = piece.tree is not None and isinstance(piece.tree.body[0], DEFINITIONS)
+            if is_notebook and is_definition and isinstance(error, NameError):
+                running.early.append((number, piece, error))
+            elif error is not None:
+                failed(number, piece, error)
+    while running.attempt_again():
+        pass
+    for number, piece, error in running.early:
+        failed(number, piece, error)

@@ -1,8 +1,8 @@
-"""The layers that isolate a student's process, each on its own, each probed for before it is counted on.
+"""The layers that isolate a student process. Each is independent of the others and is probed before it is used.
 
-Enough is: resource limits, no new privileges, and a seccomp filter that refuses every syscall naming a path,
-a process or a socket. Landlock and an unprivileged user come on top wherever the kernel and the account allow.
-Nothing here needs root or a user namespace.
+Three layers are enough: resource limits, no new privileges, and a seccomp filter that refuses every system call that
+names a path, a process or a socket. Landlock and an unprivileged user are added if the kernel and the account allow
+them. Nothing here needs root or a user namespace.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import signal
 import struct
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 LAYERS = ("limits", "no_new_privileges", "seccomp", "landlock", "user", "own_user")
 NEEDED = ("limits", "no_new_privileges", "seccomp")
 NOBODY = 65534
-# Seconds before another try.
+# Seconds to wait before the next attempt.
 FORK_PAUSES = (0.05, 0.2, 1)
 
 PR_SET_PDEATHSIG = 1
@@ -33,16 +32,8 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 LANDLOCK_VERSION_FLAG = 1
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one process may use: seconds of processor time, bytes of address space."""
-
-    cpu_seconds: int
-    memory_bytes: int
-
-
 def missing_layers() -> dict[str, str]:
-    """Each layer that this system cannot give, with a sentence that says how to fix it."""
+    """Return each layer that this system cannot provide, with a sentence that says how to fix it."""
     if not sys.platform.startswith("linux"):
         return nothing_holds()
     missing = {}
@@ -84,12 +75,12 @@ def _missing_users() -> dict[str, str]:
 
 
 def nothing_holds() -> dict[str, str]:
-    """Every layer as missing: what is true of practice, on any system."""
+    """Return every layer as missing, which is true of practice on any system."""
     return dict.fromkeys(LAYERS, "Locking a process in needs Linux; grade on Linux, or in a Linux container.")
 
 
 def is_enough(missing: dict[str, str]) -> bool:
-    """Whether the layers that are there isolate a process, whatever is missing beside them."""
+    """Whether the layers that are not missing isolate a process."""
     return not any(layer in missing for layer in NEEDED)
 
 
@@ -102,10 +93,10 @@ def _system_call(number: int, *arguments: ctypes._SimpleCData[Any]) -> int:
 
 
 def fork() -> int:
-    """Fork this process, as os.fork does, with a few more tries where the system has no room for one more.
+    """Fork this process like os.fork, with a few more attempts if the system refuses another process.
 
     Raises:
-        OSError: The last try failed too.
+        OSError: The last attempt failed too.
     """
     for pause in FORK_PAUSES:
         try:
@@ -116,19 +107,19 @@ def fork() -> int:
 
 
 def die_with_parent(parent: int) -> None:
-    """Ends this process when the thread that forked it ends; at once where that has happened already."""
+    """End this process when the thread that forked it ends, or now if that has already happened."""
     seccomp.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def set_limits(limits: Limits) -> None:
-    """Soft and hard alike: past the processor time the kernel kills, and no handler can swallow that."""
+def set_limits(cpu_seconds: int, memory_bytes: int) -> None:
+    """Set soft and hard limits alike: beyond the processor time the kernel kills, and no handler can catch that."""
     import resource
 
     for name, value in (
-        (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, cpu_seconds),
+        (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 16),
@@ -139,20 +130,20 @@ def set_limits(limits: Limits) -> None:
 
 
 def address_space() -> int:
-    """The bytes of address space that this process has taken, which is what its limit counts."""
+    """Return the size of this process's address space in bytes, which is what its limit counts."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def drop_user(uid: int = NOBODY) -> None:
-    """Become the user of this id, without a group that others have a use for, and for good. Needs root."""
+    """Become the user with this id, without any privileged group, irreversibly. Needs root."""
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(uid, uid, uid)
 
 
 def landlock_version() -> int:
-    """The kernel's Landlock ABI, 0 where there is none. Asked for by syscall: securityfs may not be mounted."""
+    """Return the kernel's Landlock ABI, or 0. Asks by system call, because securityfs may not be mounted."""
     try:
         return _system_call(
             LANDLOCK_CREATE_RULESET,
@@ -165,7 +156,7 @@ def landlock_version() -> int:
 
 
 def apply_landlock(version: int) -> None:
-    """Refuses every access that this kernel's Landlock knows, by a ruleset without a single exception.
+    """Refuse every access that this kernel's Landlock knows, by a ruleset without exceptions.
 
     Source: https://docs.kernel.org/userspace-api/landlock.html (file system; TCP from 4; signals and abstract
     sockets from 6).
@@ -183,26 +174,29 @@ def apply_landlock(version: int) -> None:
     os.close(descriptor)
 
 
-def lock_in(limits: Limits, program: bytes | None, landlock: int, uid: int | None) -> dict[str, bool]:
-    """Apply, for good, every layer that the server found to work.
+def lock_in(
+    cpu_seconds: int, memory_bytes: int, program: bytes | None, landlock: int, uid: int | None
+) -> dict[str, bool]:
+    """Apply, irreversibly, every layer that the server found to work.
 
     Args:
-        limits: The limits of the process.
-        program: The system call filter; None where that layer is missing.
-        landlock: The version of Landlock; 0 where it is missing.
-        uid: The id of the user to become; None to stay who this is.
+        cpu_seconds: The processor time that the process may use.
+        memory_bytes: The address space that it may use.
+        program: The system call filter; None if that layer is missing.
+        landlock: The version of Landlock; 0 if it is missing.
+        uid: The id of the user to become; None to keep the current user.
 
     Returns:
-        Which layers hold now.
+        Which layers are in force now.
 
     Raises:
-        OSError: A layer that worked for the server fails here: then no student code may run.
+        OSError: A layer that worked for the server fails here. Then no student code may run.
     """
-    set_limits(limits)
+    set_limits(cpu_seconds, memory_bytes)
     if uid is not None:
         parent = os.getppid()
         drop_user(uid)
-        # The kernel forgets the parent-death signal when the user changes.
+        # The kernel clears the parent-death signal when the user changes.
         die_with_parent(parent)
     seccomp.refuse_new_privileges()
     if landlock:

@@ -1,4 +1,4 @@
-"""The processes that student code runs in, seen from the trusted side, and the server that forks them."""
+"""The processes that student code runs in, as the trusted side sees them, and the fork server that starts them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from grader.errors import InternalError
-from grader.sandbox import messages, users
+from grader.sandbox import lockdown, messages, users
 from grader.sandbox.bounds import ProtocolError
 from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# All that our processes and their children may know of the world they were started in. One thread and one hash seed:
-# a forked child cannot use its parent's threads, and a regrade must see sets in the same order.
+# The whole environment of the grader's processes and their children. One thread and one hash seed: a forked child
+# cannot use its parent's threads, and a regrade must iterate over sets in the same order.
 ENVIRONMENT = {
     "PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/nonexistent", "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUTF8": "1",
-    # Memory that is freed is kept for the next tensor: glibc gives back what is large, and the kernel then has to
-    # clear it anew, page by page.
+    # Keep freed memory for the next tensor: glibc returns large blocks, and the kernel then clears them again, page by
+    # page.
     "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27),
 }  # fmt: skip
 # What the instructor may set.
@@ -41,30 +40,11 @@ READ_BYTES = 2**20
 
 
 class ServerLost(InternalError):
-    """The fork server is gone, or did not do what it is there for."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a process ended: its exit code, negative for a signal; and whether that was this side's doing."""
-
-    code: int
-    cpu_seconds: float
-    was_ended: bool
-
-
-class Process(Protocol):
-    """A student's process as this side sees it: two sockets, and a way to end it that tells how it ended."""
-
-    connection: socket.socket
-    output: socket.socket
-
-    def end(self, patience: float = 0) -> Ending:
-        """End the process, after so many seconds, and return how it ended."""
+    """The fork server is gone, or failed to do its work."""
 
 
 class ForkServer:
-    """The fork server, seen from the trusted side."""
+    """The fork server, as the trusted side sees it."""
 
     def __init__(self, control: socket.socket, process: subprocess.Popen[bytes] | None, pid: int) -> None:
         self.control = control
@@ -73,7 +53,7 @@ class ForkServer:
 
     @cached_property
     def missing(self) -> dict[str, str]:
-        """The layers that this system cannot give, each with a sentence; sent once the server is ready."""
+        """The layers that this system cannot provide, each with a sentence. Waits until the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
             ready = _receive(self.control, Ready, NotReady)
@@ -88,7 +68,7 @@ class ForkServer:
 
     @classmethod
     def forked(cls, modules: Sequence[str] = ()) -> ForkServer:
-        """Fork this process as it stands. Only for one that has a single thread and nothing secret loaded yet.
+        """Fork this process. Only for a process that has a single thread and has loaded nothing secret yet.
 
         Args:
             modules: What student code may import beside the standard library, torch and numpy. They are imported before
@@ -103,8 +83,6 @@ class ForkServer:
             code = 1
             try:
                 ours.close()
-                from grader.sandbox import lockdown
-
                 lockdown.die_with_parent(parent)
                 server.Server(theirs, modules).serve()
                 code = 0
@@ -115,7 +93,7 @@ class ForkServer:
 
     @classmethod
     def spawned(cls, modules: Sequence[str] = ()) -> ForkServer:
-        """Start a process with an environment of its own: for programs that have threads or secrets already.
+        """Start a new process with its own environment: for programs that already have threads or secrets.
 
         Args:
             modules: See `forked`.
@@ -127,13 +105,13 @@ class ForkServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the other end of the control socket is still held, whatever waits here to be read."""
+        """Whether the server still holds its end of the control socket, even if unread messages wait here."""
         hung_up = select.poll()
         hung_up.register(self.control, 0)
         return not hung_up.poll(0)
 
-    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> Process:
-        """A new process for one submission, which may use these late parts of torch. Raises ServerLost."""
+    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> ForkedProcess:
+        """Start a process for one submission, which may use these late parts of torch. Raises ServerLost."""
         pairs = [socket.socketpair() for _ in range(3)]
         start = messages.plain(Start(cpu_seconds, memory_mb * 2**20, list(late)))
         try:
@@ -148,7 +126,7 @@ class ForkServer:
         return ForkedProcess(*(ours for ours, _ in pairs))
 
     def close(self) -> None:
-        """Ends the server and every child of its."""
+        """End the server and all of its children."""
         self.control.close()
         if self.process is not None:
             self.process.wait()
@@ -158,7 +136,7 @@ class ForkServer:
 
 
 def start_module(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """A Python process that runs `module` from this very package, and finds no student's file on its path."""
+    """Start a Python process that runs `module` of this package, without a student's file on its path."""
     code = (
         f"import sys, runpy; sys.path.insert(0, {PACKAGE_PARENT!r}); runpy.run_module({module!r}, run_name='__main__')"
     )
@@ -175,8 +153,8 @@ class ForkedProcess:
         self.output = output
         self.lifeline = lifeline
 
-    def end(self, patience: float = 0) -> Ending:
-        """Have the server kill it, unless it ends by itself within `patience` seconds.
+    def end(self, patience: float = 0) -> Exited:
+        """Have the server kill the process, unless it ends by itself within `patience` seconds.
 
         Raises:
             ServerLost: The server is gone, or could not start the process.
@@ -194,7 +172,8 @@ class ForkedProcess:
                 ours.close()
         if isinstance(end, NotStarted):
             raise ServerLost(end.reason)
-        return Ending(*end)
+        exited: Exited = end
+        return exited
 
 
 def _receive(sender: socket.socket, *kinds: type[Any]) -> Any:
@@ -203,13 +182,12 @@ def _receive(sender: socket.socket, *kinds: type[Any]) -> Any:
 
 
 class PractisingProcess:
-    """The same worker in a process started for it, over pipes, where there is no fork. It is not isolated."""
+    """A worker in a new process of its own, over pipes, on systems without fork. It is not isolated."""
 
     def __init__(self, late: Sequence[str], modules: Sequence[str] = ()) -> None:
         pipe = subprocess.PIPE
-        self.process = start_module(
-            "grader.sandbox.unisolated", *late, "--", *modules, stdin=pipe, stdout=pipe, stderr=pipe
-        )
+        arguments = (*late, "--", *modules)
+        self.process = start_module("grader.sandbox.serving", *arguments, stdin=pipe, stdout=pipe, stderr=pipe)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
@@ -221,8 +199,8 @@ class PractisingProcess:
         far.close()
         far_output.close()
 
-    def end(self, patience: float = 0) -> Ending:
-        """End the process, if it does not end by itself in so many seconds."""
+    def end(self, patience: float = 0) -> Exited:
+        """End the process, unless it ends by itself within `patience` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
         was_ended = self.process.returncode is None
@@ -230,11 +208,14 @@ class PractisingProcess:
         code = self.process.wait()
         self.connection.close()
         self.output.close()
-        return Ending(code, 0, was_ended)
+        return Exited(code, 0, was_ended)
+
+
+Process = ForkedProcess | PractisingProcess
 
 
 def _pump(source: Any, sink: Any) -> None:
-    """Copies in a thread of its own: a pipe cannot be waited for with a deadline on every system, a socket can."""
+    """Copy in a separate thread: a pipe cannot be waited for with a deadline on every system, but a socket can."""
 
     def copy() -> None:
         with contextlib.suppress(OSError, ValueError), source, sink:

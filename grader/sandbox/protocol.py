@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import json_text, tensors
+from grader.sandbox import tensors
 from grader.sandbox.bounds import (
     MAX_CALLS,
     MAX_REQUEST_BYTES,
@@ -21,6 +21,8 @@ from grader.sandbox.bounds import (
     check_sizes,
     check_tensors,
     check_values,
+    read_json,
+    write_json,
 )
 from grader.sandbox.messages import Call, Request
 from grader.sandbox.values import encode
@@ -63,7 +65,7 @@ class _Tensors(list[torch.Tensor]):
 
 def pack(message: Any, sent: list[torch.Tensor]) -> bytes:
     """Return plain JSON and its tensors as one frame."""
-    text = json_text.write(message).encode()
+    text = write_json(message).encode()
     blob = tensors.pack(sent) if sent else b""
     return HEADER.pack(len(text), len(blob)) + text + blob
 
@@ -87,7 +89,7 @@ def halves(frame: bytes) -> tuple[bytes, bytes]:
 def unpack(text: bytes, blob: bytes) -> tuple[Any, list[torch.Tensor]]:
     """Return the plain JSON and the tensors of a frame's two parts. Raises ProtocolError on anything malformed."""
     try:
-        message = json_text.read(text)
+        message = read_json(text)
     except (ValueError, RecursionError) as error:
         raise ProtocolError("a message that is not JSON") from error
     return message, tensors.unpack(blob) if blob else []

@@ -1,4 +1,4 @@
-"""The seccomp filter of a student's process: which system calls it may make, and whether this system has filters."""
+"""The seccomp filter of a student process: which system calls it may make, and whether this system has filters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 # futex operations: WAIT, WAKE, WAIT_BITSET, WAKE_BITSET; and the bits of their flags (PRIVATE, CLOCK_REALTIME).
 FUTEX_OPERATIONS, FUTEX_FLAGS = (0, 1, 9, 10), 0x180
-# The clocks of the system and of the process itself; larger numbers mean other processes' clocks.
+# Clocks of the system and of the process itself. Larger numbers are clocks of other processes.
 LAST_CLOCK = 11
 
-# What numerical Python needs once everything is imported. No syscall here names a path, opens a socket or
-# touches another process; whatever is not listed fails with EPERM, so that only what uses it fails.
+# What numerical Python needs once everything is imported. No system call here names a path, opens a socket or affects
+# another process. All others fail with EPERM, so that only the code that uses one fails.
 ALLOWED_SYSCALLS = """
     read write readv writev close lseek fstat dup dup2 dup3 poll ppoll select pselect6
     mmap munmap mprotect mremap madvise brk
@@ -28,14 +28,14 @@ ALLOWED_SYSCALLS = """
 
 
 def problem() -> str | None:
-    """Return why this system cannot have the filter, and what to do; None where it can."""
+    """Return why this system cannot have the filter, and what to do; None if it can."""
     try:
         import pyseccomp  # noqa: F401
     except ImportError:
         return "The Python package pyseccomp is missing: pip install pyseccomp"
     except (RuntimeError, OSError):
         return "The library libseccomp is missing: sudo apt-get install libseccomp2 (Fedora: dnf install libseccomp)."
-    # A container's own filter may refuse ours, and nothing but trying tells.
+    # A container's own filter may refuse ours. Only an attempt shows it.
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -61,7 +61,7 @@ def _open_is_refused() -> bool:
 
 
 def prctl(option: int, *arguments: int) -> None:
-    """Call prctl of the system. Raises OSError."""
+    """Call the system's prctl. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
     if libc.prctl(option, *padded) != 0:
@@ -69,12 +69,12 @@ def prctl(option: int, *arguments: int) -> None:
 
 
 def refuse_new_privileges() -> None:
-    """Refuse this process, for good, every privilege that it does not have."""
+    """Give up, irreversibly, the right to gain privileges."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def build_filter() -> bytes:
-    """The seccomp program as BPF, built once by libseccomp from syscall names, so for any architecture."""
+    """Return the filter as a BPF program, which libseccomp builds from names and so for any architecture."""
     import errno
     import fcntl
 
@@ -83,8 +83,8 @@ def build_filter() -> bytes:
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ERRNO(errno.EPERM))
     for name in ALLOWED_SYSCALLS:
         _add(rules, pyseccomp.ALLOW, name)
-    # No process and no thread: thousands of threads would take process ids and kernel memory that nothing else
-    # limits. EAGAIN is what a system without room for one more says; ENOSYS makes glibc fall back to clone.
+    # No process and no thread: thousands of threads would take process ids and kernel memory that nothing else limits.
+    # EAGAIN is the error of a system that is full; ENOSYS makes glibc fall back to clone.
     _add(rules, pyseccomp.ERRNO(errno.EAGAIN), "clone")
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for operation in FUTEX_OPERATIONS:
@@ -95,13 +95,13 @@ def build_filter() -> bytes:
     # 0 means the process itself.
     for name in ("sched_getaffinity", "get_robust_list"):
         _add(rules, pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.EQ, 0))
-    # Copies of a descriptor, and its flags. Not F_SETOWN and F_SETSIG: by them a process without the right to send
-    # a signal has the kernel send one of its choice, to whatever else runs as the same user.
+    # Copies of a descriptor, and its flags. Not F_SETOWN and F_SETSIG: with them a process that may not send signals
+    # makes the kernel send one, to any process of the same user.
     for command in (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL):
         _add(rules, pyseccomp.ALLOW, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
-    # Reading its own limits is harmless, another process's are not its business.
+    # Its own limits, not those of another process.
     _add(rules, pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
-    # In memory, for a disk can be full.
+    # In memory, because a disk can be full.
     with open(os.memfd_create("filter"), "w+b") as file:
         rules.export_bpf(file)
         file.seek(0)
@@ -109,13 +109,13 @@ def build_filter() -> bytes:
 
 
 def _add(rules: Any, action: int, name: str, *conditions: object) -> None:
-    # aarch64 has no dup2, poll, time and the like: what the architecture lacks needs no rule.
+    # aarch64 has no dup2, poll, time and so on: what the architecture lacks needs no rule.
     with contextlib.suppress(ValueError, OSError):
         rules.add_rule(action, name, *conditions)
 
 
 def apply_filter(program: bytes) -> None:
-    """Load the BPF program into this process, for good."""
+    """Load the BPF program into this process, irreversibly."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))

@@ -1,7 +1,7 @@
-"""The fork server: imports torch once, and gives every submission an isolated process of its own.
+"""The fork server: imports torch once, and starts an isolated process for each submission.
 
-It is forked from the grading engine before any suite or solution is loaded (or started afresh, inside programs
-that have threads), runs nothing of any student's, and ends every child whose grader lets go of it.
+It is forked from the grading engine before any suite or solution is loaded, or started as a new process by programs
+that have threads. It runs no student code, and ends every child whose grader closes the lifeline.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, tou
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
 MAX_REQUEST = 4096
-# What the limit on memory counts on for torch itself. A build with CUDA takes gigabytes of addresses more.
+# What the memory limit allows for torch itself. A build with CUDA takes gigabytes of address space more.
 TORCH_BYTES = 750 * 2**20
 CHILD_DESCRIPTOR = 3
 # For the trial of a module.
@@ -36,7 +35,7 @@ TRIAL_SECONDS, TRIAL_BYTES = 60, 2**31
 
 @dataclass
 class Child:
-    """A student's process: the socket that holds its user id, and whether the server has ended it."""
+    """A student process: its lifeline, the socket that holds its user id, and whether the server has ended it."""
 
     pid: int
     lifeline: socket.socket
@@ -52,55 +51,48 @@ class Child:
 class Server:
     """Serves until the last grader closes its end of `control`.
 
-    A request is one JSON message with three descriptors: the connection that the child answers on, the socket
-    that takes its output, and the lifeline, which kills the child when its other end closes and tells how it ended.
+    A request is one JSON message with three descriptors: the child's connection, the socket for its output, and the
+    lifeline. The child is killed when the other end of the lifeline closes, and the lifeline reports how it ended.
     """
 
     def __init__(self, control: socket.socket, modules: Sequence[str] = ()) -> None:
-        """Import everything, these modules included, and say on `control` that the server is ready, or why not."""
+        """Import everything, including these modules, and say on `control` that the server is ready, or why not."""
         self.modules = tuple(modules)
-        self.program: bytes | None = None
-        self.landlock = 0
         try:
             preload(self.modules)
-            missing = self._find_layers()
+            missing = lockdown.missing_layers()
+            self.program = None if "seccomp" in missing else seccomp.build_filter()
+            self.landlock = lockdown.landlock_version()
             for name in self.modules:
                 self._try_isolated(name)
         except ModuleUnavailable as error:
             _send(control, NotReady(str(error)[: messages.MAX_TEXT]))
             raise SystemExit(1) from error
-        # The collector would write to every object, and so make each child a copy of its own of the pages.
+        # A garbage collection would write to every object, and so copy the pages in each child.
         gc.freeze()
         self.more_bytes = max(lockdown.address_space() - TORCH_BYTES, 0)
         self.control = control
         # By the descriptor of its lifeline.
         self.children: dict[int, Child] = {}
-        # A child's end writes to `wake`, so that waiting for it and for requests is one.
-        self.woken, wake = socket.socketpair()
-        for end in (self.woken, wake):
+        # The end of a child writes to `wake`, so that one poll waits for ended children and for requests.
+        self.woken, self.wake = socket.socketpair()
+        for end in (self.woken, self.wake):
             end.setblocking(False)
-        signal.signal(signal.SIGCHLD, _nothing)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler, nothing is written to `wake`
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
-        self.wake = wake
+        signal.set_wakeup_fd(self.wake.fileno(), warn_on_full_buffer=False)
         _send(control, Ready(missing))
 
-    def _find_layers(self) -> dict[str, str]:
-        missing = lockdown.missing_layers()
-        self.program = seccomp.build_filter() if "seccomp" not in missing else None
-        self.landlock = lockdown.landlock_version()
-        return missing
-
     def _try_isolated(self, name: str) -> None:
-        """Import a module, and ask it for its names, as student code will. Raises ModuleUnavailable."""
+        """Import a module and read its names as student code will. Raises ModuleUnavailable."""
         module = sys.modules[name]
         found = touch(module)
         pid = os.fork()
         if pid == 0:
             code = 1
             with contextlib.suppress(BaseException):
-                limits = lockdown.Limits(TRIAL_SECONDS, lockdown.address_space() + TRIAL_BYTES)
-                lockdown.lock_in(limits, self.program, self.landlock, None)
+                memory = lockdown.address_space() + TRIAL_BYTES
+                lockdown.lock_in(TRIAL_SECONDS, memory, self.program, self.landlock, None)
                 import_stubs.install(None, self.modules)
                 code = 0 if touch(module) == found else 1
             os._exit(code)
@@ -110,7 +102,7 @@ class Server:
             )
 
     def serve(self) -> None:
-        """Start and end children until there will be no more requests."""
+        """Start and end children until there are no more requests."""
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
         waiting.register(self.woken, select.POLLIN)
@@ -124,11 +116,11 @@ class Server:
                     return self.end_all()
                 if lifeline.fileno() in self.children:
                     waiting.register(lifeline, select.POLLIN)
-            # First, so that a child that has ended by itself is known as such.
+            # Before the lifelines, so that a child that ended by itself is known as such.
             for descriptor in self.reap():
                 with contextlib.suppress(KeyError):
                     waiting.unregister(descriptor)
-            # The grader has closed its end, or is gone: nothing of this child's may go on.
+            # The grader has closed its end, or is gone: this child must not go on.
             for descriptor in ready & self.children.keys():
                 waiting.unregister(descriptor)
                 self.children[descriptor].end()
@@ -140,14 +132,14 @@ class Server:
             child.end()
 
     def start_child(self) -> socket.socket | None:
-        """Fork a child for the request that waits.
+        """Fork a child for the next request.
 
         Returns:
-            Its lifeline, closed already where no process could be started; None where there will be no more requests.
+            Its lifeline, already closed if no process could be started; None if there are no more requests.
         """
         try:
             request, descriptors, _, _ = socket.recv_fds(self.control, MAX_REQUEST, 3)
-        except ConnectionResetError:  # closed before our first word was read
+        except ConnectionResetError:  # closed before our first message was read
             return None
         if not request:
             return None
@@ -166,8 +158,7 @@ class Server:
                 holder.close()
         else:
             if pid == 0:
-                limits = lockdown.Limits(settings.cpu_seconds, settings.memory_bytes + self.more_bytes)
-                self._become_student(server, connection, output, limits, uid)
+                self._become_student(server, connection, output, settings, uid)
             self.children[lifeline_descriptor] = Child(pid, lifeline, holder)
         finally:
             os.close(connection)
@@ -175,10 +166,10 @@ class Server:
         return lifeline
 
     def reap(self) -> list[int]:
-        """Tell the grader of each child that has ended how it did.
+        """Report on each lifeline how its child has ended.
 
         Returns:
-            The descriptors of their lifelines, which are closed now.
+            The descriptors of these lifelines, which are closed now.
         """
         ended = []
         while self.children:
@@ -195,10 +186,8 @@ class Server:
             ended.append(descriptor)
         return ended
 
-    def _become_student(
-        self, server: int, connection: int, output: int, limits: lockdown.Limits, uid: int | None
-    ) -> NoReturn:
-        """In the forked child: let go of everything but two sockets, isolate this process, and answer."""
+    def _become_student(self, server: int, connection: int, output: int, settings: Start, uid: int | None) -> NoReturn:
+        """In the forked child: give up everything except two sockets, isolate this process, and answer requests."""
         try:
             lockdown.die_with_parent(server)
             signal.set_wakeup_fd(-1)
@@ -209,13 +198,14 @@ class Server:
             os.environ.clear()
             os.chdir("/")
             sys.argv[:] = [""]
-            # Line by line, so that what was printed before a process is killed is not lost with it.
             sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+            # Line by line, so that printed text is not lost when the process is killed.
             for name, number in (("stdout", 1), ("stderr", 2)):
                 stream = open(number, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
                 setattr(sys, name, stream)
                 setattr(sys, f"__{name}__", stream)
-            layers = lockdown.lock_in(limits, self.program, self.landlock, uid)
+            memory = settings.memory_bytes + self.more_bytes
+            layers = lockdown.lock_in(settings.cpu_seconds, memory, self.program, self.landlock, uid)
             serving.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, layers, self.modules)
         except BaseException:  # noqa: BLE001 - the process ends here in any case
             traceback.print_exc()
@@ -230,7 +220,7 @@ def _send(receiver: socket.socket, message: tuple[Any, ...]) -> None:
 
 
 def _user() -> tuple[int | None, socket.socket | None]:
-    """Choose the user of the next child: an id of its own and what holds it, or nobody, or who this is."""
+    """Choose the user of the next child: an id of its own and the socket that holds it, or nobody, or no change."""
     if os.geteuid() != 0:
         return None, None
     with contextlib.suppress(ValueError):
@@ -239,12 +229,8 @@ def _user() -> tuple[int | None, socket.socket | None]:
     return (lockdown.NOBODY if users.is_mapped(lockdown.NOBODY) else None), None
 
 
-def _nothing(_signal: int, _frame: FrameType | None) -> None:
-    """A handler there only so that the wake-up descriptor is written to."""
-
-
 def _keep_only(connection: int, output: int) -> None:
-    """Standard input is empty, standard output and error are `output`, 3 is the connection; no other stays open."""
+    """Make standard input empty, `output` standard output and error, and 3 the connection. Close all others."""
     import fcntl  # not on Windows, where `preload` is used for practice
 
     connection, output = (fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in (connection, output))

@@ -1,4 +1,8 @@
-"""The loop of a student process: requests are read, answered by the worker, and replied to, one at a time."""
+"""The loop of a student process: reads a request, has the worker answer it, and sends the reply.
+
+As a program it serves over standard input and output, on systems without fork: for practice, without isolation. Its
+arguments are the late parts of torch and, after --, the modules that student code may import.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,10 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-import torch
-
-from grader.sandbox import audit_hook, import_stubs
+from grader.sandbox import audit_hook, import_stubs, preload
 from grader.sandbox.bounds import ProtocolError
 
-# By name, since student code may replace what the modules hold: that changes this process, never the verdict.
+# By name, because student code may replace what the modules contain. That changes this process, never the verdict.
 from grader.sandbox.messages import Anomaly, Error, Handshake, Reply, Request, parse, plain
 from grader.sandbox.protocol import HEADER, halves, pack_reply, unpack
 from grader.sandbox.worker import Worker, refusal
@@ -23,16 +25,18 @@ from grader.sandbox.worker import Worker, refusal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import torch
+
 READ_BYTES = 2**16
 
 
 def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequence[str] = ()) -> None:
-    """Answer requests until the other side closes.
+    """Answer requests until the other side closes the connection.
 
     Args:
         requests: A descriptor.
-        replies: A descriptor; it may be the same.
-        layers: What isolates this process. It is sent once, before any of the student's code is here.
+        replies: A descriptor, possibly the same.
+        layers: What isolates this process. It is sent once, before any student code is here.
         modules: What student code may import beside the standard library, torch and numpy.
     """
     outlet = Outlet(replies)
@@ -48,7 +52,7 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
         outlet.expect_reply(request.number)
         try:
             reply, sent = worker.answer(request, tensors)
-        finally:  # also where student code has broken what answers
+        finally:  # even if student code has broken the worker
             with contextlib.suppress(BaseException):
                 watch.look()
         for stream in streams:
@@ -64,27 +68,17 @@ def _frame(message: tuple[object, ...], sent: Sequence[torch.Tensor] = ()) -> by
 def _frame_or_refusal(number: int, reply: Reply | Error, sent: list[torch.Tensor]) -> bytes:
     try:
         return _frame(reply, sent)
-    except BaseException as error:  # noqa: BLE001 - too large a value, or no memory left to pack it in
-        text = (
-            f"it gave {error}"
-            if isinstance(error, ProtocolError)
-            else f"it gave a result that could not be sent ({type(error).__name__})"
-        )
-        return _frame(refusal(number, "Unsendable", text))
-
-
-def serve_unisolated(modules: Sequence[str]) -> None:
-    """Serve over standard input and output, in a process started for one submission and not isolated at all."""
-    requests, replies = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    torch.set_num_threads(1)
-    serve(requests, replies, {}, modules)
+    except ProtocolError as error:
+        text = f"it gave {error}"
+    except BaseException as error:  # noqa: BLE001 - such as no memory left to pack it in
+        text = f"it gave a result that could not be sent ({type(error).__name__})"
+    return _frame(refusal(number, "Unsendable", text))
 
 
 class Outlet:
-    """Where frames leave: one at a time, whichever threads they come from.
+    """Sends frames, one at a time, whichever threads they come from.
 
-    An anomaly leaves only while a request waits for its reply; until then it is kept.
+    An anomaly is sent only while a request waits for its reply; until then it is kept.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -93,11 +87,11 @@ class Outlet:
         self.is_awaited = False
         self.kept: deque[tuple[str, str]] = deque()
         self.lock = threading.Lock()
-        # Held on to, since student code may replace json.dumps and len: that is just what is to be reported.
+        # Saved, because student code may replace json.dumps and len, and that must be reported.
         self.encode, self.length = json.JSONEncoder().encode, len
 
     def expect_reply(self, number: int) -> None:
-        """A request of this number is there. What was kept since the last one is sent now."""
+        """Note that a request of this number has arrived, and send the anomalies that were kept."""
         with self.lock:
             self.number, self.is_awaited = number, True
             self._send_kept()
@@ -108,14 +102,14 @@ class Outlet:
             _write(self.descriptor, frame)
 
     def reply(self, frame: bytes) -> None:
-        """Send the reply to the request, after what was kept."""
+        """Send the anomalies that were kept, then the reply to the request."""
         with self.lock:
             self._send_kept()
             _write(self.descriptor, frame)
             self.is_awaited = False
 
     def notify(self, words: str, argument: str) -> None:
-        """Send an anomaly, now or later. Never waits: it may be called while this very thread sends a frame."""
+        """Send an anomaly, now or later. Never waits: this same thread may be sending a frame."""
         self.kept.append((words, argument))
         if self.lock.acquire(blocking=False):
             try:
@@ -130,7 +124,7 @@ class Outlet:
 
 
 def _read_frame(descriptor: int) -> tuple[bytes, bytes]:
-    """Return the two parts of a frame. Requests come one at a time, so nothing of the next one is read with it."""
+    """Return the two parts of a frame. Requests come one at a time, so nothing of the next one is read."""
     frame, needed = bytearray(), HEADER.size
     while len(frame) < needed:
         part = os.read(descriptor, READ_BYTES)
@@ -146,3 +140,17 @@ def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def _practise(arguments: list[str]) -> None:
+    end = arguments.index("--")
+    late, modules = arguments[:end], arguments[end + 1 :]
+    preload.preload(modules)
+    preload.preload_late(late)
+    requests, replies = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    serve(requests, replies, {}, modules)
+
+
+if __name__ == "__main__":
+    _practise(sys.argv[1:])

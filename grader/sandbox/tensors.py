@@ -12,8 +12,14 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import json_text
-from grader.sandbox.bounds import MAX_DIMENSIONS, MAX_HEADER_BYTES, ProtocolError, check_rows
+from grader.sandbox.bounds import (
+    MAX_DIMENSIONS,
+    MAX_HEADER_BYTES,
+    ProtocolError,
+    check_rows,
+    read_json,
+    write_json,
+)
 
 LENGTH = struct.Struct("<Q")
 # The dtypes of tensors that can be sent, by safetensors' names; and those of numpy arrays alone.
@@ -38,7 +44,7 @@ def pack(tensors: list[torch.Tensor]) -> bytes:
             "dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end],
         }  # fmt: skip
         parts.append(data)
-    text = json_text.write(header).encode()
+    text = write_json(header).encode()
     text += b" " * (-len(text) % LENGTH.size)  # so that the numbers begin where processors like them to
     return b"".join([LENGTH.pack(len(text)), text, *parts])
 
@@ -55,7 +61,7 @@ def unpack(blob: bytes) -> list[torch.Tensor]:
         if not 0 < length <= min(len(blob) - LENGTH.size, MAX_HEADER_BYTES):
             raise ProtocolError("tensors with a header that does not fit")
         data = memoryview(blob)[LENGTH.size + length :]
-        header = json_text.read(blob[LENGTH.size : LENGTH.size + length])
+        header = read_json(blob[LENGTH.size : LENGTH.size + length])
         header.pop("__metadata__", None)
         tensors = []
         last = 0

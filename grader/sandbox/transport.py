@@ -1,47 +1,79 @@
-"""The connection to a student process: messages sent and received by a deadline, and all that it prints meanwhile."""
+"""The connection to a student process: sends and receives messages by a deadline, and collects what it prints."""
 
 from __future__ import annotations
 
 import select
 import socket
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import messages, protocol
 from grader.sandbox.bounds import ProtocolError, check_sizes
-from grader.sandbox.messages import Anomaly, Error, Handshake, Progress, Reply, Request
+from grader.sandbox.messages import Anomaly, Error, Exited, Handshake, Progress, Reply, Request
 
 if TYPE_CHECKING:
     import torch
 
-    from grader.sandbox.processes import Ending, Process
+    from grader.sandbox.processes import Process
 
-# Tracebacks end at the line of the test: the way from there helps nobody.
+# Tracebacks end at the line of the test: the frames below it help nobody.
 __tracebackhide__ = True
 
-# No larger: the memory is asked for before it is known how much has come.
+# Not larger: the memory is allocated before it is known how much has arrived.
 READ_BYTES = 2**16
 SHORTEST_WAIT = 0.01
-# A thread of the student's may print for ever.
+# Student code may print without end.
 MAX_DRAINED = 64
 
 FROM_WORKER = (Reply, Error, Progress, Anomaly, Handshake)
 Left = Callable[[], float]
-"""Gives the seconds that are left, which it is asked for before each wait."""
+"""Returns the seconds that are left. It is called before each wait."""
+
+
+class OutputBuffer:
+    """Keeps what student code prints, up to a number of bytes for each exercise, and counts the rest."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._text = b""
+        self._bytes = 0
+        self._kept: Counter[str] = Counter()  # by exercise
+
+    def add(self, text: bytes, exercise: str) -> None:
+        """Keep what an exercise printed, within the limit."""
+        kept = text[: max(self._limit - self._kept[exercise], 0)]
+        self._text += kept
+        self._kept[exercise] += len(kept)
+        self._bytes += len(text)
+
+    def take(self) -> tuple[str, int]:
+        """Return what was printed since the last call, and how many bytes were dropped."""
+        text, dropped = self._text.decode("utf-8", "replace"), self._bytes - len(self._text)
+        self.restore((b"", 0))
+        return text, dropped
+
+    def state(self) -> tuple[bytes, int]:
+        """Return a state for `restore`."""
+        return self._text, self._bytes
+
+    def restore(self, state: tuple[bytes, int]) -> None:
+        """Forget what was printed since `state` returned this state."""
+        self._text, self._bytes = state
 
 
 class Transport:
     """The connection to one process.
 
-    Every method may raise EOFError or ConnectionError where the process is gone, and TimeoutError at the deadline.
+    Every method may raise EOFError or ConnectionError if the process is gone, and TimeoutError at the deadline.
     """
 
     def __init__(self, process: Process, printed: Callable[[bytes], None]) -> None:
-        """Take the process over. `printed` is called with what it prints."""
+        """Take over the process. `printed` is called with what it prints."""
         self._process = process
         self._printed = printed
         self._prints = True  # until its output is closed
-        self._arrived = bytearray()  # and not taken yet: mostly the rest of a frame
+        self._arrived = bytearray()  # received but not used yet, usually the rest of a frame
         process.connection.setblocking(False)
         process.output.setblocking(False)
 
@@ -49,7 +81,7 @@ class Transport:
         """Send a request.
 
         Raises:
-            ProtocolError: Something has come already. Nothing was asked, so it is a forgery.
+            ProtocolError: A message is there already. No request was open, so it is forged.
         """
         self._refuse_early()
         connection = self._process.connection
@@ -64,7 +96,7 @@ class Transport:
         """Return the next message, of a kind in FROM_WORKER, and its tensors.
 
         Raises:
-            ProtocolError: It is malformed, or too large.
+            ProtocolError: The message is malformed, or too large.
         """
         sizes = protocol.HEADER.unpack(self._take(protocol.HEADER.size, left))
         check_sizes(*sizes)
@@ -72,13 +104,13 @@ class Transport:
         return messages.parse(plain, *FROM_WORKER), tensors
 
     def drain(self) -> None:
-        """Take in what has been printed."""
+        """Collect what has been printed."""
         for _ in range(MAX_DRAINED):
             if not self._read_output():
                 return
 
-    def end(self, patience: float = 0) -> Ending:
-        """End the process, unless it ends by itself within so many seconds."""
+    def end(self, patience: float = 0) -> Exited:
+        """End the process, unless it ends by itself within `patience` seconds. Return how it ended."""
         self.drain()
         return self._process.end(patience)
 
@@ -94,7 +126,7 @@ class Transport:
         raise EOFError
 
     def _take(self, count: int, left: Left) -> bytes:
-        """Return so many bytes of what arrives."""
+        """Return the next `count` bytes that arrive."""
         connection = self._process.connection
         while len(self._arrived) < count:
             if connection in self._wait([connection], [], left):
@@ -107,7 +139,7 @@ class Transport:
         return taken
 
     def _wait(self, reading: list[socket.socket], writing: list[socket.socket], left: Left) -> list[socket.socket]:
-        """Wait for the connection, taking in what is printed meanwhile, and return what can be read."""
+        """Wait for the connection, collect what is printed meanwhile, and return what can be read."""
         seconds = left()
         if seconds <= 0:
             raise TimeoutError
@@ -119,7 +151,7 @@ class Transport:
         return readable
 
     def _read_output(self) -> bool:
-        """Take in some of what was printed. Return whether there may be more."""
+        """Collect some of what was printed. Return whether there may be more."""
         try:
             text = self._process.output.recv(READ_BYTES)
         except (BlockingIOError, ConnectionError):

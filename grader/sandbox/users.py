@@ -1,4 +1,4 @@
-"""Gives each student's process a user id of its own, so that it shares nothing with those of other batches."""
+"""Gives each student process a user id of its own, so that it shares nothing with processes of other batches."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import os
 import re
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VARIABLE = "GRADER_UIDS"
 DEFAULT_RANGE = "60000-60999"
 
 
 def id_range_text() -> str:
-    """Give the ids to choose from, as the environment variable has them or by default."""
+    """Return the range of ids as text: that of the environment variable, or the default."""
     return os.environ.get(VARIABLE) or DEFAULT_RANGE
 
 
 def id_range() -> range:
-    """Read the ids to choose from: those of the environment variable, or 60,000 to 60,999.
+    """Return the ids to choose from: those of the environment variable, or 60,000 to 60,999.
 
     Raises:
-        ValueError: The variable is not two numbers above 0 and in order, such as 60000-60999.
+        ValueError: The variable is not two ascending numbers above 0, such as 60000-60999.
     """
     text = id_range_text()
     found = re.fullmatch(r"(\d{1,9})-(\d{1,9})", text)
@@ -36,13 +32,15 @@ def id_range() -> range:
 
 
 def claim() -> tuple[int, socket.socket] | None:
-    """Claim an id that no account, and no other process that was given one, has at the moment.
+    """Claim an id that no account and no other student process has at the moment.
 
     Returns:
-        The id, and the socket that holds it until it is closed; None where there is no such id.
+        The id, and the socket that holds it until it is closed; None if no id is free.
     """
-    for uid in _possible():
-        # A name in the system's abstract space goes with the process that holds it, however that ends.
+    for uid in id_range():
+        if not is_mapped(uid) or _has_account(uid):
+            continue
+        # The kernel frees a name in the abstract namespace when its process ends, however that happens.
         holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             holder.bind(f"\0attention-grader/uid/{uid}")
@@ -53,12 +51,8 @@ def claim() -> tuple[int, socket.socket] | None:
     return None
 
 
-def _possible() -> Iterator[int]:
-    return (uid for uid in id_range() if is_mapped(uid) and not _has_account(uid))
-
-
 def is_mapped(uid: int) -> bool:
-    """Say whether the user namespace of this process has this id."""
+    """Whether the user namespace of this process contains this id."""
     lines = [list(map(int, line.split())) for line in _map().splitlines()]
     return any(first <= uid < first + count for first, _, count in lines)
 

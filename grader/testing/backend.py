@@ -7,7 +7,8 @@ import types
 import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.sandbox import protocol, replies
+from grader.sandbox import protocol
+from grader.sandbox.failures import value_of
 from grader.sandbox.worker import Worker
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class InProcessBackend:
         self.forget()
         with warnings.catch_warnings(action="ignore"):  # as in a student process, where they are no errors
             reply, received = self.worker.answer(calls.request(), calls.tensors)
-        return replies.value_of(reply, received)
+        return value_of(reply, received)
 
 
 def _globals(value: Any) -> Iterator[dict[str, Any]]:

@@ -58,7 +58,7 @@ def test_probing_leaves_this_process_free() -> None:
 
 def test_limits_bind_soft_and_hard_alike() -> None:
     code = """\
-        lockdown.set_limits(lockdown.Limits(cpu_seconds=7, memory_bytes=2**30))
+        lockdown.set_limits(cpu_seconds=7, memory_bytes=2**30)
         for name in ("CPU", "AS", "FSIZE", "CORE", "NOFILE", "MEMLOCK", "MSGQUEUE"):
             print(name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}")))
         """
@@ -72,7 +72,7 @@ def test_with_limits_alone_no_byte_can_be_written_to_a_file() -> None:
         import signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         file = tempfile.TemporaryFile()
-        lockdown.set_limits(lockdown.Limits(7, 2**30))
+        lockdown.set_limits(7, 2**30)
         attempt(lambda: os.write(file.fileno(), b"x"))
         """
     assert printed(code) == ["OSError"]
@@ -179,7 +179,7 @@ def test_what_lock_in_says_is_what_it_applied() -> None:
     code = """\
         program, version = seccomp.build_filter(), lockdown.landlock_version()
         uid = 60000 if os.geteuid() == 0 else None
-        held = lockdown.lock_in(lockdown.Limits(7, 2**31), program, version, uid)
+        held = lockdown.lock_in(7, 2**31, program, version, uid)
         print(*sorted(layer for layer, holds in held.items() if holds))
         """
     held = {"limits", "no_new_privileges", "seccomp"}
@@ -190,7 +190,7 @@ def test_what_lock_in_says_is_what_it_applied() -> None:
 
 def test_without_filter_and_landlock_lock_in_says_so() -> None:
     code = """\
-        held = lockdown.lock_in(lockdown.Limits(7, 2**31), None, 0, None)
+        held = lockdown.lock_in(7, 2**31, None, 0, None)
         print(held["limits"], held["seccomp"], held["landlock"])
         """
     assert printed(code) == ["True False False"]
@@ -200,7 +200,7 @@ def test_without_filter_and_landlock_lock_in_says_so() -> None:
 def test_without_the_filter_lock_in_still_refuses_to_open_a_file() -> None:
     code = """\
         attempt(lambda: open("/etc/passwd").close())
-        lockdown.lock_in(lockdown.Limits(7, 2**31), None, lockdown.landlock_version(), None)
+        lockdown.lock_in(7, 2**31, None, lockdown.landlock_version(), None)
         attempt(lambda: open("/etc/passwd").close())
         """
     assert printed(code) == ["None", "PermissionError"]
