@@ -1,7 +1,7 @@
-"""What student code tries that no answer needs: for the instructor, who may want to know, and never evidence.
+"""Records what student code does that no answer needs. It informs the instructor, and is not evidence.
 
-Python's own audit hook (PEP 578) and a look at some well-known functions notice it, in the student's own process. So
-clever code can hide from this record, or make one up. Whatever it says, isolation holds, and no point depends on it.
+Python's audit hook (PEP 578) and a comparison of well-known functions notice it, in the student process. Student code
+can therefore hide from this record or forge it. Isolation does not depend on it, and neither do points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from types import FrameType
 
-# What a report calls the interpreter's events (https://docs.python.org/3/library/audit_events.html).
+# The report's words for the interpreter's events (https://docs.python.org/3/library/audit_events.html).
 EVENTS = {
     event: words
     for words, events in {
@@ -46,12 +46,12 @@ EVENTS = {
     }.items()
     for event in events.split()
 }
-# Libraries do these too, on honest errands: they count only where student code does them itself.
+# Libraries have good reasons for these too, so they count only if student code itself causes them.
 DIRECT = {event for event in EVENTS if event.startswith(("sys.", "gc."))}
 REPLACED = "replace a function"
 WORDS = frozenset([*EVENTS.values(), REPLACED])
 
-# What compares, sends or finds things, and so is worth replacing where a grader runs in the student's process.
+# Functions that compare, send or find things: attacks on graders that share a process with student code replace them.
 WATCHED = {
     "torch": "allclose equal isclose all any eq isfinite",
     "torch.Tensor": "__eq__ __bool__ allclose equal isclose all item",
@@ -72,12 +72,12 @@ MAX_OF_A_KIND = 5
 
 
 class Watch:
-    """Reports each kind of anomaly, with each of its first few arguments, once."""
+    """Reports each anomaly once, and a few of each kind."""
 
     def __init__(self, labels: Collection[str], notify: Callable[[str, str], None]) -> None:
-        """Take the names of the student's own sources, as their code objects bear them.
+        """Take the labels of the student's sources, which their code objects have as file names.
 
-        `notify` takes the anomaly's words and argument, on whichever thread.
+        `notify` is called with an anomaly's words and argument, on any thread.
         """
         self.labels = labels
         self.notify = notify
@@ -92,7 +92,7 @@ class Watch:
         ]
 
     def listen(self) -> None:
-        """From here on until the process ends, for nothing takes an audit hook away."""
+        """Listen until the process ends, because audit hooks cannot be removed."""
         events = EVENTS
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -102,34 +102,34 @@ class Watch:
         sys.addaudithook(hook)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Called by the hook. Never raises, for an error here would refuse what honest code does."""
+        """Handle an event. Never raises, because an error in an audit hook would stop honest code."""
         thread = _thread.get_ident()
         if thread in self.looking or self.counts[EVENTS[event]] >= MAX_OF_A_KIND:
             return
-        self.looking.add(thread)  # looking at frames is an event itself
+        self.looking.add(thread)  # reading frames is an event too
         with contextlib.suppress(BaseException):
             if self._is_the_students(sys._getframe(2), event):
                 self.note(EVENTS[event], _first_text(arguments))
         self.looking.discard(thread)
 
     def look(self) -> None:
-        """Report functions that are no longer what they were."""
+        """Report functions that were replaced."""
         for owner, path, name, original in self.originals:
             if getattr(owner, name, None) is not original:
                 self.note(REPLACED, path)
 
     def note(self, words: str, argument: str) -> None:
-        """Report what was tried, once, and so many times of each kind."""
+        """Report an anomaly, unless it was reported before or there were many of its kind."""
         if (words, argument) not in self.reported and self.counts[words] < MAX_OF_A_KIND:
             self.counts[words] += 1
             self.reported.add((words, argument))
             self.notify(words, argument)
 
     def _is_the_students(self, caller: FrameType, event: str) -> bool:
-        """Whether student code is behind it."""
+        """Whether student code caused the event."""
         if event in DIRECT:
             return caller.f_code.co_filename in self.labels
-        # By the import system's own loaders the interpreter looks up the lines of a traceback, as torch's seeding does.
+        # The interpreter reads the lines of a traceback through the import system's loaders, as in torch's seeding.
         if caller.f_code.co_filename.startswith("<frozen importlib"):
             return False
         frame: FrameType | None = caller
@@ -141,9 +141,9 @@ class Watch:
 
 
 class AuditLog:
-    """What student code was seen to try, on the trusted side: a sentence for each, and few of each kind.
+    """The anomalies of a submission, on the trusted side: a sentence for each, and a few of each kind.
 
-    These are the student process's own words on itself.
+    The student process reports them itself, so they can be forged.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class AuditLog:
         self._is_new: dict[str, bool] = {}
 
     def add(self, unit: str, anomaly: Anomaly) -> None:
-        """Note an anomaly of a known kind, unless it is known or there are many."""
+        """Note an anomaly of a known kind, unless it was noted before or there are many of its kind."""
         sentence = _sentence(anomaly.words, anomaly.argument)
         kind = (unit, anomaly.words)
         if anomaly.words in WORDS and sentence not in self._is_new and self._counts[kind] < MAX_OF_A_KIND:
@@ -159,19 +159,19 @@ class AuditLog:
             self._is_new[sentence] = True
 
     def take(self) -> list[str]:
-        """Return the sentences that are new since the last time."""
+        """Return the sentences that are new since the last call."""
         sentences = [sentence for sentence, is_new in self._is_new.items() if is_new]
         self._is_new.update(dict.fromkeys(sentences, False))
         return sentences
 
 
 def _sentence(words: str, argument: str) -> str:
-    """One anomaly in one line, as reports have it."""
+    """Return an anomaly as one line for the report."""
     return f"It tried to {words}: {' '.join(argument.split())[:MAX_NAME]}" if argument else f"It tried to {words}."
 
 
 def _first_text(arguments: tuple[Any, ...]) -> str:
-    """The path, name or address that an event is about; "" where it has a number, or none."""
+    """Return the path, name or address of an event, or "" if it has a number or nothing."""
     for argument in arguments:
         path = os.fspath(argument) if isinstance(argument, os.PathLike) else argument
         match path:

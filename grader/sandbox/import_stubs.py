@@ -1,4 +1,4 @@
-"""Import stubs for libraries that draw, tabulate or report progress: no grade depends on what they do."""
+"""Import stubs for libraries that draw, tabulate or report progress: no grade depends on them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ AVAILABLE = ("the standard library", "torch", "numpy")
 
 
 class Inert:
-    """Takes every call, attribute, item and operator, and does nothing."""
+    """Accepts every call, attribute, item and operator, and does nothing."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
     def __call__(self, *_: Any, **__: Any) -> Inert:
-        """Take any call."""
+        """Accept any call."""
         return Inert()
 
     def __getattr__(self, name: str) -> Inert:
@@ -36,7 +36,7 @@ class Inert:
     def __setitem__(self, _: Any, __: Any) -> None: ...
 
     def __iter__(self) -> Iterator[Inert]:
-        # Two, because `figure, axes = plt.subplots()` is by far the most frequent use.
+        # Two, because the most frequent use is `figure, axes = plt.subplots()`.
         return iter((Inert(), Inert()))
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Inert:
 
 
 class Progress:
-    """tqdm's one promise that matters: what goes in comes out."""
+    """Does what matters of tqdm: iterates over its argument."""
 
     def __init__(self, iterable: Iterable[Any] = (), *_: Any, **__: Any) -> None:
         self.iterable = iterable
@@ -75,7 +75,7 @@ class Progress:
 
 
 class InertModule(types.ModuleType):
-    """A module in which every name exists."""
+    """A module that defines every name."""
 
     __path__: Any = ()
 
@@ -88,17 +88,17 @@ class InertModule(types.ModuleType):
 
 
 class StubFinder:
-    """Finds the inert libraries, and says in a sentence why any other library is not there."""
+    """Finds the inert libraries, and refuses any other with a sentence."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """Take the modules that can be imported beside AVAILABLE."""
+        """Set the modules that can be imported beside AVAILABLE."""
         imported = {name.partition(".")[0] for name in modules}
         self.inert = [name for name in INERT_LIBRARIES if name not in imported]
         *others, last = (*AVAILABLE, *modules)
         self.available = f"{', '.join(others)} and {last}"
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
-        """Find a stub; name what may be imported instead of anything else."""
+        """Find a stub. For any other name, raise an error that lists what can be imported."""
         if name.partition(".")[0] in self.inert:
             return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         raise ModuleNotFoundError(f"No module named {name!r} while grading, only {self.available}", name=name)
@@ -108,11 +108,11 @@ class StubFinder:
         return InertModule(spec.name)
 
     def exec_module(self, _: types.ModuleType) -> None:
-        """Do nothing: a stub runs nothing."""
+        """Do nothing: a stub has no code."""
 
 
 def install(siblings: Any, modules: Sequence[str] = ()) -> None:
-    """Let imports find what is loaded, a unit of the student's own, or a stub; never a file.
+    """Let imports find modules that are loaded, units of the student, and stubs, but no files.
 
     Args:
         siblings: An import finder for the student's units.
@@ -124,5 +124,4 @@ def install(siblings: Any, modules: Sequence[str] = ()) -> None:
     sys.path_importer_cache.clear()
     importlib.metadata.version = lambda distribution_name: versions.get(str(distribution_name), "0")
     importlib.metadata.distributions = lambda **_: iter(())
-    for name, value in (("get_ipython", Inert()), ("display", Inert())):
-        setattr(builtins, name, value)
+    vars(builtins).update(get_ipython=Inert(), display=Inert())

@@ -1,4 +1,4 @@
-"""The limits of a student process, as the course sets them."""
+"""The limits of a student process, as the course sets them. Needs pydantic, which no student process loads."""
 
 from __future__ import annotations
 

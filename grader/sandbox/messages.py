@@ -1,9 +1,9 @@
-"""The messages between the processes, each with the form of its fields, which is checked where a message arrives.
+"""The messages between the processes. The form of each field is checked when a message arrives.
 
-A message is a JSON list: the name of its kind, then its fields in order. Whoever reads says which kinds may come. What
-is of another kind or form is refused, so nothing behind this module sees a field of a wrong type or size.
+A message is a JSON list: the name of its kind, then its fields in order. The receiver names the kinds that may come. A
+message of another kind or form is refused, so no other module sees a field of a wrong type or size.
 
-The bounds below are those of honest senders, who cut what is longer.
+Honest senders cut what is longer than the bounds below.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Call = tuple[str, dict[str, Any]]
 
 
 class Request(NamedTuple):
-    """Calls to make in order. Only the last one's value is sent back, or the first error."""
+    """Calls to make in order. The reply has only the value of the last one, or the first error."""
 
     number: Whole
     calls: Annotated[list[Call], _list(_is_call, MAX_CALLS)]
@@ -81,14 +81,14 @@ class Request(NamedTuple):
 
 
 class Handshake(NamedTuple):
-    """The process is there. Which layers isolate it, and its process id."""
+    """The process has started: which layers isolate it, and its process id."""
 
     layers: Annotated[dict[str, bool], _by_name(lambda value: type(value) is bool, MAX_LAYERS)]
     pid: Whole
 
 
 class Progress(NamedTuple):
-    """A top-level statement of a unit is about to run, and which names it binds."""
+    """A top-level statement of a unit is about to run: its place, and the names that it binds."""
 
     number: Whole
     unit: Name
@@ -98,7 +98,7 @@ class Progress(NamedTuple):
 
 
 class Anomaly(NamedTuple):
-    """Student code did what no answer needs: what, in the words of the audit log, and with which argument."""
+    """Student code did something that no answer needs: the words of the audit log for it, and its argument."""
 
     number: Whole
     words: Name
@@ -113,9 +113,9 @@ class Reply(NamedTuple):
 
 
 class Error(NamedTuple):
-    """What a call raised: built-in types from the most special on, text, and the student's line.
+    """The error of a call: its built-in types, the most specific first, its text, and the student's line.
 
-    `types` may instead be one name of the worker's own, such as Undefined.
+    Instead of built-in types, `types` may be one name of the worker, such as Undefined.
     """
 
     number: Whole
@@ -126,11 +126,11 @@ class Error(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A statement that failed when its unit was loaded, within the value of a reply.
+    """A statement that failed when its unit was loaded. It is part of the value of a reply.
 
     Attributes:
-        names: What it would have defined.
-        kept: Those of them that an earlier statement has defined.
+        names: The names that it would have defined.
+        kept: Those that an earlier statement has defined.
     """
 
     names: Names
@@ -145,7 +145,7 @@ class Failed(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Start a student process, which may use these parts of torch. Three descriptors come with it."""
+    """Start a student process that may use these late parts of torch. Three descriptors are sent with it."""
 
     cpu_seconds: Whole
     memory_bytes: Whole
@@ -153,19 +153,13 @@ class Start(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The fork server is there: the layers that this system lacks, each with a sentence."""
+    """The fork server has started: the layers that this system lacks, each with a sentence."""
 
     missing: Annotated[dict[str, str], _by_name(_text(MAX_TEXT), MAX_LAYERS)]
 
 
-class NotReady(NamedTuple):
-    """The fork server cannot start, and why."""
-
-    reason: Text
-
-
 class NotStarted(NamedTuple):
-    """No student process could be started, and why."""
+    """The fork server, or a student process, could not be started, and why."""
 
     reason: Text
 
@@ -189,7 +183,7 @@ def _checks(kind: type) -> tuple[Check, ...]:
 CHECKS: dict[type, tuple[Check, ...]] = {
     kind: _checks(kind)
     for kind in (
-        Request, Handshake, Progress, Anomaly, Reply, Error, Failed, Start, Ready, NotReady, NotStarted, Exited,
+        Request, Handshake, Progress, Anomaly, Reply, Error, Failed, Start, Ready, NotStarted, Exited,
     )
 }  # fmt: skip
 
@@ -200,10 +194,10 @@ def plain(message: tuple[Any, ...]) -> list[Any]:
 
 
 def parse(plain: Any, *kinds: type[M]) -> M:
-    """Return the message of one of these kinds that `plain` is.
+    """Return plain JSON as a message of one of these kinds.
 
     Raises:
-        ProtocolError: It is of another kind, or a field is not of its form.
+        ProtocolError: It is of another kind, or a field has another form.
     """
     if type(plain) is list and plain:
         for kind in kinds:
@@ -216,7 +210,7 @@ def checked(kind: type[M], fields: Any) -> M:
     """Return a message of this kind with these fields.
 
     Raises:
-        ProtocolError: There are more or fewer, or one is not of its form.
+        ProtocolError: There are more or fewer fields, or one has another form.
     """
     checks = CHECKS[kind]
     if (
@@ -229,6 +223,6 @@ def checked(kind: type[M], fields: Any) -> M:
 
 
 def cut(texts: Iterable[Any], most: int = MAX_NAMES) -> tuple[str, ...]:
-    """Return the texts among these, no more and none longer than a message may hold."""
+    """Return the strings among these, within the number and length that a message may have."""
     found = (str.__str__(text)[:MAX_NAME] for text in texts if isinstance(text, str))
     return tuple(text for text, _ in zip(found, range(most), strict=False))

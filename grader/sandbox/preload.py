@@ -1,4 +1,4 @@
-"""Imports what student code may import, before any of it is there."""
+"""Imports what student code may import, before any student code is there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-# Not libraries: they draw, print, open windows or browsers, or are gone in later versions.
+# Not libraries: they draw, print, open windows or browsers, or no longer exist in later versions.
 NEVER_IMPORTED = {
     "antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip", "venv",
     "distutils", "pydoc_data", "pip", "_pyrepl", "crypt", "nis", "msilib", "cgi", "cgitb", "imp", "asyncore",
@@ -27,18 +27,18 @@ NEVER_IMPORTED = {
 
 
 class ModuleUnavailable(Exception):
-    """A module that student code is to import cannot be had in an isolated process; the text says which, and why."""
+    """A module for student code cannot be used in an isolated process; the text says which, and why."""
 
 
 def preload(modules: Sequence[str] = ()) -> None:
-    """Import what student code may import, since an isolated process can open no file.
+    """Import what student code may import, because an isolated process cannot open files.
 
     Args:
-        modules: What it may import beside the standard library, torch and numpy. Each is imported as it is named, with
-            the submodules that it offers as attributes; others have to be named too.
+        modules: What it may import beside the standard library, torch and numpy. Each is imported with the submodules
+            that it offers as attributes; others must be named too.
 
     Raises:
-        ModuleUnavailable: One of the modules cannot be imported, or has started a thread, which no fork survives.
+        ModuleUnavailable: One of the modules cannot be imported, or has started a thread, which a fork lacks.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -54,11 +54,11 @@ def preload(modules: Sequence[str] = ()) -> None:
 
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-        # The first use of an operator reads the processor's description from files, and the first print imports.
+        # The first operator reads a description of the processor from files, and the first print imports modules.
         sample = torch.nn.Linear(4, 4)(torch.ones(2, 4)).softmax(dim=-1)
         sample.sum().backward()
         str(sample)
-        torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports too, before torch 2.5 or so
+        torch.einsum("ij,ij,ij", *[sample.detach()] * 3)  # imports a module before torch 2.5
         protocol.unpack(*protocol.halves(protocol.pack_reply({}, [sample.detach()])))
         numpy.linalg.inv(numpy.random.default_rng(0).normal(size=(3, 3)))
         for name in sorted(sys.stdlib_module_names - NEVER_IMPORTED):
@@ -81,7 +81,7 @@ def _import_named(name: str) -> None:
 
 
 def touch(module: ModuleType) -> list[str]:
-    """Ask a module for each of its public names, some of which it may import only now. Return those it gives."""
+    """Read each public name of a module, some of which it may import only now. Return the names that it has."""
     found = []
     for name in dir(module):
         if not name.startswith("_"):
@@ -98,19 +98,19 @@ def _count_threads() -> int:
 
 
 def _import_all(name: str) -> None:
-    """Import a module and, of a package, everything in it that is neither a test nor a program."""
+    """Import a module and, for a package, everything in it except tests and programs."""
     if name.rpartition(".")[2] in NEVER_IMPORTED | {"__main__", "tests", "idle_test"} or name.startswith("__"):
         return
     try:
         module = importlib.import_module(name)
-    except Exception:  # noqa: BLE001 - another system's, or built without its library
+    except Exception:  # noqa: BLE001 - a module of another system, or built without its library
         return
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
         _import_all(found.name)
 
 
 def preload_late(parts: Sequence[str]) -> None:
-    """Import what torch imports when it is first used, a second or two each, so only where it is asked for."""
+    """Import parts that torch imports on first use. Each takes a second or two, so only the parts that are needed."""
     import torch
 
     if "optim" in parts:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from grader.errors import InternalError
 from grader.sandbox import lockdown, messages, users
 from grader.sandbox.bounds import ProtocolError
-from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
+from grader.sandbox.messages import Exited, NotStarted, Ready, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,12 +56,12 @@ class ForkServer:
         """The layers that this system cannot provide, each with a sentence. Waits until the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
-            ready = _receive(self.control, Ready, NotReady)
+            ready = _receive(self.control, Ready, NotStarted)
         except (OSError, ValueError, ProtocolError) as error:
             raise ServerLost("the fork server did not start") from error
         finally:
             self.control.settimeout(None)
-        if isinstance(ready, NotReady):
+        if isinstance(ready, NotStarted):
             raise ServerLost(ready.reason)
         missing: dict[str, str] = ready.missing
         return missing

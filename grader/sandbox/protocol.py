@@ -1,7 +1,7 @@
-"""What is sent over the socket: frames of JSON and safetensors, never pickle.
+"""The frames that are sent over the socket: JSON and safetensors, never pickle.
 
-A frame is two 4-byte lengths (big-endian), that much JSON, then that much safetensors. Both sides use the same few
-functions; the trusted side checks every claimed size, shape and dtype before it allocates.
+A frame is two 4-byte lengths (big-endian), that many bytes of JSON, then that many bytes of safetensors. Both sides use
+the same functions. The trusted side checks every claimed size, shape and dtype before it allocates memory.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HEADER = struct.Struct(">II")
 
 
 class Calls:
-    """Calls that go in one request, with all their tensors. They may hold what a student's process has sent."""
+    """Calls of one request, with all their tensors. They may contain values from a student process."""
 
     def __init__(self) -> None:
         self.encoded: list[Call] = []
         self.tensors: list[torch.Tensor] = _Tensors(MAX_REQUEST_BYTES)
 
     def add(self, operation: str, **details: Any) -> None:
-        """Add a call of this operation with these arguments. Raises ProtocolError where one cannot be sent."""
+        """Add a call of this operation with these arguments. Raises ProtocolError if one cannot be sent."""
         if len(self.encoded) == MAX_CALLS:
             raise TooLarge(f"more than {MAX_CALLS:,} calls")
         encoded = {name: encode(value, self.tensors) for name, value in details.items()}
@@ -50,7 +50,7 @@ class Calls:
 
 
 class _Tensors(list[torch.Tensor]):
-    """Tensors to send, which may not take more than so many bytes together."""
+    """Tensors to send, with a limit of their bytes together."""
 
     def __init__(self, bytes_left: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def pack(message: Any, sent: list[torch.Tensor]) -> bytes:
 
 
 def pack_reply(message: Any, sent: list[torch.Tensor]) -> bytes:
-    """Return the frame of a reply. Raises TooLarge where the other side would refuse it."""
+    """Return the frame of a reply. Raises TooLarge if the other side would refuse it."""
     check_tensors(len(sent))
     frame = pack(message, sent)
     text, blob = halves(frame)
@@ -81,13 +81,13 @@ def pack_reply(message: Any, sent: list[torch.Tensor]) -> bytes:
 
 
 def halves(frame: bytes) -> tuple[bytes, bytes]:
-    """Return the JSON of a frame, and its tensors."""
+    """Return the JSON bytes and the tensor bytes of a frame."""
     middle = HEADER.size + HEADER.unpack_from(frame)[0]
     return frame[HEADER.size : middle], frame[middle:]
 
 
 def unpack(text: bytes, blob: bytes) -> tuple[Any, list[torch.Tensor]]:
-    """Return the plain JSON and the tensors of a frame's two parts. Raises ProtocolError on anything malformed."""
+    """Return the plain JSON and the tensors of a frame's two parts. Raises ProtocolError if one is malformed."""
     try:
         message = read_json(text)
     except (ValueError, RecursionError) as error:
@@ -96,7 +96,7 @@ def unpack(text: bytes, blob: bytes) -> tuple[Any, list[torch.Tensor]]:
 
 
 def unpack_reply(text: bytes, blob: bytes) -> tuple[Any, list[torch.Tensor]]:
-    """Unpack a reply whose sizes were checked. Raises TooLarge, and ProtocolError on anything malformed."""
+    """Unpack a reply whose sizes were checked. Raises TooLarge, or ProtocolError if it is malformed."""
     check_values(text)
     message, received = unpack(text, blob)
     check_tensors(len(received))
@@ -104,6 +104,6 @@ def unpack_reply(text: bytes, blob: bytes) -> tuple[Any, list[torch.Tensor]]:
 
 
 def cotangent(shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
-    """The weights with which both sides sum an output before taking gradients: cosines, none alike."""
+    """Return the weights by which both sides multiply an output before they sum it and take gradients."""
     count = math.prod(shape)
     return torch.cos(torch.arange(count, dtype=torch.float64) + 1).to(dtype).reshape(shape)

@@ -1,7 +1,7 @@
-"""Replacements for what a student's process may not do: start threads, and ask the system what machine this is.
+"""Replacements for what a student process may not do: start threads, and ask the system about the machine.
 
-Honest code does not notice them. Work for a thread is done in the caller, where that gives the same result, and refused
-in one sentence where it cannot.
+Honest code does not notice them. Work for a thread is done in the caller if that gives the same result, and otherwise
+refused with a sentence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ONE_THREAD = "threads and processes cannot be started while grading: call the function directly"
-# The event that Python has for it, though not in every version.
+# Python's event for it, though not in every version.
 BARE_THREAD = "_thread.start_new_thread"
 NEVER_ENDS = "this would wait for another thread for ever, because all code runs in one thread while grading"
 MACHINE = ("Linux", "grader", "6.0.0", "#1", platform.machine())
@@ -40,7 +40,7 @@ def install() -> None:
 
 
 def _use_one_thread_in_torch() -> None:
-    # libgomp ends the process where a thread cannot be created.
+    # libgomp ends the process if a thread cannot be created.
     for module in (torch, torch._C):
         for name in ("set_num_threads", "_set_num_threads", "set_num_interop_threads"):
             if hasattr(module, name):
@@ -54,14 +54,13 @@ def _use_one_thread_in_torch() -> None:
         given = parameters.bind(*arguments, **options)
         workers = given.arguments.get("num_workers")
         if isinstance(workers, int) and workers > 0:
-            defaults = {name: parameters.parameters[name].default for name in _OF_WORKERS}
-            given.arguments.update(defaults)
+            given.arguments.update((name, parameters.parameters[name].default) for name in _OF_WORKERS)
         make(*given.args, **given.kwargs)
 
     loader.__init__ = make_without_workers  # type: ignore[method-assign]
 
 
-# The arguments of DataLoader that it takes only where there are workers.
+# The arguments of DataLoader that need workers.
 _OF_WORKERS = ("num_workers", "timeout", "multiprocessing_context", "prefetch_factor", "persistent_workers")
 
 
@@ -69,13 +68,12 @@ def _do_nothing(_count: int) -> None: ...
 
 
 def _run_threads_in_the_caller() -> None:
-    wait = _wait_with_an_end(threading.Condition.wait)
     for owner, name, replacement in (
         (threading.Thread, "start", _start),
         (threading.Thread, "join", _join),
         (threading.Thread, "is_alive", _is_alive),
         (threading.Timer, "start", _refuse),
-        (threading.Condition, "wait", wait),
+        (threading.Condition, "wait", _wait_with_an_end(threading.Condition.wait)),
         (multiprocessing.pool.Pool, "__init__", _refuse),
         (concurrent.futures, "ThreadPoolExecutor", ThreadPoolExecutor),
         (concurrent.futures.thread, "ThreadPoolExecutor", ThreadPoolExecutor),
@@ -95,7 +93,7 @@ def _refuse_bare_thread(*_: Any, **__: Any) -> None:
 
 
 def _start(thread: Any) -> None:
-    """Thread.start: `run`, here and now. Its errors go where those of a thread go."""
+    """Replace Thread.start: call `run` at once. Errors are handled like those of a thread."""
     if thread._started.is_set():
         raise RuntimeError("threads can only be started once")
     thread._started.set()
@@ -109,7 +107,7 @@ def _start(thread: Any) -> None:
 
 
 def _join(thread: Any, *_: Any, **__: Any) -> None:
-    """Thread.join: it has ended by now."""
+    """Replace Thread.join: the thread has already ended."""
     if not thread._started.is_set():
         raise RuntimeError("cannot join thread before it is started")
     if getattr(thread, "runs_here", True):
@@ -121,7 +119,7 @@ def _is_alive(thread: Any) -> bool:
 
 
 def _wait_with_an_end(wait: Callable[..., bool]) -> Callable[..., bool]:
-    """Condition.wait, on which queues, events and futures build: without a timeout nothing would ever end it."""
+    """Replace Condition.wait, on which queues, events and futures build: without a timeout it would never end."""
 
     def wait_with_an_end(condition: threading.Condition, timeout: float | None = None) -> bool:
         if timeout is None:
@@ -132,36 +130,27 @@ def _wait_with_an_end(wait: Callable[..., bool]) -> Callable[..., bool]:
 
 
 class ThreadPoolExecutor(concurrent.futures.Executor):
-    """Calls each function when it is submitted, in the caller. Takes what the original takes."""
+    """Calls each function when it is submitted, in the caller. Accepts what the original accepts."""
 
     def __init__(
         self,
-        max_workers: int | None = None,
-        thread_name_prefix: str = "",  # noqa: ARG002 - as the original has it
+        max_workers: int | None = None,  # noqa: ARG002 - like the original
+        thread_name_prefix: str = "",  # noqa: ARG002
         initializer: Callable[..., object] | None = None,
         initargs: tuple[Any, ...] = (),
     ) -> None:
-        if max_workers is not None and max_workers <= 0:
-            raise ValueError("max_workers must be greater than 0")
-        self._is_shut_down = False
         if initializer:
             initializer(*initargs)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
         """Call the function now, and return a future that is done."""
-        if self._is_shut_down:
-            raise RuntimeError("cannot schedule new futures after shutdown")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 - as the original does
+        except BaseException as error:  # noqa: BLE001 - like the original
             future.set_exception(error)
         return future
-
-    def shutdown(self, *_: Any, **__: Any) -> None:
-        """Take no more calls."""
-        self._is_shut_down = True
 
 
 def _describe_no_machine() -> None:
@@ -173,5 +162,5 @@ def _describe_no_machine() -> None:
     socket.gethostname = lambda: machine.nodename
     platform._uname_cache = None  # type: ignore[attr-defined]
     platform._platform_cache.clear()  # type: ignore[attr-defined]
-    # It would start a program to find out.
+    # Otherwise platform starts a program to find out.
     platform.uname().__dict__["processor"] = ""

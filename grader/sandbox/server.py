@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.sandbox import import_stubs, lockdown, messages, seccomp, serving, users
-from grader.sandbox.messages import Exited, NotReady, NotStarted, Ready, Start
+from grader.sandbox.messages import Exited, NotStarted, Ready, Start
 from grader.sandbox.preload import ModuleUnavailable, preload, preload_late, touch
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Server:
             for name in self.modules:
                 self._try_isolated(name)
         except ModuleUnavailable as error:
-            _send(control, NotReady(str(error)[: messages.MAX_TEXT]))
+            _send(control, NotStarted(str(error)[: messages.MAX_TEXT]))
             raise SystemExit(1) from error
         # A garbage collection would write to every object, and so copy the pages in each child.
         gc.freeze()

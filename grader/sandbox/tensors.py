@@ -1,7 +1,7 @@
 """Tensors as bytes, in the format of safetensors (https://github.com/huggingface/safetensors#format).
 
-That is a length, a header of JSON and the numbers. It is written and read here because its own library takes several
-times as long where tensors are small.
+The format is a length, a header of JSON and the numbers. This module writes and reads it, because the safetensors
+library takes several times as long for small tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from grader.sandbox.bounds import (
 )
 
 LENGTH = struct.Struct("<Q")
-# The dtypes of tensors that can be sent, by safetensors' names; and those of numpy arrays alone.
+# The dtypes of tensors that can be sent, by their names in safetensors, and those that only numpy arrays may have.
 TENSOR_DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
     "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
@@ -33,7 +33,7 @@ NAMES = {dtype: name for name, dtype in DTYPE_BY_NAME.items()}
 
 
 def pack(tensors: list[torch.Tensor]) -> bytes:
-    """Return contiguous tensors, numbered, as safetensors."""
+    """Return contiguous tensors in the format of safetensors, named by number."""
     header: dict[str, Any] = {}
     parts = []
     end = 0
@@ -45,16 +45,16 @@ def pack(tensors: list[torch.Tensor]) -> bytes:
         }  # fmt: skip
         parts.append(data)
     text = write_json(header).encode()
-    text += b" " * (-len(text) % LENGTH.size)  # so that the numbers begin where processors like them to
+    text += b" " * (-len(text) % LENGTH.size)  # aligns the numbers
     return b"".join([LENGTH.pack(len(text)), text, *parts])
 
 
 def unpack(blob: bytes) -> list[torch.Tensor]:
-    """Return the tensors that `pack` made bytes of.
+    """Return the tensors that `pack` wrote.
 
     Raises:
-        ProtocolError: They are not numbered and plain, or do not fill the bytes exactly.
-        TooLarge: One has too many rows without bytes.
+        ProtocolError: They are not numbered, are malformed, or do not fill the bytes exactly.
+        TooLarge: A tensor has too many rows without bytes.
     """
     try:
         [length] = LENGTH.unpack_from(blob)
@@ -68,7 +68,7 @@ def unpack(blob: bytes) -> list[torch.Tensor]:
         for number in range(len(header)):
             tensor, last = _tensor(header[str(number)], data, last)
             tensors.append(tensor)
-    # A RuntimeError is torch's, where no tensor can have such a shape.
+    # torch raises RuntimeError if no tensor can have such a shape.
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, struct.error) as error:
         raise ProtocolError("tensors with a damaged header") from error
     if last != len(data):
@@ -77,7 +77,7 @@ def unpack(blob: bytes) -> list[torch.Tensor]:
 
 
 def _tensor(entry: dict[str, Any], data: memoryview, last: int) -> tuple[torch.Tensor, int]:
-    """The tensor of an entry of the header, whose data begins at `last`, and where it ends."""
+    """Return the tensor of a header entry whose data begins at `last`, and where the data ends."""
     shape, dtype = entry["shape"], DTYPE_BY_NAME[entry["dtype"]]
     if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= 2**40 for n in shape):
         raise ProtocolError("a tensor with an impossible shape")
@@ -85,7 +85,7 @@ def _tensor(entry: dict[str, Any], data: memoryview, last: int) -> tuple[torch.T
     begin, end = entry["data_offsets"]
     if begin != last or math.prod(shape) * dtype.itemsize != end - begin or end > len(data):
         raise ProtocolError("a tensor whose shape does not fit its data")
-    if begin == end:  # torch reads nothing of no bytes
+    if begin == end:  # torch.frombuffer refuses zero bytes
         return torch.empty(shape, dtype=dtype), end
-    # A copy, for others may not write to what torch reads.
+    # A copy, because torch shares the memory of the buffer.
     return torch.frombuffer(bytearray(data[begin:end]), dtype=dtype).reshape(shape), end

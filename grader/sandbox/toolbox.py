@@ -1,7 +1,7 @@
-"""Modules and factories that the student process makes, as arguments where an exercise takes one.
+"""Modules and factories that the student process makes, as arguments for exercises that take a module.
 
-An exercise that takes a module is tested on these, so that no exercise depends on another's answer. They stand
-on the student's side: none of them may contain anything that an exercise asks for.
+With these, the tests of such an exercise do not depend on the answer to another exercise. Student code can read them,
+so none may contain anything that an exercise asks for.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from torch import nn
 
 
 class Holder(nn.Module):
-    """Holds tensors, as parameters, and modules under the names they are given by; its forward mixes them.
+    """Holds tensors (as parameters) and modules under the names of the arguments; its forward mixes them.
 
-    Who hands it in says what it holds, so that it is no answer to anything. x (…, d_in) to the sum, over what it
-    holds, of n·y + y², where y is x @ tensor or module(x) and n counts from one: each has a part of its own.
+    Its members come from outside, so it is not an answer to any exercise. Maps x (…, d_in) to the sum of n·y + y² over
+    its members, where y is x @ tensor or module(x) and n counts from 1, so that each member has a different effect.
     """
 
     def __init__(self, **members: torch.Tensor | nn.Module) -> None:
@@ -26,14 +26,14 @@ class Holder(nn.Module):
             setattr(self, name, nn.Parameter(member) if isinstance(member, torch.Tensor) else member)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the sum of n·y + y² over what it holds."""
+        """Return the sum of n·y + y² over the members."""
         members = (getattr(self, name) for name in self.names)
         parts = [x @ member if isinstance(member, torch.Tensor) else member(x) for member in members]
         return torch.stack([number * part + part * part for number, part in enumerate(parts, start=1)]).sum(dim=0)
 
 
 class TokenMixer(nn.Module):
-    """(B, T, C) to the same shape: each token becomes itself plus the mean over all tokens of its sequence."""
+    """Maps (B, T, C) to the same shape: adds to each token the mean over all tokens of its sequence."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return each token plus the mean over all tokens."""
@@ -41,7 +41,7 @@ class TokenMixer(nn.Module):
 
 
 class PositionWise(nn.Module):
-    """(…, C) to the same shape, every position on its own: a square and a shift."""
+    """Maps (…, C) to the same shape, each position independently: a square and a shift."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return x² + 1."""
@@ -49,9 +49,9 @@ class PositionWise(nn.Module):
 
 
 class CountingFactory:
-    """A callable without arguments that gives another module each time and counts how often it was asked.
+    """A callable without arguments that returns another module each time and counts its calls.
 
-    First those that it is made with, in order, and from then on a new PositionWise.
+    First it returns its arguments in order, then a new PositionWise each time.
     """
 
     def __init__(self, *modules: nn.Module) -> None:
@@ -68,6 +68,6 @@ BY_NAME: dict[str, type] = {kind.__name__: kind for kind in (Holder, TokenMixer,
 
 
 def make(name: str, *arguments: Any, **options: Any) -> Any:
-    """One of the kinds above, or one of torch.nn's own modules. Raises AttributeError for any other name."""
+    """Make one of the kinds above, or a module of torch.nn. Raises AttributeError for any other name."""
     kind = BY_NAME.get(name) or getattr(nn, name)
     return kind(*arguments, **options)

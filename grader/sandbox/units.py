@@ -1,4 +1,4 @@
-"""The student's units in the student process: each is run once, piece by piece, and imported by its siblings."""
+"""The student's units in the student process: each runs once, piece by piece, and can be imported by the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_LINE = 2**31
 
 
 class Units:
-    """The units that were handed in; none runs before it is asked for, or imported by another."""
+    """The units of a submission. A unit runs when it is first used, or imported by another."""
 
     def __init__(self, notify: Callable[[Progress], None]) -> None:
         """Make an empty collection. `notify` is called before each piece of a unit runs."""
@@ -29,7 +29,7 @@ class Units:
         self.labels: set[str] = set()  # what tracebacks call the student's own sources
 
     def module(self, unit: str) -> types.ModuleType:
-        """Return a unit's module, which is run the first time."""
+        """Return a unit's module. It runs the first time."""
         if unit in self.modules:
             return self.modules[unit]
         source = self.sources[unit]
@@ -47,9 +47,9 @@ class Units:
             return True
 
         def failed(cell: int, piece: loader.Piece, error: BaseException) -> None:
-            if len(failures) == MAX_FAILURES:  # a text that is no Python at all has one for each of its lines
+            if len(failures) == MAX_FAILURES:  # a file that is not Python has one for each line
                 return
-            # A definition that fails leaves an earlier one of the same name in force.
+            # If a definition fails, an earlier one of the same name stays.
             kept = cut(name for name in piece.names if name in module.__dict__)
             _, kinds, text, line, _ = describe(error, self.labels)
             line = line or piece.line
@@ -60,14 +60,14 @@ class Units:
         loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
         return module
 
-    # -- an import finder and loader: a unit may import its siblings by plain name --------------------------
+    # -- an import finder and loader: a unit may import the others by name ----------------------------------
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Find a sibling unit."""
+        """Find a unit."""
         return importlib.machinery.ModuleSpec(name, self) if name in self.sources else None  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Return the sibling as a module, which has run."""
+        """Return the unit's module, which has run."""
         return self.module(spec.name)
 
     def exec_module(self, _: types.ModuleType) -> None:
@@ -75,14 +75,14 @@ class Units:
 
 
 def describe(error: BaseException, labels: Collection[str]) -> Error:
-    """Return an error's built-in types, its text, and the last line that it passed of the sources so labelled."""
+    """Return an error's built-in types, its text, and its last line in the sources with these labels."""
     kinds = cut((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), MAX_TYPES)
     text, line, file = _text(error), None, None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename in labels:
             line, file = number, frame.f_code.co_filename
     if isinstance(error, SyntaxError) and file is None:
-        # Student code may have made it, with anything in the place of these.
+        # Student code may have made the error, with any values as attributes.
         line = error.lineno if type(error.lineno) is int and abs(error.lineno) < MAX_LINE else None
         file = error.filename[:MAX_TEXT] if type(error.filename) is str else None
         text = _text(error.msg)

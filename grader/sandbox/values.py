@@ -1,12 +1,13 @@
-"""Python values as plain JSON, with the numbers of tensors and arrays apart.
+"""Python values as plain JSON, with tensors and arrays kept apart.
 
-Text, whole and finite numbers, bools and None are themselves. Anything else is a list that begins with its kind, such
-as ["tuple", 1, 2] or ["tensor", 0], where 0 is the tensor's place among those that go with the message.
+Strings, ints, finite floats, bools and None stay as they are. Any other value is a list that begins with its kind, such
+as ["tuple", 1, 2] or ["tensor", 0], where 0 is the index of the tensor among those of the message.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -35,12 +36,12 @@ PLAIN = (str, int, float, type(None))
 HASHABLE = {"tuple", "frozenset", "bytes", "float", "scalar"}
 
 
+@dataclass(eq=False)
 class Handle:
-    """A reference to an object that stays on the student's side, and the types it is of."""
+    """A reference to an object that stays in the student process, with the names of its types."""
 
-    def __init__(self, number: int, kinds: tuple[str, ...] = ()) -> None:
-        self.number = number
-        self.kinds = kinds
+    number: int
+    kinds: tuple[str, ...] = ()
 
 
 def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None = None) -> Any:
@@ -48,25 +49,25 @@ def encode(value: Any, tensors: list[torch.Tensor], hold: Callable[[Any], Handle
 
     Args:
         value: What to send.
-        tensors: Where its tensors are appended.
-        hold: Gives a handle for what cannot be sent; without it, such a value is refused.
+        tensors: The list to which its tensors are appended.
+        hold: Returns a handle for a value that cannot be sent. Without it, such a value is refused.
 
     Raises:
-        ProtocolError: It cannot be sent; the text says what it is.
+        ProtocolError: The value cannot be sent; the text says what it is.
     """
     return _Encoder(tensors, hold).encode(value, 0)
 
 
+@dataclass
 class _Encoder:
-    def __init__(self, tensors: list[torch.Tensor], hold: Callable[[Any], Handle] | None) -> None:
-        self.tensors = tensors
-        self.hold = hold
+    tensors: list[torch.Tensor]
+    hold: Callable[[Any], Handle] | None
 
     def encode(self, value: Any, depth: int) -> Any:
         if depth > MAX_NESTING:
             raise ProtocolError(f"a value nested deeper than {MAX_NESTING} levels")
         kind = type(value)
-        if kind is str or kind is bool or value is None:  # most are, so they come first
+        if kind is str or kind is bool or value is None:  # the most frequent kinds first
             return value
         write = WRITERS.get(kind) or next((WRITERS[base] for base in BASES if isinstance(value, base)), None)
         if write is not None:
@@ -131,7 +132,7 @@ class _Encoder:
         return [kind, *self.reference(torch.from_numpy(numpy.array(value)))]
 
     def write_tensor(self, value: torch.Tensor, _: int) -> Any:
-        # Through __torch_function__ too a subclass may lie; only torch's own view of it is sent.
+        # A subclass may also lie through __torch_function__, so only torch's own view of it is sent.
         with torch._C.DisableTorchFunctionSubclass():
             if value.layout != torch.strided or value.is_quantized or value.is_meta or value.is_nested:
                 raise ProtocolError("a tensor that is sparse, quantised, nested or without data")
@@ -141,9 +142,9 @@ class _Encoder:
             return ["tensor", *self.reference(value.detach())]
 
     def reference(self, tensor: torch.Tensor) -> list[Any]:
-        """The tensor's place and, of a permuted view, the order of its dimensions."""
+        """Return the index of the tensor and, for a permuted view, the order of its dimensions."""
         reference: list[Any] = [len(self.tensors)]
-        # A transposed or otherwise permuted view arrives as one: the memory layout is part of the question.
+        # A permuted view, such as a transpose, keeps its memory layout: answers must handle it.
         if not tensor.is_contiguous():
             order = sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
             if tensor.permute(order).is_contiguous():
@@ -163,46 +164,41 @@ def _check_size(shape: torch.Size, item_bytes: int) -> None:
     check_rows(shape)
 
 
-# In this order also for what is derived from one of them.
+# Subclasses are written like the first of these that they derive from.
 BASES = (str, int, float, torch.Tensor, Handle, list, tuple, dict, set, frozenset, bytes)
 WRITERS: dict[type, Callable[[_Encoder, Any, int], Any]] = {
     **{kind: getattr(_Encoder, f"write_{kind.__name__.lower()}") for kind in (*BASES, torch.dtype, numpy.ndarray)},
-    # Not float64, which is a float.
+    # Not float64, which is a subclass of float.
     **{dtype.type: _Encoder.write_ndarray for dtype in NUMPY_DTYPES if not issubclass(dtype.type, float)},
 }
 
 
 def decode(value: Any, tensors: list[torch.Tensor], held: Callable[[Handle], Any] = lambda handle: handle) -> Any:
-    """Return what `encode` made plain JSON of; a handle becomes whatever `held` gives for it.
+    """Return the value that `encode` turned into plain JSON; a handle becomes what `held` returns for it.
 
     Raises:
-        ProtocolError: It is malformed.
+        ProtocolError: The JSON is malformed.
     """
-    return _Decoder(tensors, held).decode(value, 0)
+    return _Decoder(tensors, held, is_reply=False).decode(value, 0)
 
 
 def decode_reply(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """Return the value of a reply; handles stay what they are.
+    """Return the value of a reply; handles stay handles.
 
     Raises:
-        TooLarge: It names tensors more often than a reply may.
-        ProtocolError: It is malformed.
+        TooLarge: The reply refers to tensors more often than it may.
+        ProtocolError: The JSON is malformed.
     """
-    return _Decoder(tensors, lambda handle: handle, check_tensors).decode(value, 0)
+    return _Decoder(tensors, lambda handle: handle, is_reply=True).decode(value, 0)
 
 
+@dataclass
 class _Decoder:
-    def __init__(
-        self,
-        tensors: list[torch.Tensor],
-        held: Callable[[Handle], Any],
-        check_references: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self.tensors = tensors
-        self.held = held
-        self.check_references = check_references
-        self.references = 0
-        self.bytes: dict[int, bytes] = {}
+    tensors: list[torch.Tensor]
+    held: Callable[[Handle], Any]
+    is_reply: bool
+    references: int = 0
+    known_bytes: dict[int, bytes] = field(default_factory=dict)
 
     def decode(self, value: Any, depth: int) -> Any:
         if depth > MAX_NESTING + 2:
@@ -259,19 +255,20 @@ class _Decoder:
         return self.reference(value, ARRAYS, 0).numpy()[()]
 
     def read_bytes(self, value: list[Any], _: int) -> Any:
-        # Once for each tensor: a reply may name a large one very often.
+        # Once for each tensor: a reply may refer to a large one many times.
         tensor = self.reference(value, {torch.uint8}, 1)
-        if value[1] not in self.bytes:
-            self.bytes[value[1]] = tensor.numpy().tobytes()
-        return self.bytes[value[1]]
+        if value[1] not in self.known_bytes:
+            self.known_bytes[value[1]] = tensor.numpy().tobytes()
+        return self.known_bytes[value[1]]
 
     def reference(self, value: list[Any], dtypes: Any, dimensions: int | None = None) -> torch.Tensor:
-        """The tensor that a value names: one of these dtypes, with so many dimensions."""
+        """Return the tensor that a value refers to, of one of these dtypes and with this number of dimensions."""
         number, *order = value[1:] or [None]
         if type(number) is not int or not 0 <= number < len(self.tensors):
             raise ProtocolError("a tensor that is not there")
         self.references += 1
-        self.check_references(self.references)
+        if self.is_reply:
+            check_tensors(self.references)
         tensor = self.tensors[number]
         if tensor.dtype not in dtypes or dimensions not in (None, tensor.dim()):
             raise ProtocolError("a tensor of another kind than is said")
@@ -286,7 +283,7 @@ def _permuted(tensor: torch.Tensor, order: list[Any]) -> torch.Tensor:
 
 
 def _key(value: Any) -> Any:
-    """A key of a dict or set: text, a number, bytes, None, or a tuple or frozenset of these."""
+    """Return a key of a dict or set: a string, a number, bytes, None, or a tuple or frozenset of these."""
     if not isinstance(value, (*PLAIN, bytes, numpy.generic)):
         if not isinstance(value, tuple | frozenset):
             raise ProtocolError("a dict or set in which a key is neither text, a number nor a tuple")

@@ -1,7 +1,7 @@
-"""The student process: holds the student's modules and objects, and answers requests about them.
+"""The worker of a student process: holds the student's modules and objects, and answers requests about them.
 
-Nothing here decides anything. The process has no expected value, no suite and no solution in it, and whatever it
-answers is checked on the other side. `Worker` is also what runs a misconception on the trusted side.
+It decides nothing. The process contains no expected value, no suite and no solution, and the trusted side checks every
+reply. On the trusted side, a `Worker` also runs misconceptions and solutions.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ UNBOUND = object()
 
 
 class Unsupported(Exception):
-    """The student's object does not have what the request needs; the text says what, in plain words."""
+    """The student's object lacks what the request needs; the text says what."""
 
 
 class Undefined(Exception):
-    """The student's module has no such name."""
+    """The student's module does not define the name."""
 
 
 def refusal(number: int, kind: str, text: str) -> Error:
-    """Return an error of the worker's own, in the form of those that student code raises."""
+    """Return an error of the worker itself, in the form of those that student code raises."""
     return Error(number, (kind,), text[:MAX_TEXT])
 
 
 class Worker:
-    """Answers one request at a time. Its calls name operations, and each operation is a method `do_…`."""
+    """Answers one request at a time. Each call names an operation, which is a method `do_…`."""
 
     def __init__(self, notify: Callable[[Progress], None] = lambda _: None) -> None:
         self.units = Units(notify)
         self.held: dict[int, Any] = {}
         self.numbers = itertools.count()
-        # The substitutes for exercises, once they have been uploaded.
+        # The substitutes for exercises, after they were uploaded.
         self.substitutes: dict[str, Any] = {}
-        # What substitutes hide, a list for each `patch`: the names that hold it, which of them, and what it meant.
+        # What substitutes replaced, a list for each `patch`: the namespace, the name, and its earlier value.
         self.patched: list[list[tuple[dict[str, Any], str, Any]]] = []
         self.called: set[str] = set()
-        # Names outside the units' own modules, in which a trusted answer looks for others.
+        # Other namespaces than the units' modules, in which trusted code looks for exercises.
         self.elsewhere: list[dict[str, Any]] = []
         self.operations = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
 
@@ -75,7 +75,7 @@ class Worker:
             return describe(error, self.units.labels)._replace(number=number), []
 
     def hold(self, value: Any) -> Handle:
-        """Keep `value` here and return the handle by which requests may name it."""
+        """Keep `value` here and return a handle by which requests can refer to it."""
         number = next(self.numbers)
         self.held[number] = value
         kinds = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__)
@@ -84,7 +84,7 @@ class Worker:
     # -- the student's modules ------------------------------------------------------------------------------
 
     def do_begin(self, sources: dict[str, dict[str, Any]]) -> None:
-        """Take the units' sources."""
+        """Set the units' sources."""
         self.units.sources = sources
 
     def do_load(self, unit: str) -> list[Failed]:
@@ -97,12 +97,12 @@ class Worker:
     def do_call(
         self, target: Any, arguments: tuple[Any, ...], options: dict[str, Any], arguments_after: bool = False
     ) -> Any:
-        """Calls `target`; with `arguments_after`, the result and the arguments as the call left them."""
+        """Call `target`. With `arguments_after`, return the result and the arguments as they are after the call."""
         result = self.resolve(target)(*arguments, **options)
         return (result, arguments) if arguments_after else result
 
     def resolve(self, target: Any) -> Any:
-        """("unit", "name") is a name of the student's; (object, "name") its attribute; (object,) the object itself."""
+        """Return a name of a unit for ("unit", "name"), an attribute for (object, "name"), the object for (object,)."""
         owner, *names = target
         if isinstance(owner, str):
             module = self.units.module(owner)
@@ -116,7 +116,7 @@ class Worker:
     def do_take(
         self, target: Any, count: int, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[list[Any], bool]:
-        """Call `target` and return the first values of what it gives, and whether there is at least one more."""
+        """Call `target`, and return the first values of the iterable it returns and whether there are more."""
         result = self.resolve(target)(*arguments, **options)
         if not hasattr(type(result), "__iter__"):
             raise Unsupported(f"it gave a {type(result).__name__}, which has no values to take one by one")
@@ -129,7 +129,7 @@ class Worker:
         return self.resolve(target)
 
     def do_parameters(self, target: Any) -> dict[str, tuple[torch.Tensor, bool]]:
-        """Every registered parameter by name: its value and whether it requires gradients."""
+        """Return every registered parameter by name: its value and whether it requires gradients."""
         return {name: (value, value.requires_grad) for name, value in self._module(target).named_parameters()}
 
     def do_buffers(self, target: Any) -> dict[str, torch.Tensor]:
@@ -143,7 +143,7 @@ class Worker:
         return value
 
     def do_set_tensors(self, target: Any, values: dict[str, torch.Tensor]) -> None:
-        """Copies values into parameters and buffers, by name."""
+        """Copy values into parameters and buffers, by name."""
         module = self._module(target)
         named = {**dict(module.named_buffers()), **dict(module.named_parameters())}
         for name, value in values.items():
@@ -164,9 +164,9 @@ class Worker:
         self._module(target).to(dtype)
 
     def do_gradients(self, target: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The result, and the gradients of its weighted sum with respect to tensor arguments and parameters.
+        """Return the result, and the gradients of its weighted sum with respect to tensor arguments and parameters.
 
-        None stands where a tensor has no part in the result.
+        The gradient of a tensor that does not affect the result is None.
         """
         function = self.resolve(target)
         leaves = [self._leaf(argument) for argument in arguments]
@@ -194,28 +194,28 @@ class Worker:
         return value
 
     def do_torch_functions(self, target: Any, arguments: tuple[Any, ...]) -> list[str]:
-        """The names of torch's functions and methods that a call makes use of."""
+        """Return the names of the torch functions and methods that a call uses."""
         with _Listening() as listening:
             self.resolve(target)(*arguments)
         return sorted(listening.names)
 
-    # -- substitutes for the answers that an exercise builds on ---------------------------------------------
+    # -- substitutes for the exercises that an answer calls -------------------------------------------------
 
     def do_prepare(self, seed: int) -> None:
-        """The beginning of a test: the student's own names, random states of the test's own, and nothing held."""
+        """Begin a test: with the student's own names, random states from this seed, and no held objects."""
         self.held.clear()
         while self.patched:
             self.do_unpatch()
         self.do_seed(seed)
 
     def do_upload(self, name: str, source: str) -> None:
-        """Take substitutes, as source, when they are needed: until then there is none to copy."""
+        """Define substitutes from their source. Before they are sent, there is nothing that student code could copy."""
         self.substitutes = _defined(name, source)
 
     def do_patch(self, exercises: list[str]) -> None:
         """Bind the names of these exercises to their substitutes, in every unit that is loaded.
 
-        A sibling that was not handed in, or a name that its file lacks, is then there all the same.
+        Each name is then defined, even if its file lacks it.
         """
         patched: list[tuple[dict[str, Any], str, Any]] = []
         self.patched.append(patched)
@@ -227,7 +227,7 @@ class Worker:
                 names[exercise] = substitute
 
     def do_unpatch(self) -> list[str]:
-        """Undo the last `patch`. Return the exercises whose substitutes were called since."""
+        """Undo the last `patch`. Return the exercises whose substitutes were called since then."""
         for names, exercise, before in reversed(self.patched.pop() if self.patched else []):
             if before is UNBOUND:
                 names.pop(exercise, None)
@@ -236,19 +236,19 @@ class Worker:
         return sorted(self.called)
 
     def _recorded(self, exercise: str) -> Any:
-        """Return an exercise's substitute, whose calls are recorded; where there is none, a call raises."""
+        """Return an exercise's substitute, which records calls. If there is none, a call raises an error."""
         substitute = self.substitutes.get(exercise)
 
         def function(*arguments: Any, **options: Any) -> Any:
             self.called.add(exercise)
             if substitute is None:
-                raise NotImplementedError  # without a word: what is missing is not the student's
+                raise NotImplementedError  # without a message: the student is not missing anything
             return substitute(*arguments, **options)
 
         return function
 
     def do_make(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Make a substitute, or what the toolbox has under this name."""
+        """Make an object by calling the substitute of this name, or that of the toolbox."""
         return self.substitutes.get(name, functools.partial(toolbox.make, name))(*arguments, **options)
 
     def do_generator(self, seed: int) -> torch.Generator:
@@ -261,8 +261,8 @@ class Worker:
         return state
 
     def do_seed(self, seed: int) -> None:
-        """Every global source of randomness: forks share one state, so each test begins from its own."""
-        # Not torch.manual_seed: for devices that are not there it takes down three stack traces at every call.
+        """Seed every global random generator: forks share one state, so each test sets its own."""
+        # Not torch.manual_seed: it collects three stack traces at each call, for devices that do not exist.
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         numpy.random.seed(seed % 2**32)
@@ -270,14 +270,14 @@ class Worker:
 
 @functools.cache
 def _defined(name: str, source: str) -> dict[str, Any]:
-    """What a module of this name and source defines."""
+    """Return the names that a module with this name and source defines."""
     names: dict[str, Any] = {"__name__": name}
     exec(compile(source, name, "exec"), names)
     return names
 
 
 class _Listening(TorchFunctionMode):
-    """Notes by name whatever torch is asked to do, and lets it."""
+    """Records the names of the torch functions that are called."""
 
     def __init__(self) -> None:
         super().__init__()
