@@ -99,7 +99,7 @@ BREAKAGES = {
             "a busy machine costs a student time", "grader/sandbox/clock.py",
             "return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)",
             "return max(passed, passed * LEAST_COUNTED)",
-            "tests/sandbox/test_clock.py::test_waiting_for_a_processor_is_not_charged_but_for_a_share"),
+            "tests/sandbox/test_clock.py::test_only_a_share_of_waiting_for_a_processor_is_charged"),
         Change(
             "a request that arrives in two parts loses the first", "grader/engine/graders.py",
             "                pending += received\n", "                pending = bytearray(received)\n",

@@ -1,4 +1,4 @@
-"""What student code tries that no answer needs: who is told of what, and how often."""
+"""What student code does that no answer needs is reported, once, and a few times of each kind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from grader.sandbox.messages import MAX_NAME, Anomaly
 Opens = Callable[..., SandboxClient]
 
 
-def told(open_client: Opens, source: str) -> list[str]:
-    """What is known after the source was run, and f called where it defines one."""
+def anomalies(open_client: Opens, source: str) -> list[str]:
+    """The anomalies after running the source and calling f, if it defines one."""
     client = open_client(f"{source}\n")
     with contextlib.suppress(Failure):
         client.load("answers")
@@ -45,36 +45,37 @@ def told(open_client: Opens, source: str) -> list[str]:
         ),
     ],
 )
-def test_an_attempt_is_told_of(open_client: Opens, source: str, sentence: str) -> None:
-    assert sentence in told(open_client, f"try:\n    {source}\nexcept OSError:\n    pass")
+def test_an_anomaly_is_reported(open_client: Opens, source: str, sentence: str) -> None:
+    assert sentence in anomalies(open_client, f"try:\n    {source}\nexcept OSError:\n    pass")
 
 
-def test_what_libraries_do_by_themselves_is_none(open_client: Opens) -> None:
+def test_what_libraries_do_by_themselves_is_no_anomaly(open_client: Opens) -> None:
     assert (
-        told(open_client, "import torch, random, dataclasses, typing\ntorch.manual_seed(1)\nprint(torch.rand(3))") == []
+        anomalies(open_client, "import torch, random, dataclasses, typing\ntorch.manual_seed(1)\nprint(torch.rand(3))")
+        == []
     )
 
 
-def test_a_process_that_ends_takes_no_record_along(open_client: Opens) -> None:
-    assert told(open_client, "import os\ndef f():\n    os.system('id')\n    os._exit(0)") == [
+def test_anomalies_survive_the_end_of_the_process(open_client: Opens) -> None:
+    assert anomalies(open_client, "import os\ndef f():\n    os.system('id')\n    os._exit(0)") == [
         "It tried to start a process: id"
     ]
 
 
-def test_the_same_is_told_once_and_of_each_kind_a_few(open_client: Opens) -> None:
+def test_an_anomaly_is_reported_once_and_only_a_few_of_each_kind(open_client: Opens) -> None:
     removing = "try: os.remove(str(number))\n    except OSError: pass"
-    sentences = told(open_client, f"import os\nfor number in [*range(100), *range(100)]:\n    {removing}")
+    sentences = anomalies(open_client, f"import os\nfor number in [*range(100), *range(100)]:\n    {removing}")
     assert len(sentences) == len(set(sentences)) == audit_hook.MAX_OF_A_KIND
 
 
-def test_what_was_told_is_not_told_again(open_client: Opens) -> None:
+def test_an_anomaly_that_was_reported_is_not_reported_again(open_client: Opens) -> None:
     client = open_client("def f():\n    try: open('a')\n    except OSError: pass\n")
     for expected in (["It tried to open a file: a"], []):
         client.call("call", target=("answers", "f"), arguments=(), options={})
         assert client.take_anomalies() == expected
 
 
-def test_what_is_noted_is_one_short_line_of_a_known_kind() -> None:
+def test_an_anomaly_is_one_short_line_of_a_known_kind() -> None:
     log = audit_hook.AuditLog()
     for words, argument in [("open a file", "a\nb"), ("earn a point", ""), ("open a file", "x" * 10**6)]:
         log.add("unit", Anomaly(1, words, argument))

@@ -1,4 +1,4 @@
-"""Whatever a student's process does, the trusted side gets an answer or a plain failure, in time."""
+"""Whatever a student process does, the trusted side gets a value or a failure with a sentence, in time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Opens = Callable[..., SandboxClient]
 LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)
 CALL = 0.5
 
-# Forges frames by the very functions that the protocol uses; a student could write them out as well.
+# Forges frames with the functions that the protocol uses; a student could also write the bytes directly.
 FORGING = """\
 import json, os, struct, threading, time
 def frame(message, blob=b""):
@@ -47,7 +47,7 @@ def answers(open_client: Opens, source: str, **limits: float) -> tuple[Student, 
 # -- time -----------------------------------------------------------------------------------------------------
 
 
-def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_client: Opens) -> None:
+def test_a_call_that_never_returns_is_stopped_at_its_deadline(open_client: Opens) -> None:
     student, _ = answers(open_client, "def f():\n    while True: pass\ndef g(): return 1", call_seconds=CALL)
     assert (
         failure(student.f, TimedOut)
@@ -56,7 +56,7 @@ def test_a_call_that_never_returns_is_given_up_at_its_deadline(open_client: Open
     assert student.g() == 1
 
 
-def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_client: Opens) -> None:
+def test_a_call_that_ignores_every_signal_is_stopped_too(open_client: Opens) -> None:
     source = """\
         import signal, time
         for number in range(1, 32):
@@ -71,7 +71,7 @@ def test_a_call_that_sleeps_through_every_signal_is_given_up_too(open_client: Op
     failure(student.f, TimedOut)
 
 
-def test_an_answer_that_drips_byte_by_byte_gains_no_time(open_client: Opens) -> None:
+def test_a_reply_sent_byte_by_byte_gains_no_time(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             for byte in frame(["Reply", 1, 1]) * 1000:
@@ -84,7 +84,7 @@ def test_an_answer_that_drips_byte_by_byte_gains_no_time(open_client: Opens) -> 
     assert student.right() == 1, "time was left for it"
 
 
-def test_notices_of_pieces_gain_no_time_for_a_call(open_client: Opens) -> None:
+def test_forged_progress_messages_gain_no_time_for_a_call(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             while True:
@@ -118,7 +118,7 @@ def test_too_much_processor_time_ends_the_process(open_client: Opens) -> None:
     assert failure(student.f, Ended) == reason
 
 
-# -- processes that are lost ----------------------------------------------------------------------------------
+# -- lost processes -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,26 +131,26 @@ def test_too_much_processor_time_ends_the_process(open_client: Opens) -> None:
         ("os.dup2(0, 3)", ""),
     ],
 )
-def test_a_process_that_is_lost_is_told_of_and_started_again(open_client: Opens, body: str, sentence: str) -> None:
+def test_a_process_that_is_lost_is_reported_and_started_again(open_client: Opens, body: str, sentence: str) -> None:
     student, _ = answers(open_client, f"import os, ctypes, time\ndef f(): {body}\ndef g(): return 1", call_seconds=2)
     assert sentence in failure(student.f, Ended)
     assert student.g() == 1
 
 
-def test_an_object_of_a_process_that_was_lost_is_no_answer(open_client: Opens) -> None:
+def test_an_object_of_a_lost_process_cannot_be_used(open_client: Opens) -> None:
     student, _ = answers(open_client, "import os\nclass Box: ...\ndef f(): os._exit(0)")
     box = student.Box()
     failure(student.f, Ended)
     failure(lambda: box.get("x"))
 
 
-def test_a_process_that_is_lost_every_time_is_not_started_for_ever(open_client: Opens) -> None:
+def test_a_process_is_not_started_again_without_end(open_client: Opens) -> None:
     student, _ = answers(open_client, "import os\ndef f(): os._exit(0)", unit_seconds=60)
     reasons = [failure(student.f, Ended) for _ in range(clients.MAX_STARTS + 1)]
     assert reasons[-1] == f"Its process was lost {clients.MAX_STARTS} times and is not started again."
 
 
-def test_a_piece_at_top_level_that_exits_is_left_out_and_the_rest_is_there(open_client: Opens) -> None:
+def test_a_top_level_statement_that_exits_is_skipped_and_the_rest_runs(open_client: Opens) -> None:
     student, client = answers(open_client, "import os\na = 1\nb = os._exit(3)\ndef f(): return a\ndef g(): return b")
     client.load("answers")
     assert student.f() == 1
@@ -159,7 +159,7 @@ def test_a_piece_at_top_level_that_exits_is_left_out_and_the_rest_is_there(open_
     assert (lost.names, lost.line, lost.reason) == (("b",), 3, "It ended the Python process (exit code 3).")
 
 
-def test_a_piece_at_top_level_that_hangs_is_left_out_and_the_rest_is_there(open_client: Opens) -> None:
+def test_a_top_level_statement_that_hangs_is_skipped_and_the_rest_runs(open_client: Opens) -> None:
     student, client = answers(
         open_client, "a = 1\nwhile True: pass\ndef f(): return a\nimport time; time.sleep(99)", call_seconds=CALL
     )
@@ -168,7 +168,7 @@ def test_a_piece_at_top_level_that_hangs_is_left_out_and_the_rest_is_there(open_
     assert [lost.line for lost in client.failures["answers"]] == [2, 4]
 
 
-def test_a_piece_that_is_slow_but_in_time_does_not_cost_the_next(open_client: Opens) -> None:
+def test_a_slow_statement_takes_no_time_from_the_next(open_client: Opens) -> None:
     source = "import time\n" + "time.sleep(0.3)\n" * 3 + "def f(): return 1"
     student, client = answers(open_client, source, call_seconds=CALL)
     client.load("answers")
@@ -176,8 +176,8 @@ def test_a_piece_that_is_slow_but_in_time_does_not_cost_the_next(open_client: Op
     assert student.f() == 1
 
 
-def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_client: Opens) -> None:
-    # It answers its third request (begin, load, call) by hand, and never reads the fourth.
+def test_a_process_that_reads_no_requests_is_stopped_while_sending(open_client: Opens) -> None:
+    # It answers its third request (begin, load, call) itself, and never reads the fourth.
     source = FORGING + "def f():\n    os.write(3, frame(['Reply', 3, 1]))\n    time.sleep(100)\n"
     student, client = answers(open_client, source, call_seconds=CALL)
     client.load("answers")
@@ -185,10 +185,10 @@ def test_a_process_that_takes_no_requests_is_given_up_while_sending(open_client:
     failure(lambda: student.right([torch.zeros(2**22)] * 3), TimedOut)
 
 
-# -- what is printed ------------------------------------------------------------------------------------------
+# -- output ---------------------------------------------------------------------------------------------------
 
 
-def test_what_is_printed_is_kept_up_to_the_limit_and_the_rest_is_counted(open_client: Opens) -> None:
+def test_output_is_kept_up_to_the_limit_and_the_rest_is_counted(open_client: Opens) -> None:
     student, client = answers(
         open_client, "def f():\n    for _ in range(100): print('x' * (2**20 - 1))\n    return 1", output_kb=4
     )
@@ -198,7 +198,7 @@ def test_what_is_printed_is_kept_up_to_the_limit_and_the_rest_is_counted(open_cl
     assert len(text) + dropped == 100 * 2**20
 
 
-def test_standard_error_and_raw_writes_are_printed_too_and_odd_bytes_do_no_harm(open_client: Opens) -> None:
+def test_standard_error_raw_writes_and_invalid_bytes_are_kept(open_client: Opens) -> None:
     source = """\
         import os, sys, warnings
         print("out")
@@ -216,13 +216,13 @@ def test_standard_error_and_raw_writes_are_printed_too_and_odd_bytes_do_no_harm(
     assert client.take_printed() == ("", 0)
 
 
-def test_what_was_printed_before_a_process_ended_is_not_lost(open_client: Opens) -> None:
+def test_output_before_the_end_of_a_process_is_not_lost(open_client: Opens) -> None:
     student, client = answers(open_client, "import os\ndef f():\n    print('last words')\n    os._exit(0)")
     failure(student.f, Ended)
     assert client.take_printed() == ("last words\n", 0)
 
 
-def test_a_unit_that_is_run_again_in_a_new_process_does_not_print_twice(open_client: Opens) -> None:
+def test_output_of_a_unit_that_runs_again_in_a_new_process_counts_once(open_client: Opens) -> None:
     student, client = answers(open_client, "import os\nprint('hello')\ndef f(): os._exit(0)")
     client.load("answers")
     failure(student.f, Ended)
@@ -230,12 +230,12 @@ def test_a_unit_that_is_run_again_in_a_new_process_does_not_print_twice(open_cli
     assert client.take_printed() == ("hello\n", 0)
 
 
-def test_closing_standard_output_costs_nothing(open_client: Opens) -> None:
+def test_closing_standard_output_does_no_harm(open_client: Opens) -> None:
     student, _ = answers(open_client, "import os, sys\nos.close(1); os.close(2)\nsys.stdout = None\ndef f(): return 1")
     assert student.f() == 1
 
 
-# -- answers that are none ------------------------------------------------------------------------------------
+# -- forged replies -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ def test_closing_standard_output_costs_nothing(open_client: Opens) -> None:
         'os.urandom(10**5)',
     ],
 )  # fmt: skip
-def test_a_forged_answer_ends_the_process_and_counts_for_nothing(open_client: Opens, forgery: str) -> None:
-    # The first call that a test makes is the process's third request: begin, load, call.
+def test_a_forged_reply_ends_the_process_and_has_no_effect(open_client: Opens, forgery: str) -> None:
+    # The first call of a test is the third request of the process: begin, load, call.
     source = FORGING + f"NUMBER = 3\ndef f():\n    os.write(3, {forgery})\n    time.sleep(100)\n"
     student, client = answers(open_client, source, call_seconds=2)
     client.load("answers")
@@ -283,7 +283,7 @@ def test_a_forged_answer_ends_the_process_and_counts_for_nothing(open_client: Op
     assert student.right() == 1
 
 
-def test_an_answer_sent_ahead_of_its_question_is_never_taken_for_one(open_client: Opens) -> None:
+def test_a_reply_sent_before_its_request_is_refused(open_client: Opens) -> None:
     source = FORGING + dedent("""\
         def f():
             os.write(3, frame(["Reply", 3, "honest"]) + frame(["Reply", 4, "forged"]))
@@ -296,7 +296,7 @@ def test_an_answer_sent_ahead_of_its_question_is_never_taken_for_one(open_client
     assert student.right() == 1
 
 
-def test_errors_that_are_forged_claim_no_more_than_built_in_types(open_client: Opens) -> None:
+def test_the_types_of_an_error_are_only_built_in_types(open_client: Opens) -> None:
     class_named_like = "class Wrong(Exception): ...\nclass int(Exception): ...\n"
     student, _ = answers(
         open_client, class_named_like + "def f(): raise Wrong\ndef g(): raise int\ndef h(): raise KeyError"
@@ -306,12 +306,12 @@ def test_errors_that_are_forged_claim_no_more_than_built_in_types(open_client: O
     assert failure(student.h, Raised) == "It raised a KeyError."
 
 
-def test_a_student_may_not_pass_an_error_off_as_the_doors_own(open_client: Opens) -> None:
+def test_student_code_cannot_forge_an_error_of_the_worker(open_client: Opens) -> None:
     student, _ = answers(open_client, "class Undefined(Exception): ...\ndef f(): raise Undefined('x')")
     failure(student.f, Raised)
 
 
-def test_an_answer_that_is_too_large_is_refused_and_the_process_goes_on(open_client: Opens) -> None:
+def test_a_value_that_is_too_large_is_refused_and_the_process_continues(open_client: Opens) -> None:
     student, _ = answers(
         open_client,
         "import torch\nkept = []\ndef f():\n    kept.append(1)\n    return 'x' * 2**23\ndef g(): return len(kept)",
@@ -320,16 +320,16 @@ def test_an_answer_that_is_too_large_is_refused_and_the_process_goes_on(open_cli
     assert student.g() == 1
 
 
-def test_a_reply_beyond_memory_is_refused_and_the_process_goes_on(open_client: Opens) -> None:
+def test_a_value_beyond_the_memory_limit_is_refused_and_the_process_continues(open_client: Opens) -> None:
     student, _ = answers(open_client, "import torch\ndef f(): return torch.empty(2**36)\ndef g(): return 1")
     assert failure(student.f, Raised) in ("It raised a RuntimeError.", "It raised a MemoryError.")
     assert student.g() == 1
 
 
-# -- the other side of the other side -------------------------------------------------------------------------
+# -- the life of processes and servers ------------------------------------------------------------------------
 
 
-def test_closing_the_door_leaves_no_process(open_client: Opens, server: ForkServer) -> None:
+def test_closing_the_client_leaves_no_process(open_client: Opens, server: ForkServer) -> None:
     student, client = answers(open_client, "def f(): return 1")
     assert student.f() == 1
     [child] = processes.children(server.pid)
@@ -338,7 +338,7 @@ def test_closing_the_door_leaves_no_process(open_client: Opens, server: ForkServ
     assert processes.children(server.pid) == []
 
 
-def test_a_process_that_the_system_kills_is_no_fault_of_the_answers(open_client: Opens, server: ForkServer) -> None:
+def test_a_process_that_the_system_kills_is_an_error_of_the_machine(open_client: Opens, server: ForkServer) -> None:
     student, _ = answers(open_client, "def f(): return 1")
     assert student.f() == 1
     [child] = processes.children(server.pid)
@@ -347,7 +347,7 @@ def test_a_process_that_the_system_kills_is_no_fault_of_the_answers(open_client:
         student.f()
 
 
-def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkServer) -> None:
+def test_the_student_process_ends_with_its_grader(server: ForkServer) -> None:
     process = server.start(cpu_seconds=30, memory_mb=2048)
     [child] = processes.until(lambda: processes.children(server.pid))
     assert isinstance(process, ForkedProcess)
@@ -356,7 +356,7 @@ def test_a_grader_that_vanishes_takes_its_students_process_along(server: ForkSer
     processes.until_ended([child])
 
 
-def test_a_server_that_dies_takes_every_child_along_and_is_told_as_lost() -> None:
+def test_all_children_end_with_the_server_and_the_server_is_reported_as_lost() -> None:
     server = ForkServer.spawned()
     assert server.missing.keys() <= {"landlock", "user", "own_user"}
     client = SandboxClient(server, {"answers": Source.of("answers.py", ["def f(): return 1"])}, LIMITS)
@@ -385,7 +385,7 @@ def test_closing_the_server_ends_every_child() -> None:
         client.close()
 
 
-def test_practice_needs_no_server_and_claims_no_layer() -> None:
+def test_practice_needs_no_server_and_reports_no_layers() -> None:
     source = Source.of("answers.py", ["def f():\n    print('printed')\n    return 1"])
     client = SandboxClient(None, {"answers": source}, LIMITS)
     student = Student(client, "answers")
@@ -395,7 +395,7 @@ def test_practice_needs_no_server_and_claims_no_layer() -> None:
     client.close()
 
 
-def test_a_notebooks_errors_name_the_cell(server: ForkServer) -> None:
+def test_errors_in_a_notebook_name_the_cell(server: ForkServer) -> None:
     client = SandboxClient(
         server,
         {"answers": Source.of("answers.ipynb", ["a = 1", "\ndef f(): return 1 / 0\n"])},
@@ -407,6 +407,6 @@ def test_a_notebooks_errors_name_the_cell(server: ForkServer) -> None:
     assert (caught.value.file, caught.value.line) == ("answers.ipynb, cell 2", 2)
 
 
-def test_a_name_that_was_never_defined_is_told_as_such(open_client: Opens) -> None:
+def test_an_undefined_name_is_reported_as_undefined(open_client: Opens) -> None:
     student, _ = answers(open_client, "def f(): ...")
     assert failure(student.g, NotDefined) == "g is not defined."

@@ -1,4 +1,4 @@
-"""Time that a process spends waiting for a processor is not charged; all other time is."""
+"""Most of the time that a process waits for a processor is not charged; all other time is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def busy_for(seconds):
 
 @contextlib.contextmanager
 def busy(processor: int) -> Iterator[int]:
-    """A process that does nothing but take time on this processor."""
+    """A process that does nothing but use this processor."""
     code = f"import os\nos.sched_setaffinity(0, [{processor}])\nprint(flush=True)\nwhile True: pass"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdout
@@ -46,7 +46,7 @@ def busy(processor: int) -> Iterator[int]:
 
 @pytest.fixture
 def crowded() -> Iterator[int]:
-    """A processor of this machine on which three other programs are busy."""
+    """A processor of this machine that three other programs use."""
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("this system cannot keep a process on one processor")
     processor = min(os.sched_getaffinity(0))
@@ -56,7 +56,7 @@ def crowded() -> Iterator[int]:
         yield processor
 
 
-def test_waiting_for_a_processor_is_not_charged_but_for_a_share(crowded: int) -> None:
+def test_only_a_share_of_waiting_for_a_processor_is_charged(crowded: int) -> None:
     with busy(crowded) as pid:
         clock = Clock(pid)
         watch = clock.begin()
@@ -68,7 +68,7 @@ def test_waiting_for_a_processor_is_not_charged_but_for_a_share(crowded: int) ->
     assert LEAST_COUNTED * before <= counted <= max(after - WAITED_SECONDS, LEAST_COUNTED * after)
 
 
-def test_of_a_process_that_has_ended_the_clock_goes_on_and_keeps_what_it_knew(crowded: int) -> None:
+def test_the_clock_of_an_ended_process_continues_with_its_last_waiting_time(crowded: int) -> None:
     with busy(crowded) as pid:
         clock = Clock(pid)
         known = until(clock.waited)
@@ -80,7 +80,7 @@ def test_of_a_process_that_has_ended_the_clock_goes_on_and_keeps_what_it_knew(cr
     assert clock.waited() == at_last
 
 
-def test_where_nothing_tells_of_waiting_all_time_is_charged(crowded: int) -> None:
+def test_without_a_process_id_all_time_is_charged(crowded: int) -> None:
     with busy(crowded):
         clock = Clock()
         watch = clock.begin()

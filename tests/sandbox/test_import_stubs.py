@@ -1,4 +1,4 @@
-"""Libraries that draw or report progress are stood in for; whatever else is not there is said so in a sentence."""
+"""Libraries that draw or report progress are import stubs; any other missing library is an error with a sentence."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def failures(client: SandboxClient) -> list[str]:
         "get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)",
     ],
 )
-def test_what_draws_and_shows_does_nothing_and_breaks_nothing(
+def test_libraries_that_draw_do_nothing_and_raise_nothing(
     open_client: Callable[..., SandboxClient], source: str
 ) -> None:
     assert failures(open_client(source)) == []
 
 
-def test_a_progress_bar_passes_on_what_it_goes_over(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_progress_bar_yields_the_items_of_its_iterable(open_client: Callable[..., SandboxClient]) -> None:
     source = (
         "from tqdm import tqdm, trange\nfrom tqdm.auto import tqdm as automatic\n"
         "with tqdm([1, 2]) as bar:\n    bar.set_description('x')\n"
@@ -43,7 +43,7 @@ def test_a_progress_bar_passes_on_what_it_goes_over(open_client: Callable[..., S
     assert Student(open_client(source), "answers").f() == [1, 2, 0, 1, 3, 1]
 
 
-def test_the_standard_library_torch_and_numpy_are_all_there(open_client: Callable[..., SandboxClient]) -> None:
+def test_the_standard_library_torch_and_numpy_can_be_imported(open_client: Callable[..., SandboxClient]) -> None:
     source = (
         "import torch, numpy as np, math, random, json, csv, re, itertools, functools, collections, typing\n"
         "import dataclasses, statistics, unittest.mock, logging, pathlib, decimal, fractions, asyncio, sqlite3\n"
@@ -54,7 +54,7 @@ def test_the_standard_library_torch_and_numpy_are_all_there(open_client: Callabl
 
 
 @pytest.mark.parametrize("name", ["tiktoken", "grader.course.model", "grader.suites", "pytest", "solutions"])
-def test_any_other_library_is_missing_and_the_sentence_says_what_there_is(
+def test_any_other_library_is_missing_and_the_error_lists_the_available_ones(
     open_client: Callable[..., SandboxClient], name: str
 ) -> None:
     client = open_client(f"import {name}")
@@ -62,7 +62,7 @@ def test_any_other_library_is_missing_and_the_sentence_says_what_there_is(
     assert "while grading, only the standard library, torch and numpy" in failure
 
 
-def test_a_unit_may_import_its_siblings_by_name(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_unit_can_import_other_units_by_name(open_client: Callable[..., SandboxClient]) -> None:
     client = open_client(
         {"first": "def one(): return 1", "second": "from first import one\ndef two(): return one() + 1"}
     )
@@ -70,7 +70,7 @@ def test_a_unit_may_import_its_siblings_by_name(open_client: Callable[..., Sandb
     assert Student(client, "second").two() == 2
 
 
-def test_a_sibling_that_is_broken_costs_only_what_needs_it(open_client: Callable[..., SandboxClient]) -> None:
+def test_a_broken_unit_costs_only_the_code_that_imports_it(open_client: Callable[..., SandboxClient]) -> None:
     client = open_client(
         {"first": "one = 1 / 0", "second": "from first import one\ndef two(): return 2\ndef f(): return one"}
     )

@@ -1,4 +1,4 @@
-"""A source is run statement by statement, and what fails costs only the names that it would have defined."""
+"""A source runs statement by statement, and a failure costs only the names that its statement defines."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from grader.sandbox import loader
 
 @dataclass
 class Run:
-    """A source that was run: its names, and of each failure the cell, the line, the names and the error."""
+    """A source that has run: its names, and for each failure the cell, the line, the names and the error."""
 
     names: dict[str, Any]
     failures: list[tuple[int, int, tuple[str, ...], BaseException]] = field(default_factory=list)
 
 
 def run(*cells: str, is_notebook: bool = False, without: tuple[int, ...] = ()) -> Run:
-    """without: the lines at which a piece is not allowed to run."""
+    """Run cells. `without`: the lines of the pieces that must not run."""
     module = types.ModuleType("answers")
     done = Run(module.__dict__)
     loader.run(
@@ -79,7 +79,7 @@ def test_a_statement_that_raises_costs_only_what_it_defines() -> None:
     assert done.names["e"]() == 2
 
 
-def test_a_syntax_error_costs_only_the_statement_it_stands_in() -> None:
+def test_a_syntax_error_costs_only_its_statement() -> None:
     done = run('''\
         def first():
             """A text of
@@ -116,7 +116,7 @@ def test_a_syntax_error_costs_only_the_statement_it_stands_in() -> None:
     assert (done.names["value"], done.names["last"], done.names["tried"], done.names["final"]) == ([1], 4, 6, 7)
 
 
-def test_each_of_several_syntax_errors_is_told_with_its_own_line() -> None:
+def test_each_of_several_syntax_errors_is_reported_with_its_line() -> None:
     done = run("""\
         a = 1
         b = = 2
@@ -143,19 +143,19 @@ def test_a_wrong_indentation_costs_only_its_function() -> None:
 
 
 @pytest.mark.parametrize("stray", ["    x = 1", "else:", ")", '"""never closed', "    return 1"])
-def test_what_comes_first_and_begins_no_statement_is_told_with_its_line(stray: str) -> None:
+def test_a_first_line_that_begins_no_statement_is_reported_with_its_line(stray: str) -> None:
     done = run(f"# Unit 1\n\n{stray}\na = 1\n")
     assert places(done)[0][:2] == (3, ())
     assert done.names["a"] == 1
 
 
-def test_a_text_that_comes_first_is_one_piece_though_its_lines_look_like_statements() -> None:
+def test_a_docstring_is_one_piece_even_if_its_lines_look_like_statements() -> None:
     done = run('"""Unit 1.\n\nFill in the stubs.\n"""\na = 1\nb = = 2\n')
     assert places(done) == [(6, ("b",), "SyntaxError")]
     assert done.names["a"] == 1
 
 
-def test_a_text_that_is_never_closed_does_not_take_what_stands_above() -> None:
+def test_an_unclosed_string_does_not_cost_the_code_above() -> None:
     done = run('''\
         a = 1
         b = """never closed
@@ -165,7 +165,7 @@ def test_a_text_that_is_never_closed_does_not_take_what_stands_above() -> None:
     assert places(done)[0][:2] == (2, ("b",))
 
 
-def test_the_lines_in_a_traceback_are_those_of_the_file_even_after_a_syntax_error() -> None:
+def test_traceback_lines_are_those_of_the_file_even_after_a_syntax_error() -> None:
     done = run("""\
         broken = = 1
 
@@ -187,28 +187,28 @@ def test_a_future_import_reaches_every_later_piece_and_cell() -> None:
     assert done.names["g"].__annotations__ == {"x": "not_defined"}
 
 
-def test_without_that_import_annotations_are_evaluated_as_ever() -> None:
+def test_without_a_future_import_annotations_are_evaluated() -> None:
     assert places(run("def f(x: not_defined): ...")) == [(1, ("f",), "NameError")]
 
 
-def test_a_piece_that_may_not_run_is_left_out_and_the_rest_runs() -> None:
+def test_a_refused_piece_is_skipped_and_the_rest_runs() -> None:
     done = run("a = 1\nb = 2\nc = 3\n", without=(2,))
     assert ("a" in done.names, "b" in done.names, "c" in done.names) == (True, False, True)
 
 
-def test_a_piece_that_exits_or_interrupts_is_a_failure_like_any_other() -> None:
+def test_an_exit_or_interrupt_is_a_failure_like_any_other() -> None:
     done = run("import sys\nsys.exit(0)\nraise KeyboardInterrupt\na = 1\n")
     assert [kind for _, _, kind in places(done)] == ["SystemExit", "KeyboardInterrupt"]
     assert done.names["a"] == 1
 
 
-def test_cells_share_their_names_and_are_counted_apart() -> None:
+def test_cells_share_names_and_have_separate_line_numbers() -> None:
     done = run("a = 1\n", "\nb = a / 0\n", "c = a\n")
     assert [(cell, line) for cell, line, _, _ in done.failures] == [(1, 2)]
     assert done.names["c"] == 1
 
 
-def test_magics_and_shell_lines_of_a_notebook_are_passed_over() -> None:
+def test_magics_and_shell_lines_of_a_notebook_are_skipped() -> None:
     done = run(
         """\
         %matplotlib inline
@@ -226,7 +226,7 @@ def test_magics_and_shell_lines_of_a_notebook_are_passed_over() -> None:
     assert (done.names["y"], done.names["z"]) == (3, 1)
 
 
-def test_a_magic_keeps_the_lines_below_it_in_their_places() -> None:
+def test_a_magic_does_not_change_the_line_numbers_below_it() -> None:
     done = run("%%capture\n%load_ext x\n\na = 1 / 0\n", is_notebook=True)
     assert places(done) == [(4, ("a",), "ZeroDivisionError")]
 
@@ -239,7 +239,7 @@ def test_a_magic_costs_nothing_but_itself(magic: str) -> None:
 
 
 @pytest.mark.parametrize("magic", ["", "!ls\n", "\n%%time\n"])
-def test_a_line_that_only_looks_like_a_magic_stays_python(magic: str) -> None:
+def test_python_that_looks_like_a_magic_is_kept(magic: str) -> None:
     done = run(f'{magic}a = """\n%no magic\n"""\nb = (7\n%4)\n', is_notebook=True)
     assert done.failures == []
     assert (done.names["a"], done.names["b"]) == ("\n%no magic\n", 3)
@@ -259,42 +259,42 @@ def test_a_magic_in_a_script_is_a_syntax_error_and_costs_nothing_else() -> None:
 
 @pytest.mark.parametrize("is_notebook", [False, True])
 @pytest.mark.parametrize("deep", ["-" * 50_000 + "1", "a" + ".real" * 100_000])
-def test_what_is_nested_too_deeply_costs_nothing_but_itself(deep: str, is_notebook: bool) -> None:
+def test_a_statement_that_is_nested_too_deeply_costs_nothing_but_itself(deep: str, is_notebook: bool) -> None:
     done = run(f"a = 1\nb = {deep}\nc = a + 1", "d = c + 1", is_notebook=is_notebook)
     assert places(done) == [(2, ("b",), "SyntaxError")]
     assert done.names["d"] == 3
 
 
-def test_nothing_hangs_on_a_source_of_odd_characters() -> None:
+def test_odd_characters_raise_nothing() -> None:
     for source in ("", "\n\n", "\0", "a = 1\0\nb = 2", "\\", "é = 1", ")" * 1000, "(" * 1000, "#" * 10):
         run(source)
 
 
-# Cells that were moved or split
+# -- cells that were moved or split ---------------------------------------------------------------------------
 
 
-def test_a_definition_may_stand_above_the_import_that_it_needs() -> None:
+def test_a_definition_may_be_above_the_import_that_it_needs() -> None:
     cells = ["class B(A): ...", "class A:\n    def f(self, x: Decimal): ...", "from decimal import Decimal"]
     done = run(*cells, is_notebook=True)
     assert done.failures == []
     assert issubclass(done.names["B"], done.names["A"])
 
 
-def test_in_a_script_the_order_matters_as_ever() -> None:
+def test_the_order_matters_in_a_script() -> None:
     assert places(run("def f(x: Decimal): ...\nfrom decimal import Decimal")) == [(1, ("f",), "NameError")]
 
 
-def test_what_was_defined_meanwhile_stays() -> None:
+def test_a_later_definition_of_the_same_name_is_kept() -> None:
     done = run("def f(x: Late): ...", "def f(x):\n    return x\nLate = int", is_notebook=True)
     assert places(done) == [(1, ("f",), "NameError")]
     assert done.names["f"](1) == 1
 
 
-def test_a_name_that_nothing_defines_is_told_once() -> None:
+def test_a_name_that_nothing_defines_is_reported_once() -> None:
     assert places(run("def f(x: Missing): ...\na = 1", is_notebook=True)) == [(1, ("f",), "NameError")]
 
 
-def test_an_indented_cell_is_run_as_jupyter_does() -> None:
+def test_an_indented_cell_runs_as_in_jupyter() -> None:
     indented = "\n    # mine\n    def f(x):\n        return x\n\n    %time y = 2\n    z = 3"
     done = run("def g():\n    return 1", indented, is_notebook=True)
     assert done.failures == []
@@ -330,7 +330,7 @@ def fill(numbers):
 
 
 @pytest.mark.parametrize("place", range(1, 11))
-def test_a_class_that_was_split_is_one_again(place: int) -> None:
+def test_a_split_class_is_joined(place: int) -> None:
     lines = METHODS.split("\n")
     done = run("\n".join(lines[:place]), "", "\n".join(lines[place:]), is_notebook=True)
     assert done.failures == []
@@ -338,7 +338,7 @@ def test_a_class_that_was_split_is_one_again(place: int) -> None:
 
 
 @pytest.mark.parametrize("place", range(1, 10))
-def test_a_function_that_was_split_is_one_again(place: int) -> None:
+def test_a_split_function_is_joined(place: int) -> None:
     lines = FUNCTION.split("\n")
     done = run("\n".join(lines[:place]), "\n".join(lines[place:]), is_notebook=True)
     numbers: list[int] = []
@@ -346,7 +346,7 @@ def test_a_function_that_was_split_is_one_again(place: int) -> None:
     assert (done.failures, numbers) == ([], [0, 1, 2])
 
 
-def test_a_function_that_was_split_in_three_is_one_again() -> None:
+def test_a_function_split_in_three_is_joined() -> None:
     done = run("def f(x):\n    y = x", "    y = y + 1", "    return y", "z = f(1) / 0", is_notebook=True)
     assert done.names["f"](1) == 2
     assert [(cell, line) for cell, line, _, _ in done.failures] == [(3, 1)]

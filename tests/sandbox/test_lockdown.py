@@ -1,4 +1,4 @@
-"""Each layer holds on its own, in a process that has no other, and is probed for before it is counted on."""
+"""Each layer works alone, in a process without the others, and is probed before it is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from grader.sandbox import lockdown
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="locking in needs Linux")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="isolation needs Linux")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
 needs_landlock = pytest.mark.skipif(lockdown.landlock_version() == 0, reason="this kernel has no Landlock")
 
@@ -26,7 +26,7 @@ def attempt(action):
 
 
 def printed(code: str, **options: object) -> list[str]:
-    """The lines that `code` prints in a process of its own."""
+    """The lines that `code` prints in a new process."""
     done = subprocess.run(
         [sys.executable, "-c", PREPARED + dedent(code)], capture_output=True, text=True, check=False, **options
     )  # type: ignore[call-overload]
@@ -34,23 +34,23 @@ def printed(code: str, **options: object) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
-def test_this_system_locks_student_code_in() -> None:
+def test_this_system_has_enough_layers() -> None:
     assert lockdown.is_enough(lockdown.missing_layers())
 
 
 @pytest.mark.parametrize("layer", lockdown.LAYERS)
-def test_only_the_needed_layers_decide_whether_it_is_enough(layer: str) -> None:
+def test_only_the_needed_layers_decide_whether_the_layers_are_enough(layer: str) -> None:
     assert lockdown.is_enough({layer: "missing"}) == (layer not in lockdown.NEEDED)
 
 
-def test_every_layer_that_can_be_missing_comes_with_a_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_missing_layer_comes_with_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     missing = lockdown.missing_layers()
     assert missing.keys() == set(lockdown.LAYERS)
     assert all("Linux" in sentence for sentence in missing.values())
 
 
-def test_probing_leaves_this_process_free() -> None:
+def test_probing_does_not_restrict_this_process() -> None:
     lockdown.missing_layers()
     with open(os.devnull) as file:
         assert file.read() == ""
@@ -78,7 +78,7 @@ def test_with_limits_alone_no_byte_can_be_written_to_a_file() -> None:
     assert printed(code) == ["OSError"]
 
 
-def test_new_privileges_are_refused_for_good() -> None:
+def test_new_privileges_are_refused_irreversibly() -> None:
     code = """\
         seccomp.refuse_new_privileges()
         print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("NoNewPrivs")))
@@ -87,7 +87,7 @@ def test_new_privileges_are_refused_for_good() -> None:
 
 
 @needs_root
-def test_root_becomes_nobody_with_no_way_back() -> None:
+def test_root_becomes_nobody_irreversibly() -> None:
     code = """\
         lockdown.drop_user()
         print(os.getresuid(), os.getresgid(), os.getgroups())
@@ -113,7 +113,7 @@ def test_with_landlock_alone_no_file_can_be_opened_made_or_listed() -> None:
 
 @needs_landlock
 @pytest.mark.parametrize("version", range(1, lockdown.landlock_version() + 1))
-def test_landlock_is_applied_as_each_kernel_knows_it(version: int) -> None:
+def test_landlock_works_with_the_rights_of_each_version(version: int) -> None:
     code = f"""\
         seccomp.refuse_new_privileges()
         lockdown.apply_landlock({version})
@@ -164,7 +164,7 @@ def test_a_fork_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert lockdown.fork() == 7
 
 
-def test_a_process_whose_parent_is_gone_already_ends_at_once() -> None:
+def test_a_process_whose_parent_has_ended_ends_at_once() -> None:
     code = """\
         pid = os.fork()
         if pid == 0:
@@ -175,7 +175,7 @@ def test_a_process_whose_parent_is_gone_already_ends_at_once() -> None:
     assert printed(code) == ["1"]
 
 
-def test_what_lock_in_says_is_what_it_applied() -> None:
+def test_lock_in_returns_the_layers_that_it_applied() -> None:
     code = """\
         program, version = seccomp.build_filter(), lockdown.landlock_version()
         uid = 60000 if os.geteuid() == 0 else None
@@ -188,7 +188,7 @@ def test_what_lock_in_says_is_what_it_applied() -> None:
     assert printed(code) == [" ".join(sorted(held))]
 
 
-def test_without_filter_and_landlock_lock_in_says_so() -> None:
+def test_lock_in_returns_that_filter_and_landlock_are_missing() -> None:
     code = """\
         held = lockdown.lock_in(7, 2**31, None, 0, None)
         print(held["limits"], held["seccomp"], held["landlock"])
@@ -206,6 +206,6 @@ def test_without_the_filter_lock_in_still_refuses_to_open_a_file() -> None:
     assert printed(code) == ["None", "PermissionError"]
 
 
-def test_the_address_space_is_all_that_was_taken() -> None:
+def test_the_address_space_includes_mapped_memory() -> None:
     taken = "import mmap; before = lockdown.address_space(); kept = mmap.mmap(-1, 2**30)"
     assert printed(f"{taken}; print(lockdown.address_space() - before >= 2**30)") == ["True"]

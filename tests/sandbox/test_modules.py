@@ -1,4 +1,4 @@
-"""What a course may import beside the standard library, torch and numpy: modules that are imported before isolation."""
+"""A course may name modules for student code to import, beside the standard library, torch and numpy."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ def evaluated(server: ForkServer | None, source: str, *modules: str) -> object:
         client.close()
 
 
-def test_a_module_that_is_named_can_be_imported_and_used(server: ForkServer) -> None:
+def test_a_named_module_can_be_imported_and_used(server: ForkServer) -> None:
     assert evaluated(server, "import yaml\ndef f(): return yaml.safe_load('a: [1, 2]')") == {"a": [1, 2]}
     source = "from markdown_it.token import Token\ndef f(): return Token('a', 'b', 0).type"
     assert evaluated(server, source) == "a"
 
 
-def test_it_does_not_weaken_the_isolation(server: ForkServer) -> None:
+def test_a_named_module_does_not_weaken_the_isolation(server: ForkServer) -> None:
     assert not {"limits", "no_new_privileges", "seccomp"} & server.missing.keys()
     with pytest.raises(Raised, match="PermissionError"):
         evaluated(server, "import yaml\ndef f(): open('/etc/passwd')")
 
 
-def test_its_version_is_known(server: ForkServer) -> None:
+def test_the_version_of_a_named_module_is_known(server: ForkServer) -> None:
     source = "import importlib.metadata, yaml\ndef f(): return importlib.metadata.version('yaml') == yaml.__version__"
     assert evaluated(server, source) is True
 
 
-def test_a_module_that_is_not_named_is_refused_with_all_that_are(server: ForkServer) -> None:
+def test_the_refusal_of_another_module_lists_the_named_ones(server: ForkServer) -> None:
     with pytest.raises(Raised) as caught:
         evaluated(server, "def f(): import scipy")
     expected = "only the standard library, torch, numpy, yaml, markdown_it.token and rich"
     assert caught.value.detail == f"No module named 'scipy' while grading, {expected}"
 
 
-def test_practice_without_a_server_imports_them_too() -> None:
+def test_practice_without_a_server_imports_named_modules_too() -> None:
     assert evaluated(None, "import yaml\ndef f(): return yaml.safe_load('1')", "yaml") == 1
 
 
@@ -91,7 +91,7 @@ server.close()
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_module_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path, name: str) -> None:
+def test_the_error_for_an_unusable_module_has_its_name_and_the_reason(tmp_path: Path, name: str) -> None:
     source, reason = BROKEN[name]
     (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{tmp_path}"}
@@ -100,7 +100,7 @@ def test_a_module_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path, n
     assert done.stdout == f"The module {name} {reason}\n"
 
 
-def test_a_module_that_is_not_installed_is_named() -> None:
+def test_the_error_for_a_module_that_is_not_installed_has_its_name() -> None:
     server = ForkServer.spawned(["not_installed"])
     with pytest.raises(ServerLost, match="The module not_installed cannot be imported: ModuleNotFoundError"):
         _ = server.missing

@@ -1,4 +1,4 @@
-"""What crosses the socket arrives as it was, and what is not what it claims to be does not arrive."""
+"""Values arrive over the socket unchanged, and malformed messages are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(action: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-# -- what crosses ---------------------------------------------------------------------------------------------
+# -- values that are sent -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", tensors.TENSOR_DTYPES.values(), ids=str)
@@ -48,7 +48,7 @@ def test_a_tensor_of_every_shape_keeps_it(shape: tuple[int, ...]) -> None:
     assert sent(torch.ones(shape)).shape == shape
 
 
-def test_the_library_of_safetensors_reads_what_is_written_here() -> None:
+def test_the_safetensors_library_reads_what_the_protocol_writes() -> None:
     dtypes = tensors.TENSOR_DTYPES.values()
     parts = [torch.arange(number + 1).to(dtype).unsqueeze(0) for number, dtype in enumerate(dtypes)]
     frame = protocol.pack({}, parts)
@@ -58,7 +58,7 @@ def test_the_library_of_safetensors_reads_what_is_written_here() -> None:
         torch.testing.assert_close(found[str(number)], tensor, rtol=0, atol=0)
 
 
-def test_not_a_number_and_infinity_cross_in_tensors_and_alone() -> None:
+def test_nan_and_infinity_arrive_in_tensors_and_alone() -> None:
     assert torch.equal(sent(torch.tensor([math.inf, -math.inf])), torch.tensor([math.inf, -math.inf]))
     assert sent(torch.tensor(math.nan)).isnan()
     assert math.isnan(sent(math.nan))
@@ -81,7 +81,7 @@ def test_plain_values_and_nested_containers_arrive_equal_and_of_the_same_type(va
     assert type(arrived) is type(value)
 
 
-def test_tensors_within_containers_find_their_places() -> None:
+def test_tensors_in_containers_arrive_in_their_places() -> None:
     arrived = sent({"first": torch.tensor(1), "rest": (torch.tensor([2.0]), [torch.tensor(3)])})
     assert (arrived["first"].item(), arrived["rest"][0].item(), arrived["rest"][1][0].item()) == (1, 2.0, 3)
 
@@ -94,13 +94,13 @@ def test_a_permuted_view_arrives_with_its_memory_layout(order: tuple[int, ...]) 
     assert torch.equal(arrived, view)
 
 
-def test_views_that_are_no_permutation_arrive_with_the_same_values() -> None:
+def test_other_views_arrive_with_the_same_values() -> None:
     base = torch.randn(4, 6)
     for view in (base[:, ::2], base[0].expand(5, 6), base.to(torch.complex64).conj().imag, base[1:3].T):
         assert torch.equal(sent(view), view)
 
 
-def test_a_tensor_that_requires_gradients_crosses_as_plain_values() -> None:
+def test_a_tensor_that_requires_gradients_arrives_as_plain_values() -> None:
     arrived = sent(torch.nn.Parameter(torch.ones(2)))
     assert type(arrived) is torch.Tensor
     assert not arrived.requires_grad
@@ -108,7 +108,7 @@ def test_a_tensor_that_requires_gradients_crosses_as_plain_values() -> None:
 
 @pytest.mark.parametrize("dtype", values.NUMPY_DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 0, 3)], ids=str)
-def test_a_numpy_array_of_every_dtype_and_shape_arrives_as_it_is(dtype: Any, shape: tuple[int, ...]) -> None:
+def test_a_numpy_array_of_every_dtype_and_shape_arrives_unchanged(dtype: Any, shape: tuple[int, ...]) -> None:
     array = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
     arrived = sent(array)
     assert (type(arrived), arrived.dtype, arrived.shape) == (numpy.ndarray, dtype, shape)
@@ -124,22 +124,22 @@ def test_views_of_numpy_arrays_arrive_with_the_same_values() -> None:
 @pytest.mark.parametrize(
     "number", [numpy.float32(0.5), numpy.int64(-3), numpy.uint16(65535), numpy.bool_(True)], ids=repr
 )
-def test_a_numpy_number_arrives_as_one(number: Any) -> None:
+def test_a_numpy_number_arrives_as_a_numpy_number(number: Any) -> None:
     arrived = sent({"number": number, "keys": {number}})
     assert arrived == {"number": number, "keys": {number}}
     assert type(arrived["number"]) is type(number)
 
 
-def test_a_numpy_float64_is_a_float() -> None:
+def test_a_numpy_float64_arrives_as_a_float() -> None:
     assert type(sent(numpy.float64(0.5))) is float
 
 
-def test_a_large_text_of_bytes_that_is_named_many_times_is_made_once() -> None:
+def test_large_bytes_with_many_references_are_copied_once() -> None:
     arrived = values.decode_reply(["list", *[["bytes", 0]] * 1000], [torch.zeros(2**26, dtype=torch.uint8)])
     assert {id(one) for one in arrived} == {id(arrived[0])}
 
 
-def test_what_cannot_cross_is_held_back_and_named_by_a_handle() -> None:
+def test_a_value_that_cannot_be_sent_is_held_and_referred_to_by_a_handle() -> None:
     class Secret: ...
 
     held: list[Any] = []
@@ -156,10 +156,10 @@ def test_what_cannot_cross_is_held_back_and_named_by_a_handle() -> None:
     assert values.decode(encoded, [], lambda handle: held[handle.number]) == [secret]
 
 
-# -- what lies about itself -----------------------------------------------------------------------------------
+# -- values that lie ------------------------------------------------------------------------------------------
 
 
-def test_a_tensor_subclass_that_lies_crosses_as_what_torch_itself_sees() -> None:
+def test_a_tensor_subclass_that_lies_arrives_as_torch_itself_sees_it() -> None:
     class Liar(torch.Tensor):
         @classmethod
         def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -183,7 +183,7 @@ def test_a_tensor_subclass_that_lies_crosses_as_what_torch_itself_sees() -> None
     assert torch.equal(arrived, torch.tensor([1.0, 2.0]))
 
 
-def test_subclasses_of_plain_types_that_lie_cross_as_what_they_hold() -> None:
+def test_subclasses_of_plain_types_that_lie_arrive_as_their_real_values() -> None:
     class LyingInt(int):
         def __int__(self) -> int:
             return 42
@@ -249,7 +249,7 @@ def test_an_object_that_claims_to_be_a_tensor_is_refused_as_one() -> None:
     assert refusal(lambda: sent(Liar())) == "a tensor that is sparse, quantised, nested or without data"
 
 
-# -- what must not cross --------------------------------------------------------------------------------------
+# -- values that are refused ----------------------------------------------------------------------------------
 
 
 def nested(depth: int) -> list[Any]:
@@ -288,7 +288,7 @@ def nested(depth: int) -> list[Any]:
     ],
 )
 @pytest.mark.filterwarnings("ignore")  # torch deprecates quantised tensors
-def test_what_cannot_cross_is_refused_with_a_reason(make: Callable[[], Any], sentence: str) -> None:
+def test_a_value_that_cannot_be_sent_is_refused_with_a_reason(make: Callable[[], Any], sentence: str) -> None:
     assert refusal(lambda: sent(make())) == sentence
 
 
@@ -321,21 +321,21 @@ def test_a_message_that_is_too_long_is_refused() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_would_take_the_other_side_long_to_build_is_refused(value: Any, bound: str) -> None:
+def test_a_value_that_is_slow_to_decode_is_refused(value: Any, bound: str) -> None:
     assert refusal(lambda: sent(value)) == bound
 
 
-def test_a_request_may_hold_more_than_a_reply() -> None:
+def test_a_request_may_be_larger_than_a_reply() -> None:
     message = {"sources": ["x" * 2**20] * 8, "numbers": [*range(10**5)]}
     assert protocol.unpack(*protocol.halves(protocol.pack(message, []))) == (message, [])
 
 
-def test_one_tensor_that_is_named_many_times_counts_each_time() -> None:
+def test_each_reference_to_the_same_tensor_counts() -> None:
     references = ["list", *[["tensor", 0]] * 1001]
     assert refusal(lambda: values.decode_reply(references, [torch.ones(1)])) == "more than 1,000 tensors"
 
 
-# -- frames that are not what they claim ----------------------------------------------------------------------
+# -- malformed frames -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_claimed_sizes_beyond_the_limits_are_refused_before_anything_is_read(siz
     ],
     ids=lambda text: repr(text[:20]),
 )  # fmt: skip
-def test_a_message_that_is_no_json_of_plain_values_is_refused(text: bytes) -> None:
+def test_a_message_that_is_not_valid_json_is_refused(text: bytes) -> None:
     assert refusal(lambda: protocol.unpack(text, b"")).startswith("a message that is not")
 
 
@@ -369,16 +369,16 @@ def test_a_message_that_is_no_json_of_plain_values_is_refused(text: bytes) -> No
     ],
     ids=str,
 )  # fmt: skip
-def test_a_value_of_no_known_form_is_refused(value: Any) -> None:
+def test_a_malformed_value_is_refused(value: Any) -> None:
     refusal(lambda: values.decode_reply(value, []))
 
 
 @pytest.mark.parametrize("order", [[0], [0, 0], [1, 2], [0, "1"], [False, True], [0.0, 1.0], "01", {"a": 1}], ids=str)
-def test_a_permutation_that_is_none_is_refused(order: Any) -> None:
+def test_an_invalid_permutation_is_refused(order: Any) -> None:
     assert "permutation" in refusal(lambda: values.decode_reply(["tensor", 0, order], [torch.ones(2, 3)]))
 
 
-def test_values_nested_too_deep_are_refused_on_arrival_too() -> None:
+def test_a_value_nested_too_deeply_is_refused_on_arrival() -> None:
     value: Any = None
     for _ in range(100):
         value = ["list", value]
@@ -394,7 +394,7 @@ def entry(**changes: Any) -> dict[str, Any]:
     return {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **changes}
 
 
-def test_the_frame_that_the_next_test_spoils_is_good_as_it_is() -> None:
+def test_the_frame_that_the_next_test_damages_is_valid() -> None:
     _, [tensor] = protocol.unpack(b"{}", blob({"0": entry()}))
     assert torch.equal(tensor, torch.zeros(2))
 

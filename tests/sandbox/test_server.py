@@ -1,4 +1,4 @@
-"""From inside a student's process: nothing of the machine is there, and nothing beyond computing works."""
+"""Inside a student process, nothing of the machine is visible, and nothing but computing works."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def inside(open_client: Opens) -> Student:
         "importlib.import_module('antigravity')",
     ],
 )
-def test_what_reaches_beyond_the_process_fails(inside: Student, attempt: str) -> None:
+def test_access_beyond_the_process_fails(inside: Student, attempt: str) -> None:
     result = inside.attempt(attempt)
     assert not result.startswith("worked"), result
 
@@ -160,7 +160,7 @@ def test_a_process_may_ask_for_its_own_times_and_processors(inside: Student) -> 
     assert inside.evaluate("len(os.sched_getaffinity(0))") == len(os.sched_getaffinity(0))
 
 
-def test_the_name_and_the_system_of_the_machine_are_fixed_texts(inside: Student) -> None:
+def test_the_name_and_the_system_of_the_machine_are_constants(inside: Student) -> None:
     kernel = ("Linux", "grader", "6.0.0", "#1", platform.machine())
     assert inside.evaluate("tuple(os.uname())") == kernel
     assert inside.evaluate("tuple(__import__('platform').uname())") == (*kernel, "")
@@ -175,7 +175,7 @@ def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> N
     assert inside.evaluate("sys.path") == []
 
 
-def test_no_module_of_the_graders_own_side_is_loaded(inside: Student) -> None:
+def test_no_module_of_the_trusted_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
         "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.loader",
@@ -199,21 +199,19 @@ def test_the_limits_are_those_of_the_course(open_client: Opens) -> None:
     inside = Student(open_client(INSIDE, cpu_seconds=11, memory_mb=1500), "answers")
     assert inside.evaluate("resource.getrlimit(resource.RLIMIT_CPU)") == (11, 11)
     soft, hard = inside.evaluate("resource.getrlimit(resource.RLIMIT_AS)")
-    # A build with CUDA gets on top what it takes only to start.
+    # A build with CUDA gets more, because it needs more to start.
     assert soft == hard == 1500 * 2**20 or (torch.version.cuda and soft == hard > 1500 * 2**20)
     assert inside.evaluate("resource.getrlimit(resource.RLIMIT_FSIZE)") == (0, 0)
 
 
-def test_memory_beyond_the_limit_is_refused_and_the_process_lives_on(inside: Student) -> None:
+def test_memory_beyond_the_limit_is_refused_and_the_process_continues(inside: Student) -> None:
     assert inside.attempt("bytearray(3 * 2**30)") == "MemoryError"
     assert inside.attempt("torch.ones(2**30)") == "RuntimeError"
     assert inside.evaluate("1") == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
-def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(
-    open_client: Opens, server: ForkServer
-) -> None:
+def test_under_root_each_process_of_all_servers_has_a_user_of_its_own(open_client: Opens, server: ForkServer) -> None:
     other = ForkServer.spawned()
     there = SandboxClient(other, {"answers": Source.of("answers.py", [INSIDE])}, open_client(INSIDE).limits)
     students = [Student(client, "answers") for client in (open_client(INSIDE), open_client(INSIDE), there)]
@@ -230,7 +228,7 @@ def test_under_root_each_process_has_a_user_of_its_own_among_all_servers(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each process a user of its own")
-def test_where_no_id_is_free_the_process_is_nobodys_and_its_layers_say_so(
+def test_if_no_user_id_is_free_the_process_runs_as_nobody_and_its_layers_say_so(
     open_client: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(users.VARIABLE, "1-1")
@@ -249,7 +247,7 @@ def test_the_kernel_itself_says_that_the_process_is_filtered(inside: Student, se
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-def test_optimisers_work_where_the_source_asks_for_them(open_client: Opens) -> None:
+def test_optimisers_work_if_the_source_mentions_them(open_client: Opens) -> None:
     source = """\
 import torch
 def train():
@@ -264,7 +262,7 @@ def train():
     assert Student(open_client(source), "answers").train() < 0.5
 
 
-# What honest answers do on the way, and what Python or torch would read a file for at its first use.
+# What honest answers also do, and what makes Python or torch read a file at first use.
 ORDINARY_THINGS = {
     "print a tensor": "import torch\ndef f():\n    print(torch.randn(3, 3))",
     "print a module": "import torch\ndef f():\n    print(torch.nn.Linear(2, 3))",
@@ -323,7 +321,7 @@ ORDINARY_THINGS = {
 
 
 @pytest.mark.parametrize("thing", ORDINARY_THINGS)
-def test_what_honest_code_does_on_the_way_works_though_no_file_can_be_opened(open_client: Opens, thing: str) -> None:
+def test_ordinary_code_works_although_no_file_can_be_opened(open_client: Opens, thing: str) -> None:
     assert Student(open_client(f"{ORDINARY_THINGS[thing]}\n    return 'done'"), "answers").f() == "done"
 
 
@@ -345,7 +343,7 @@ FOR_EVER = "this would wait for another thread for ever, because all code runs i
         ("import threading\ndef f():\n    threading.Thread().join()", "cannot join thread before it is started"),
     ],
 )
-def test_what_cannot_be_done_in_one_thread_says_so_at_its_line(open_client: Opens, code: str, sentence: str) -> None:
+def test_code_that_needs_a_thread_fails_with_a_reason_at_its_line(open_client: Opens, code: str, sentence: str) -> None:
     with pytest.raises(Raised) as caught:
         Student(open_client(code), "answers").f()
     assert (caught.value.detail, caught.value.line) == (sentence, 3)

@@ -1,4 +1,4 @@
-"""The modules of the toolbox do what they say, and nothing of what an exercise asks for."""
+"""The modules of the toolbox do what they say."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 from grader.sandbox import toolbox
 
 
-def test_a_holder_has_what_it_is_given_as_parameters_and_modules() -> None:
+def test_a_holder_has_its_arguments_as_parameters_and_modules() -> None:
     holder = toolbox.make("Holder", first=torch.ones(3, 2), second=torch.nn.Linear(3, 2, bias=False))
     assert [name for name, _ in holder.named_parameters()] == ["first", "second.weight"]
 
 
-def test_a_holder_of_matrices_and_one_of_layers_with_the_same_weights_give_the_same_outputs() -> None:
+def test_holders_of_matrices_and_of_layers_with_the_same_weights_have_the_same_outputs() -> None:
     layers = {name: torch.nn.Linear(3, 2, bias=False) for name in ("a", "b")}
     matrices = {name: layer.weight.detach().T for name, layer in layers.items()}  # (2, 3) -> (3, 2)
     x = torch.randn(5, 3)
     torch.testing.assert_close(toolbox.make("Holder", **matrices)(x), toolbox.make("Holder", **layers)(x))
 
 
-def test_a_holder_tells_what_it_holds_apart() -> None:
+def test_each_member_of_a_holder_has_a_different_effect() -> None:
     first, second, x = torch.ones(3, 2), torch.full((3, 2), 2.0), torch.ones(1, 3)
     outputs = toolbox.make("Holder", a=first, b=second)(x)
     assert outputs.tolist() == [[3 + 9 + 2 * 6 + 36] * 2]
@@ -42,7 +42,7 @@ def test_the_factory_makes_a_new_module_each_time_and_counts() -> None:
     assert factory.calls == 2
 
 
-def test_a_factory_made_with_modules_gives_these_first_and_in_order() -> None:
+def test_a_factory_with_modules_returns_these_first_and_in_order() -> None:
     first, second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     factory = toolbox.make("CountingFactory", first, second)
     assert [factory(), factory()] == [first, second]
@@ -50,7 +50,7 @@ def test_a_factory_made_with_modules_gives_these_first_and_in_order() -> None:
     assert factory.calls == 3
 
 
-def test_any_module_of_torch_can_be_had_by_name_and_nothing_else() -> None:
+def test_the_toolbox_makes_modules_of_torch_by_name_and_nothing_else() -> None:
     assert isinstance(toolbox.make("Linear", 2, 3, bias=False), torch.nn.Linear)
     with pytest.raises(AttributeError):
         toolbox.make("SelfAttention_v1", 3, 2)

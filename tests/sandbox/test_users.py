@@ -1,4 +1,4 @@
-"""Each student's process gets a user id that nobody else has, where the machine has one."""
+"""Each student process gets a user id that nobody else has, if the machine has one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="id
 ALONE = 61234
 
 
-def test_an_id_that_is_claimed_is_not_given_again_until_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claimed_id_is_not_claimed_again_until_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(users.VARIABLE, f"{ALONE}-{ALONE + 1}")
     first, second = users.claim(), users.claim()
     assert first
@@ -28,13 +28,13 @@ def test_an_id_that_is_claimed_is_not_given_again_until_it_is_free(monkeypatch: 
         claimed[1].close()
 
 
-def test_an_id_with_an_account_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_with_an_account_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = next(account.pw_uid for account in pwd.getpwall() if account.pw_uid)
     monkeypatch.setenv(users.VARIABLE, f"{taken}-{taken}")
     assert users.claim() is None
 
 
-def test_an_id_that_is_not_mapped_here_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_that_is_not_mapped_here_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "_map", lambda: "         0       1000          1\n     60500     100000         2\n")
     assert [uid for uid in (0, 1, 60499, 60500, 60501, 60502) if users.is_mapped(uid)] == [0, 60500, 60501]
     claimed = users.claim()
@@ -44,7 +44,7 @@ def test_an_id_that_is_not_mapped_here_is_passed_over(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("text", ["60000", "7-3", "0-9", "a-b", "-5-9", "1-9999999999"])
-def test_a_range_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_invalid_range_is_an_error_with_its_text(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(users.VARIABLE, text)
     with pytest.raises(ValueError, match=f"GRADER_UIDS is '{text}': write two numbers, such as 60000-60999."):
         users.id_range()
@@ -55,7 +55,7 @@ def test_a_range_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: st
     ("value", "sentence"),
     [("x", "GRADER_UIDS is 'x'"), ("1-1", "No user id from 1 to 1 is free here, so student code runs as nobody.")],
 )
-def test_where_there_is_no_id_the_missing_layer_says_so(
+def test_if_there_is_no_id_the_missing_layer_says_so(
     monkeypatch: pytest.MonkeyPatch, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv(users.VARIABLE, value)

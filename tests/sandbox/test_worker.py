@@ -1,4 +1,4 @@
-"""The student's side answers requests about the student's code, and tells errors in plain data with true lines."""
+"""The worker answers requests about the student's code, and reports errors as plain data with correct lines."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ def error(reply: Reply | Error) -> Error:
     return reply
 
 
-def test_a_call_gives_its_value() -> None:
+def test_a_call_returns_its_value() -> None:
     assert value(call(worker("def f(x): return x + 1"), "f", 1)) == 2
 
 
-def test_an_error_tells_its_built_in_types_its_text_and_the_students_own_line() -> None:
+def test_an_error_has_its_built_in_types_its_text_and_the_students_line() -> None:
     source = "class Odd(KeyError): ...\n\ndef g():\n    raise Odd('text')\ndef f():\n    g()\n"
     types = ["KeyError", "LookupError", "Exception", "BaseException", "object"]
     assert list(call(worker(source), "f")) == [7, types, "'text'", 4, "answers.py"]
 
 
-def test_an_error_inside_a_library_is_told_with_the_students_line_that_led_there() -> None:
+def test_an_error_inside_a_library_has_the_students_line_that_called_it() -> None:
     found = error(call(worker("import torch\ndef f():\n    return torch.ones(2) @ torch.ones(3)\n"), "f"))
     assert (found.types[0], found.line) == ("RuntimeError", 3)
 
 
-def test_an_exit_and_an_interrupt_are_errors_like_any_other() -> None:
+def test_exits_and_interrupts_are_errors_like_any_other() -> None:
     answers = worker("import sys\ndef f(): sys.exit(0)\ndef g(): raise KeyboardInterrupt")
     assert error(call(answers, "f")).types[0] == "SystemExit"
     assert error(call(answers, "g")).types[0] == "KeyboardInterrupt"
 
 
-def test_an_error_that_cannot_even_be_printed_is_still_told() -> None:
+def test_an_error_without_a_readable_text_is_reported() -> None:
     answers = worker("class Bad(Exception):\n    def __str__(self): raise self\ndef f(): raise Bad")
     assert error(call(answers, "f")).text == "(the error's text could not be read)"
 
@@ -76,26 +76,26 @@ def test_the_text_of_an_error_is_cut() -> None:
     assert len(error(call(worker("def f(): raise ValueError('x' * 10**6)"), "f")).text) == 2000
 
 
-def test_a_name_that_is_not_there_is_undefined_and_not_an_error_of_the_students() -> None:
+def test_a_missing_name_is_undefined_and_not_an_error_of_student_code() -> None:
     found = error(call(worker("a = 1"), "f"))
     assert (list(found.types), found.text) == (["Undefined"], "f is not defined")
 
 
-def test_a_unit_is_run_once_and_its_failures_are_told_each_time() -> None:
+def test_a_unit_runs_once_and_its_failures_are_returned_each_time() -> None:
     answers = worker("count = []\ncount.append(1)\nbad = 1 / 0\ndef f(): return len(count)")
     first = answer(answers, "load", unit="answers")
     assert answer(answers, "load", unit="answers") == first
     assert value(call(answers, "f")) == 1
 
 
-def test_a_failure_tells_the_names_it_cost_and_its_place() -> None:
+def test_a_failure_has_the_names_it_costs_and_its_place() -> None:
     answers = worker("a = 1\nb, c = 1 / 0, 2\n")
     [found] = value(answer(answers, "load", unit="answers"))
     failure = messages.checked(Failed, found)
     assert (failure.names, failure.line, failure.file) == (("b", "c"), 2, "answers.py")
 
 
-def test_before_each_piece_its_place_is_told() -> None:
+def test_progress_is_reported_before_each_piece() -> None:
     places: list[Progress] = []
     notified = Worker(places.append)
     notified.do_begin(worker("a = 1\n\ndef b(): ...\n").units.sources)
@@ -109,7 +109,7 @@ def test_a_value_that_cannot_be_sent_is_refused_with_the_reason() -> None:
     assert found.text == "it gave a tensor that is sparse, quantised, nested or without data"
 
 
-def test_an_unknown_request_is_an_error_and_not_the_end() -> None:
+def test_an_unknown_operation_is_an_error_and_the_worker_continues() -> None:
     answers = worker("def f(): return 1")
     assert isinstance(answer(answers, "nonsense"), Error)
     assert value(call(answers, "f")) == 1
@@ -130,7 +130,7 @@ def patch(answers: Worker, *exercises: str) -> None:
     answer(answers, "patch", exercises=list(exercises))
 
 
-def test_names_that_are_patched_mean_their_substitutes_until_they_are_unpatched() -> None:
+def test_patched_names_are_substitutes_until_they_are_unpatched() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
     patch(answers, "dot_product", "normalize_by_sum")
@@ -139,7 +139,7 @@ def test_names_that_are_patched_mean_their_substitutes_until_they_are_unpatched(
     assert value(call(answers, "f")) == "the student's own"
 
 
-def test_a_name_that_is_not_there_is_there_while_it_is_patched() -> None:
+def test_a_missing_name_is_defined_while_it_is_patched() -> None:
     answers = worker("def f(): return dot_product([2], [3])")
     assert error(call(answers, "f")).types[0] == "NameError"
     patch(answers, "dot_product")
@@ -148,7 +148,7 @@ def test_a_name_that_is_not_there_is_there_while_it_is_patched() -> None:
     assert error(call(answers, "f")).types[0] == "NameError"
 
 
-def test_siblings_find_the_substitutes_too() -> None:
+def test_other_units_use_the_substitutes_too() -> None:
     answers = worker("", other=BUILDS)
     for unit in ("other", "answers"):
         answer(answers, "load", unit=unit)
@@ -156,7 +156,7 @@ def test_siblings_find_the_substitutes_too() -> None:
     assert value(answer(answers, "call", target=("other", "f"), arguments=(), options={})) == 12
 
 
-def test_an_exercise_without_a_substitute_is_seen_to_be_called_all_the_same() -> None:
+def test_calls_of_an_exercise_without_a_substitute_are_recorded() -> None:
     answers = worker(BUILDS)
     call(answers, "f")
     patch(answers, "attention_dropout")
@@ -173,7 +173,7 @@ def test_the_next_test_begins_with_the_students_own_names() -> None:
     assert value(answer(answers, "unpatch")) == []
 
 
-def test_what_torch_was_asked_to_do_is_told_by_name() -> None:
+def test_the_torch_functions_of_a_call_are_returned_by_name() -> None:
     answers = worker("import torch\nfrom torch import nn\ndef f(x): return nn.Softmax(-1)(x).sum() + 1")
     found = answer(answers, "torch_functions", target=("answers", "f"), arguments=(torch.zeros(2),))
     assert {"softmax", "sum"} <= set(value(found))
