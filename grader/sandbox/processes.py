@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from grader.errors import InternalError
 from grader.sandbox import lockdown, messages, users
 from grader.sandbox.bounds import ProtocolError
-from grader.sandbox.messages import Exited, NotStarted, Ready, Start
+from grader.sandbox.messages import Exited, M, NotStarted, Ready, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,15 +56,9 @@ class ForkServer:
         """The layers that this system cannot provide, each with a sentence. Waits until the server is ready."""
         self.control.settimeout(START_SECONDS)
         try:
-            ready = _receive(self.control, Ready, NotStarted)
-        except (OSError, ValueError, ProtocolError) as error:
-            raise ServerLost("the fork server did not start") from error
+            return _receive(self.control, Ready, "the fork server did not start").missing
         finally:
             self.control.settimeout(None)
-        if isinstance(ready, NotStarted):
-            raise ServerLost(ready.reason)
-        missing: dict[str, str] = ready.missing
-        return missing
 
     @classmethod
     def forked(cls, modules: Sequence[str] = ()) -> ForkServer:
@@ -164,21 +158,21 @@ class ForkedProcess:
             self.lifeline.shutdown(socket.SHUT_WR)
         self.lifeline.settimeout(END_SECONDS)
         try:
-            end = _receive(self.lifeline, Exited, NotStarted)
-        except (OSError, ValueError, ProtocolError) as error:
-            raise ServerLost("the fork server did not say how a process ended") from error
+            return _receive(self.lifeline, Exited, "the fork server did not say how a process ended")
         finally:
             for ours in (self.connection, self.output, self.lifeline):
                 ours.close()
-        if isinstance(end, NotStarted):
-            raise ServerLost(end.reason)
-        exited: Exited = end
-        return exited
 
 
-def _receive(sender: socket.socket, *kinds: type[Any]) -> Any:
-    """Return the next message, of one of these kinds. Raises OSError, ValueError or ProtocolError."""
-    return messages.parse(json.loads(sender.recv(READ_BYTES)), *kinds)
+def _receive(sender: socket.socket, kind: type[M], problem: str) -> M:
+    """Return the next message, of this kind. Raises ServerLost with this problem, or with the reason of NotStarted."""
+    try:
+        message: Any = messages.parse(json.loads(sender.recv(READ_BYTES)), kind, NotStarted)
+    except (OSError, ValueError, ProtocolError) as error:
+        raise ServerLost(problem) from error
+    if isinstance(message, kind):
+        return message
+    raise ServerLost(message.reason)
 
 
 class PractisingProcess:

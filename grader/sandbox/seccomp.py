@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 # futex operations: WAIT, WAKE, WAIT_BITSET, WAKE_BITSET; and the bits of their flags (PRIVATE, CLOCK_REALTIME).
@@ -36,15 +39,7 @@ def problem() -> str | None:
     except (RuntimeError, OSError):
         return "The library libseccomp is missing: sudo apt-get install libseccomp2 (Fedora: dnf install libseccomp)."
     # A container's own filter may refuse ours. Only an attempt shows it.
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        with contextlib.suppress(BaseException):
-            refuse_new_privileges()
-            apply_filter(build_filter())
-            code = 0 if _open_is_refused() else 1
-        os._exit(code)
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
+    if not holds_in_fork(_filter_refuses_open):
         return (
             "This system refuses seccomp filters (CONFIG_SECCOMP_FILTER in the kernel, or a container that "
             "forbids them: docker run --security-opt seccomp=unconfined)."
@@ -52,7 +47,20 @@ def problem() -> str | None:
     return None
 
 
-def _open_is_refused() -> bool:
+def holds_in_fork(action: Callable[[], bool]) -> bool:
+    """Whether an action returns True, and raises nothing, in a forked process."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        with contextlib.suppress(BaseException):
+            code = 0 if action() else 1
+        os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _filter_refuses_open() -> bool:
+    refuse_new_privileges()
+    apply_filter(build_filter())
     try:
         os.close(os.open("/", os.O_RDONLY))
     except OSError:

@@ -85,18 +85,15 @@ class Server:
 
     def _try_isolated(self, name: str) -> None:
         """Import a module and read its names as student code will. Raises ModuleUnavailable."""
-        module = sys.modules[name]
-        found = touch(module)
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            with contextlib.suppress(BaseException):
-                memory = lockdown.address_space() + TRIAL_BYTES
-                lockdown.lock_in(TRIAL_SECONDS, memory, self.program, self.landlock, None)
-                import_stubs.install(None, self.modules)
-                code = 0 if touch(module) == found else 1
-            os._exit(code)
-        if os.waitpid(pid, 0)[1] != 0:
+        found = touch(sys.modules[name])
+
+        def works() -> bool:
+            memory = lockdown.address_space() + TRIAL_BYTES
+            lockdown.lock_in(TRIAL_SECONDS, memory, self.program, self.landlock, None)
+            import_stubs.install(None, self.modules)
+            return touch(sys.modules[name]) == found
+
+        if not seccomp.holds_in_fork(works):
             raise ModuleUnavailable(
                 f"The module {name} does not work in an isolated process: it needs files, threads or more modules."
             )
