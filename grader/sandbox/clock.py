@@ -41,7 +41,7 @@ class Clock:
         return sum(self._waited.values())
 
     def close(self) -> None:
-        """Read the waiting time for the last time."""
+        """Read the waiting time for the last time, and close the files."""
         self.waited()
         for descriptor in self._waited if self._is_open else ():
             os.close(descriptor)
@@ -62,7 +62,7 @@ class Stopwatch:
         return max(passed - (self.clock.waited() - self.waited), passed * LEAST_COUNTED)
 
     def left(self, seconds: float) -> float:
-        """Return at least how much of `seconds` is left. Reads the waiting time only if the answer could be zero."""
+        """Return what is left of `seconds`, at least. Reads the waiting time only if the result could be zero."""
         passed = time.monotonic() - self.begun
         return seconds - (passed if passed < seconds else self.counted())
 

@@ -53,7 +53,7 @@ class Inert:
     __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
 
 
-class Progress:
+class Progress(Inert):
     """Does what matters of tqdm: iterates over its argument."""
 
     def __init__(self, iterable: Iterable[Any] = (), *_: Any, **__: Any) -> None:
@@ -64,14 +64,6 @@ class Progress:
 
     def __len__(self) -> int:
         return len(self.iterable)  # type: ignore[arg-type]
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: Any) -> None: ...
-
-    def __getattr__(self, _: str) -> Inert:
-        return Inert()
 
 
 class InertModule(types.ModuleType):

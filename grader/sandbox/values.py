@@ -208,7 +208,7 @@ class _Decoder:
             return value
         if kind is list and value and type(value[0]) is str and value[0] in READERS:
             return READERS[value[0]](self, value, depth + 1)
-        raise ProtocolError("a value of no known kind")
+        raise ProtocolError("a value of an unknown kind")
 
     def read_list(self, value: list[Any], depth: int) -> Any:
         return [self.decode(item, depth) for item in value[1:]]
@@ -235,7 +235,7 @@ class _Decoder:
 
     def read_dtype(self, value: list[Any], _: int) -> torch.dtype:
         if len(value) != 2 or type(value[1]) is not str or value[1] not in DTYPE_BY_NAME:
-            raise ProtocolError("a dtype that is none")
+            raise ProtocolError("an unknown dtype")
         return DTYPE_BY_NAME[value[1]]
 
     def read_handle(self, value: list[Any], _: int) -> Any:
@@ -265,13 +265,13 @@ class _Decoder:
         """Return the tensor that a value refers to, of one of these dtypes and with this number of dimensions."""
         number, *order = value[1:] or [None]
         if type(number) is not int or not 0 <= number < len(self.tensors):
-            raise ProtocolError("a tensor that is not there")
+            raise ProtocolError("a missing tensor")
         self.references += 1
         if self.is_reply:
             check_tensors(self.references)
         tensor = self.tensors[number]
         if tensor.dtype not in dtypes or dimensions not in (None, tensor.dim()):
-            raise ProtocolError("a tensor of another kind than is said")
+            raise ProtocolError("a tensor of an unexpected dtype or shape")
         return _permuted(tensor, order) if order else tensor
 
 
@@ -279,7 +279,7 @@ def _permuted(tensor: torch.Tensor, order: list[Any]) -> torch.Tensor:
     match order:
         case [list(dims)] if sorted(map(repr, dims)) == sorted(map(repr, range(tensor.dim()))):
             return tensor.permute(dims)
-    raise ProtocolError("a permutation that is none")
+    raise ProtocolError("an invalid permutation")
 
 
 def _key(value: Any) -> Any:
