@@ -1,7 +1,7 @@
-"""Run as a program, by whichever user is to grade: every attack between honest students, and alone.
+"""A program that grades every attack between honest students, and alone, as the user who runs it.
 
-`drive.py BASE [alone] batch`: BASE holds a course, a class of submissions, the units that each is graded in, and an
-empty folder for the reports. Everything is graded as after its due date, so that the quizzes are told.
+`drive.py BASE [alone] batch`: BASE contains a course, a class of submissions, the units of each submission, and an
+empty folder for the reports. Everything is graded as if after its due date, so that reports contain quiz answers.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ LARGEST_READ = 100 * 2**20
 
 
 def drive(base: Path, ways: Sequence[str]) -> None:
-    """Writes BASE/reports/<how>/…, and in BASE/reports/drive.json what this program saw of the world."""
-    assert base / "course" == PACKAGE.parent, "this is about another copy of the grader"
-    # Whatever a submission leaves running, in however many sessions of its own, becomes a child of this process.
+    """Write the reports to BASE/reports/<how>/, and what this program observed to BASE/reports/drive.json."""
+    assert base / "course" == PACKAGE.parent, "another copy of the grader was imported"
+    # Each process that a submission leaves running, in any session, becomes a child of this process.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     course = load_course(base / "course")
     now = max(unit.due for unit in course.units.values()) + datetime.timedelta(days=1)
@@ -81,9 +81,9 @@ def drive(base: Path, ways: Sequence[str]) -> None:
 
 
 def contents(base: Path) -> dict[str, str]:
-    """Everything in BASE but the reports: what kind of thing it is, and what it holds."""
+    """Return everything in BASE except the reports: its kind and its contents."""
     found = {}
-    # By descriptors, for some of the paths are longer than a path may be.
+    # By descriptors, because some paths are longer than a path may be.
     for folder, folders, files, descriptor in os.fwalk(base):
         if Path(folder) == base:
             folders.remove("reports")
@@ -104,7 +104,7 @@ def held(name: str, status: os.stat_result, folder: int) -> str:
 
 
 def left_running() -> list[str]:
-    """The names of descendants that do not end of themselves, now that the engine has."""
+    """Return the names of descendants that do not end by themselves after the engine has ended."""
     signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(SECONDS_TO_END)
     try:

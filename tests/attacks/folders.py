@@ -1,6 +1,6 @@
-"""Hostile submissions that are more than a file of Python: links, giants, damaged notebooks, repositories, sheets.
+"""Hostile submissions that are more than a Python file: links, huge files, damaged notebooks, repositories, sheets.
 
-Each function fills one folder of a class whose course lies in `base`. To add an attack, add a function.
+Each function fills one folder of a class; its course is in `base`. To add an attack, add a function.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from grader.submissions.source import SHEET_LIMIT
 UNIT = "self_attention"
 SCRIPT, NOTEBOOK, SHEET = f"{UNIT}.py", f"{UNIT}.ipynb", f"{UNIT}_quiz.md"
 HERE = Path(__file__).resolve().parent
-# All that an attacker of these tests can do by honest work, by unit.
+# The honest work of the attackers in these tests, by unit.
 HONEST_PARTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "honest_parts").glob("*.py"))}
 HONEST_PART = HONEST_PARTS[UNIT]
 SOLUTION, QUIZ_SOURCE = f"course/solutions/{SCRIPT}", f"course/solutions/{UNIT}_quiz.yml"
@@ -40,16 +40,19 @@ IS_ROOT = os.geteuid() == 0
 
 @dataclass(frozen=True)
 class Folder:
-    """fill: makes the submission in a folder that is there already; its second argument is the base.
+    """A hostile submission.
 
-    earns: whether the honest part of its code earns what it is worth, or cannot be read at all; ticks_earn: the same
-    of the boxes that it ticks in the quiz's sheet.
-    told: what its report says of it; "" where it says what it says of the honest part alone.
+    Attributes:
+        fill: Writes the submission to an existing folder; its second argument is the base.
+        earns: Whether the honest part of its code can be read, and so earns points.
+        expected: A text that its report must contain; "" if the report is that of the honest part alone.
+        tries: Whether it prints TRIED.
+        ticks_earn: Whether the boxes that it ticks in the quiz's sheet earn points.
     """
 
     fill: Callable[[Path, Path], str | None]
     earns: bool
-    told: str
+    expected: str
     tries: bool
     ticks_earn: bool = True
     unit: str = UNIT
@@ -59,16 +62,16 @@ FOLDERS: dict[str, Folder] = {}
 
 
 def hostile(
-    told: str, *, earns: bool, tries: bool = False, ticks_earn: bool = True
+    expected: str, *, earns: bool, tries: bool = False, ticks_earn: bool = True
 ) -> Callable[[Callable[[Path, Path], str | None]], None]:
     def keep(fill: Callable[[Path, Path], str | None]) -> None:
-        FOLDERS[fill.__name__] = Folder(fill, earns, told, tries, ticks_earn)
+        FOLDERS[fill.__name__] = Folder(fill, earns, expected, tries, ticks_earn)
 
     return keep
 
 
 def right(item: Item) -> str:
-    """What a student writes who knows the answer."""
+    """Return the right answer as a student writes it."""
     match item:
         case ChoiceItem():
             return " ".join(letter for letter, choice in item.options().items() if choice.right)
@@ -81,11 +84,11 @@ QUIZ = load_quiz(REPOSITORY / "solutions" / f"{UNIT}_quiz.yml")
 RIGHT = {name: right(item) for name, item in QUIZ.items.items()}
 TICKED = {name: answer for name, answer in RIGHT.items() if has_boxes(QUIZ.questions.items[name])}
 RIGHT_SHEET = write_sheet(QUIZ.questions, None, RIGHT)
-# Every folder of the class has it, unless an attack puts another one there.
+# In every folder of the class, unless an attack replaces it.
 HONEST_SHEET = write_sheet(QUIZ.questions, None, TICKED)
 
 
-# -- what kind of thing lies where the answer belongs ---------------------------------------------------------
+# -- something else in the place of the answer ----------------------------------------------------------------
 
 
 @hostile("self_attention.py is a symbolic link", earns=False)
@@ -113,11 +116,11 @@ def named_pipe(folder: Path, _: Path) -> None:
     os.mkfifo(folder / SCRIPT)
 
 
-if IS_ROOT:  # nobody else can make a device
+if IS_ROOT:  # only root can make a device
 
     @hostile("self_attention.py is a device", earns=False)
     def endless_device(folder: Path, _: Path) -> None:
-        os.mknod(folder / SCRIPT, 0o020666, os.makedev(1, 5))  # as /dev/zero
+        os.mknod(folder / SCRIPT, 0o020666, os.makedev(1, 5))  # like /dev/zero
 
 
 @hostile("self_attention.py is a socket", earns=False)
@@ -167,7 +170,7 @@ def path_longer_than_any_may_be(folder: Path, _: Path) -> None:
     os.close(here)
 
 
-# -- files that are no answer, or not only --------------------------------------------------------------------
+# -- files that are no answer, or more than an answer ---------------------------------------------------------
 
 
 @hostile("self_attention.py is missing", earns=False)
@@ -207,7 +210,7 @@ def tabs_and_spaces(folder: Path, _: Path) -> None:
     (folder / SCRIPT).write_text(HONEST_PART + mixed, encoding="utf-8")
 
 
-# Names that some program on the way might import, read or obey if it looked where submissions lie.
+# Names that some program might import, read or obey if it searched the folder of a submission.
 BESIDE = """\
 conftest.py pytest.ini tox.ini setup.cfg pyproject.toml .env sitecustomize.py usercustomize.py site.py torch.py
 torch/__init__.py numpy.py json.py struct.py safetensors.py pydantic.py typer.py random.py grader.py grader/__init__.py
@@ -226,7 +229,7 @@ def files_beside_the_answer(folder: Path, base: Path) -> None:
 
 
 def _obeyed(path: Path, marker: Path) -> str:
-    """Something that shows, or that ends the grading, if any program goes by it."""
+    """Return contents that leave a trace, or end the grading, if any program uses them."""
     match path.suffix:
         case ".py":
             return f"open({str(marker)!r}, 'w').write({path.name!r})\nimport os\nos._exit(0)\n"
@@ -319,7 +322,7 @@ def notebook_that_patches_the_shell(folder: Path, _: Path) -> None:
 
 
 def git(folder: Path, *arguments: str, **environment: str) -> str:
-    """Git as this test runs it: by no settings but its own, and in no repository but this one."""
+    """Run git in this repository, without the settings of the machine and the user."""
     command = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/nonexistent"]
     own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "HOME": str(folder)}
     done = subprocess.run(
@@ -334,7 +337,7 @@ def git(folder: Path, *arguments: str, **environment: str) -> str:
 
 
 def make_repository(folder: Path, branch: str = "main", message: str = "Hand in", **environment: str) -> str:
-    """A commit of all that the folder holds and of an honest part; its hash."""
+    """Commit everything in the folder together with an honest part, and return the hash."""
     (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
     git(folder, "init", "--quiet")
     git(folder, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
@@ -407,14 +410,14 @@ def hand_in_sheet(folder: Path, text: str) -> None:
 
 
 def hand_in_no_sheet(folder: Path) -> Path:
-    """Where it would be."""
+    """Submit an answer without a sheet, and return the path of the sheet."""
     (folder / SCRIPT).write_text(HONEST_PART, encoding="utf-8")
     (folder / SHEET).unlink()
     return folder / SHEET
 
 
 def with_answers(*answers: str) -> str:
-    """The honest sheet with these in the first places where something is to be written."""
+    """Return the honest sheet with these answers in the first blanks."""
     sheet = HONEST_SHEET
     for answer in answers:
         assert f"Answer: {BLANK}" in sheet

@@ -1,4 +1,4 @@
-"""A pytest plugin for the visible tests: keeps what each exercise was asked there and what the solution answered."""
+"""A pytest plugin for the visible tests: records the arguments of each exercise and the solution's results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pytest_configure() -> None:
 
 
 def recorded(exercise: str, answer: Callable[..., Any], first: int = 0) -> Callable[..., Any]:
-    """first: how many arguments are none of the test's, but the object itself."""
+    """Record the calls of an answer. `first`: the index of the first argument from the test, 1 for methods."""
 
     @functools.wraps(answer)
     def record(*arguments: Any, **options: Any) -> Any:
@@ -42,7 +42,7 @@ def recorded(exercise: str, answer: Callable[..., Any], first: int = 0) -> Calla
 
 
 def plain(value: Any) -> Any:
-    """Without modules and generators, which nobody can write down as numbers."""
+    """Return the value without modules and generators, which cannot be written down as numbers."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, list | tuple):

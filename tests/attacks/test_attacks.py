@@ -1,9 +1,9 @@
-"""Hostile submissions, graded alone and between honest ones, by root and by an ordinary user: none gets anywhere.
+"""Hostile submissions, graded alone and between honest ones, by root and by an ordinary user. None succeeds.
 
-Each file in submissions/ follows the honest part of its unit: that of unit 2, or what its folder is called. It prints
-TRIED where it gets to the end, and SUCCEEDED wherever something worked that should not. To add an attack, add a file
-and what its report says of it; one that takes more than a file is a function in folders.py. docs/attacks.md lists what
-they all try.
+Each file in submissions/ is appended to the honest part of its unit: the unit that its folder names, or else unit 2. It
+prints TRIED when it reaches its end, and SUCCEEDED when something works that should not. To add an attack, add a file
+and the text that its report must contain. An attack that needs more than a file is a function in folders.py.
+docs/attacks.md lists what they all try.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ whole = model.load_course(Path.cwd())
 misconceptions.build(whole, whole.units)
 failure_matrix.fill(whole, whole.units)
 """
-# Whoever is first of the two grades each attack alone too: what is shared in a batch does not depend on the user.
+# The first of the two users also grades each attack alone: what a batch shares does not depend on the user.
 WAYS = ("alone", "batch")
-# Some ninety attacks twice, several of which are only stopped by their time limit, while other tests run beside them.
+# About ninety attacks twice, several of which only their time limit stops, while other tests run in parallel.
 PATIENCE_SECONDS = 1200
-# Honest answers take a tenth of a second an exercise. The rest is for a machine on which the attacks of both users, and
-# the tests of others, run at the same time.
+# Honest answers take a tenth of a second per exercise. The limits leave room for a machine that runs the attacks of
+# both users, and other tests, at the same time.
 LIMITS = {"call_seconds": 3, "unit_seconds": 20, "memory_mb": 1024}
 HIDDEN = "hidden-canary"
 COMMAND_OF_A_WORKFLOW = ("::", "##[")
 TAKES_OVER = "takes_over_the_worker"
 STRATEGIES = ("zeros", "arguments", "errors", "nothing", "not a number")
 
-# What a report says of the attacks that are a file of Python, in submissions/.
-TOLD = {
+# What the report says, for the attacks that are a Python file in submissions/.
+EXPECTED = {
     "agreeing_object": "It gave a tensor that is sparse, quantised, nested or without data.",
     "agreeing_tensor": "The result has the wrong shape: (2,).",
     "attacked_generators": "It tried to look through all objects.",
@@ -106,7 +106,7 @@ TOLD = {
 
 
 def attacks() -> dict[str, Folder]:
-    """Every attack by its name."""
+    """Return every attack by its name."""
     found = {}
     for path in sorted((HERE / "submissions").rglob("*.py")):
         unit = path.parent.name if path.parent.name in HONEST_PARTS else UNIT
@@ -116,7 +116,7 @@ def attacks() -> dict[str, Folder]:
             name = f"{path.stem}_with_{strategy.replace(' ', '_')}" if strategy else path.stem
             text = source.replace('STRATEGY = "zeros"', f'STRATEGY = "{strategy}"')
             fill = functools.partial(write_scripts, {unit: f"{HONEST_PARTS[unit]}\n\n{text}"})
-            found[name] = Folder(fill, earns=True, told=TOLD[path.stem], tries="TRIED" in source, unit=unit)
+            found[name] = Folder(fill, earns=True, expected=EXPECTED[path.stem], tries="TRIED" in source, unit=unit)
     return {**found, **FOLDERS}
 
 
@@ -130,7 +130,7 @@ ATTACKS = attacks()
 
 @dataclass
 class Drive:
-    """What came of one user's grading: every report by how and whom, and what else was seen."""
+    """The result of one user's grading: the reports by way and student, and what drive.py observed."""
 
     base: Path
     planted: list[str]
@@ -146,13 +146,13 @@ class Drive:
 
 
 def make_base(base: Path, course: Path, planted: list[str]) -> Drive:
-    """Fills a folder with a course that holds these hidden texts, a class of attackers and a folder for reports."""
+    """Fill a folder with a course that contains these hidden texts, a class of attackers and a folder for reports."""
     shutil.copytree(course, base / "course", ignore=shutil.ignore_patterns("__pycache__"))
     (base / "reports").mkdir()
     (base / "gradebook.db").write_text("Everybody's points\n", encoding="utf-8")
     solution = (course / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     honest = {
-        name: Folder(functools.partial(write_scripts, texts), earns=True, told="", tries=False)
+        name: Folder(functools.partial(write_scripts, texts), earns=True, expected="", tries=False)
         for name, texts in zip(HONEST, ({UNIT: solution}, HONEST_PARTS), strict=True)
     }
     commits = {}
@@ -161,7 +161,7 @@ def make_base(base: Path, course: Path, planted: list[str]) -> Drive:
         folder.mkdir(parents=True)
         (folder / SHEET).write_text(RIGHT_SHEET if name == HONEST[0] else HONEST_SHEET, encoding="utf-8")
         commits[name] = attack.fill(folder, base)
-    # Nothing in these attacks depends on the number of units, but the time they take does.
+    # Only the duration of these attacks depends on the number of units.
     units = {name: [attack.unit] for name, attack in ATTACKS.items()}
     units |= dict(zip(HONEST, ([UNIT], list(HONEST_PARTS)), strict=True))
     (base / "units.json").write_text(json.dumps(units), encoding="utf-8")
@@ -170,7 +170,7 @@ def make_base(base: Path, course: Path, planted: list[str]) -> Drive:
 
 
 def plant(folder: Path, *files: str) -> list[str]:
-    """Hides a text of its own in each of these files, and gives the texts."""
+    """Hide a different text in each of these files, and return the texts."""
     texts = [f"{HIDDEN}-{secrets.token_hex(8)}" for _ in files]
     for name, text in zip(files, texts, strict=True):
         with (folder / name).open("a", encoding="utf-8") as file:
@@ -179,7 +179,7 @@ def plant(folder: Path, *files: str) -> list[str]:
 
 
 def make_course(folder: Path) -> tuple[Path, list[str]]:
-    """A course that was built, with hidden texts in it, and these texts."""
+    """Build a course with hidden texts, and return it with these texts."""
     course = copy_course(folder, **LIMITS)
     planted = plant(
         course,
@@ -198,29 +198,29 @@ def make_course(folder: Path) -> tuple[Path, list[str]]:
 
 @pytest.fixture(scope="session")
 def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Drive]]:
-    """Everything graded by both users at once; the tests only read what came of it."""
+    """Have both users grade everything at the same time; the tests only read the results."""
     course, planted = make_course(tmp_path_factory.mktemp("attacked"))
     running: dict[str, tuple[Drive, subprocess.Popen[bytes], Path]] = {}
     for user in possible_users():
-        # Not in pytest's own folder, which is closed to all but who runs it.
+        # Not in pytest's own folder, which only the user who runs pytest may enter.
         base = Path(tempfile.mkdtemp(prefix="attacked-")).resolve()
         drive = make_base(base, course, planted)
         drive.planted.append(f"{HIDDEN}-{secrets.token_hex(8)}")
-        # A home that nobody else may enter, as root's is; and each user may write to all that lies in it.
+        # Like root's home, only its owner may enter it. The owner may write to everything in it.
         base.chmod(0o700)
         drive.ways = WAYS if user == possible_users()[0] else WAYS[1:]
         command: list[Any] = [sys.executable, "-P", HERE / "drive.py", base, *drive.ways]
         if user == "ordinary user" and os.geteuid() == 0:
             give_away(base)
             command = as_ordinary_user(command, [base, HERE])
-        said = tmp_path_factory.mktemp("said") / "output.txt"
+        log = tmp_path_factory.mktemp("log") / "output.txt"
         known = {**os.environ, "PYTHONPATH": str(base / "course"), "SECRET": drive.planted[-1]}
-        with said.open("wb") as file:
+        with log.open("wb") as file:
             process = subprocess.Popen(command, env=known, cwd="/", stdout=file, stderr=subprocess.STDOUT)
-        running[user] = (drive, process, said)
+        running[user] = (drive, process, log)
     try:
-        for drive, process, said in running.values():
-            assert process.wait(PATIENCE_SECONDS) == 0, said.read_text(encoding="utf-8")
+        for drive, process, log in running.values():
+            assert process.wait(PATIENCE_SECONDS) == 0, log.read_text(encoding="utf-8")
             drive.seen = json.loads((drive.base / "reports" / "drive.json").read_text(encoding="utf-8"))
         yield {user: drive for user, (drive, _, _) in running.items()}
     finally:
@@ -231,7 +231,7 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Drive
 
 
 def give_away(base: Path) -> None:
-    """By descriptors, for some of the paths are longer than a path may be."""
+    """Make the ordinary user the owner. Uses descriptors, because some paths are longer than a path may be."""
     os.chown(base, ORDINARY_USER, ORDINARY_USER)
     for _, folders, files, descriptor in os.fwalk(base):
         for name in [*folders, *files]:
@@ -245,7 +245,7 @@ def possible_users() -> tuple[str, ...]:
 @pytest.fixture(params=USERS)
 def drive(request: pytest.FixtureRequest) -> Drive:
     if request.param not in possible_users():
-        reason = "only root can show what root's grading withstands"
+        reason = "only root can test grading as root"
         if os.environ.get("CI"):
             pytest.fail(f"{reason}: CI has to run this as root")
         pytest.skip(reason)
@@ -263,12 +263,12 @@ def test_it_earns_what_its_honest_part_earns(drive: Drive, attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_its_neighbour_s_report_is_that_of_a_class_without_it(drive: Drive, attack: str) -> None:
+def test_the_report_of_its_neighbour_does_not_change(drive: Drive, attack: str) -> None:
     assert lasting(drive.report("batch", NEIGHBOUR + attack)) == lasting(drive.report("alone", "honest"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_worked_that_should_not(drive: Drive, attack: str) -> None:
+def test_it_did_not_succeed(drive: Drive, attack: str) -> None:
     for how in drive.ways:
         printed = "\n".join(message.text for message in drive.report(how, attack).messages)
         assert "SUCCEEDED" not in printed
@@ -277,25 +277,25 @@ def test_nothing_worked_that_should_not(drive: Drive, attack: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_its_report_says_what_happened(drive: Drive, attack: str) -> None:
-    told = ATTACKS[attack].told
+    expected = ATTACKS[attack].expected
     for how in drive.ways:
         report = drive.report(how, attack)
-        if told:
-            assert [said for said in everything_said(report) if told in said]
-        else:  # nothing did
+        if expected:
+            assert any(expected in text for text in all_texts(report))
+        else:  # nothing happened
             assert as_graded(report.units[UNIT]) == as_graded(drive.report("alone", "honest_part").units[UNIT])
             assert list(report.units) == [UNIT]
             assert report.messages == []
 
 
 def as_graded(unit: Unit) -> Unit:
-    """The same, wherever the answers were written."""
+    """Return the unit without the places of the answers."""
     exercises = {name: exercise.model_copy(update={"line": None}) for name, exercise in unit.exercises.items()}
     return unit.model_copy(update={"path": None, "digest": "", "exercises": exercises})
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_its_report_names_the_commit_that_was_handed_in(drive: Drive, attack: str) -> None:
+def test_its_report_names_the_commit(drive: Drive, attack: str) -> None:
     assert {drive.report(how, attack).commit for how in drive.ways} == {drive.commits[attack]}
 
 
@@ -308,26 +308,26 @@ def test_nothing_hidden_comes_out(drive: Drive, attack: str) -> None:
     secret_lines = {line for line in lines if len(line) > 40 and '"""' not in line and line not in stub}
     for how in drive.ways:
         report = drive.text(how, attack)
-        said = "\n".join(message.text for message in drive.report(how, attack).messages)
+        printed = "\n".join(message.text for message in drive.report(how, attack).messages)
         for_the_instructor = drive.base / "reports" / how / "instructor" / f"{attack}.pytest.json"
         assert [text for text in drive.planted if text in report + for_the_instructor.read_text(encoding="utf-8")] == []
-        assert [line for line in secret_lines if line in said] == []
+        assert [line for line in secret_lines if line in printed] == []
         assert [path for path in (str(drive.base), sys.prefix, sys.base_prefix) if path in report] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_in_its_report_steers_a_terminal(drive: Drive, attack: str) -> None:
+def test_its_report_has_no_control_characters(drive: Drive, attack: str) -> None:
     for how in drive.ways:
         assert [text for text in texts(json.loads(drive.text(how, attack))) if UNSEEN.search(text)] == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_it_was_locked_in_all_the_while(drive: Drive, attack: str) -> None:
+def test_it_was_isolated(drive: Drive, attack: str) -> None:
     for how in drive.ways:
         assert drive.report(how, attack).isolation.enough
 
 
-def test_there_is_a_report_on_everyone_and_nothing_else(drive: Drive) -> None:
+def test_there_is_a_report_for_each_student_and_nothing_else(drive: Drive) -> None:
     neighbours = {NEIGHBOUR + attack for attack in ATTACKS} | {f"{NEIGHBOUR}the_end"}
     alone = {*ATTACKS, *HONEST} if "alone" in drive.ways else {*HONEST}
     expected = {"alone": alone, "batch": {*ATTACKS, *neighbours}}
@@ -338,7 +338,7 @@ def test_there_is_a_report_on_everyone_and_nothing_else(drive: Drive) -> None:
     assert drive.seen["faults"] == []
 
 
-def test_the_honest_have_full_marks_and_the_attackers_do_not(drive: Drive) -> None:
+def test_honest_students_have_full_marks_and_attackers_do_not(drive: Drive) -> None:
     honest, honest_part = drive.report("alone", "honest"), drive.report("alone", "honest_part")
     assert honest.points == honest.possible
     assert 0 < honest_part.points < honest.points
@@ -352,8 +352,8 @@ def test_no_process_is_left_running(drive: Drive) -> None:
     assert drive.seen["left_running"] == []
 
 
-def test_root_grades_where_only_root_may_enter(drives: dict[str, Drive]) -> None:
-    """Students' processes run as nobody, and yet find everything that they need."""
+def test_root_grades_in_a_folder_that_only_root_may_enter(drives: dict[str, Drive]) -> None:
+    """Student processes run as other users, and still find everything that they need."""
     if "root" not in drives:
         pytest.skip("only root has a home that nobody may enter")
     drive = drives["root"]
@@ -365,7 +365,7 @@ def test_root_grades_where_only_root_may_enter(drives: dict[str, Drive]) -> None
     assert honest.points == honest.possible
 
 
-def test_an_ordinary_user_is_no_root(drives: dict[str, Drive]) -> None:
+def test_an_ordinary_user_is_not_root(drives: dict[str, Drive]) -> None:
     drive = drives["ordinary user"]
     assert drive.seen["user"] != 0
     assert not drive.report("alone", "honest").isolation.layers["user"]
@@ -388,7 +388,7 @@ def test_the_command_line_prints_no_command_of_a_workflow(drives: dict[str, Driv
 
 
 def met(unit: Unit) -> dict[str, list[str]]:
-    """The criteria that were met, by exercise."""
+    """Return the criteria that passed, by exercise."""
     return {
         name: [test.name for test in exercise.tests if test.outcome == "passed"]
         for name, exercise in unit.exercises.items()
@@ -396,12 +396,12 @@ def met(unit: Unit) -> dict[str, list[str]]:
 
 
 def earned(unit: Unit) -> dict[str, int | None]:
-    """The points of each item of the quiz."""
+    """Return the points of each item of the quiz."""
     assert unit.quiz
     return {name: item.points for name, item in unit.quiz.items.items()}
 
 
-def everything_said(report: Report) -> list[str]:
+def all_texts(report: Report) -> list[str]:
     [(_, unit)] = report.units.items()
     assert unit.quiz
     reasons = [test.reason or "" for exercise in unit.exercises.values() for test in exercise.tests]
@@ -410,7 +410,7 @@ def everything_said(report: Report) -> list[str]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a report, the keys included."""
+    """Return every text in a report, including keys."""
     match value:
         case str():
             yield value
@@ -422,5 +422,5 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def lasting(report: Report) -> dict[str, Any]:
-    """What is the same whenever the same submission is graded."""
+    """Return what is the same each time the same submission is graded."""
     return report.model_dump(exclude={"student", "messages", "timing", "versions"})

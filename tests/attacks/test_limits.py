@@ -1,4 +1,4 @@
-"""A submission with everything wrong, slow or printing costs the class that submission's own limits, and no more."""
+"""A submission that is wrong, slow or printing everywhere costs the class its own limits, and no more."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ for _ in range(100):
 
 
 def lasting(report: dict[str, Any]) -> dict[str, Any]:
-    """What is the same whenever the same submission is graded."""
+    """Return what is the same each time the same submission is graded."""
     return {key: value for key, value in report.items() if key not in ("student", "messages", "timing", "versions")}
 
 
@@ -74,6 +74,6 @@ def test_everything_wrong_slow_or_printing_costs_its_own_limits(
     assert [lasting(reports[name]) for name in ("ada", "cy")] == [lasting(honest_alone)] * 2
     assert reports["bo"]["points"] == 0
     limits = load_course(small_course).limits
-    # Waiting for a processor is not charged, but for a share.
+    # Only a share of waiting for a processor is charged.
     assert reports["bo"]["timing"]["seconds"] < (limits.unit_seconds + limits.call_seconds) / LEAST_COUNTED
     assert all(len(message["text"]) < limits.output_kb * 1024 for message in reports["bo"]["messages"])

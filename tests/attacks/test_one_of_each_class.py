@@ -1,4 +1,4 @@
-"""One attack of each class in docs/attacks.md, in a batch in which honest students hand in before and after it.
+"""One attack of each class in docs/attacks.md, in a batch with an honest student before and after it.
 
 `test_attacks.py` tries all of them, alone and in a batch, as root and as an ordinary user.
 """
@@ -10,7 +10,7 @@ import datetime
 import pytest
 from courses import COURSE, REPOSITORY
 from folders import HONEST_PART, HONEST_SHEET, SHEET, UNIT
-from test_attacks import ATTACKS, everything_said, lasting, met, write_scripts
+from test_attacks import ATTACKS, all_texts, lasting, met, write_scripts
 
 from grader.engine.client import Graded, Grading
 from grader.quizzes.source import load_quizzes
@@ -34,7 +34,7 @@ HONEST = "honest"
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    """The report of each attack by its class, and of the honest student who hands in before each of them."""
+    """The report of each attack by its class, and those of the honest students before and after it."""
     base = tmp_path_factory.mktemp("attacked")
     (base / "course").symlink_to(REPOSITORY)
     for name in (HONEST, *CLASSES.values()):
@@ -72,19 +72,19 @@ def test_it_earns_no_more_than_its_honest_part(reports: dict[str, Report], headi
 
 
 @pytest.mark.parametrize("heading", CLASSES)
-def test_its_neighbours_report_is_that_of_an_honest_student(reports: dict[str, Report], heading: str) -> None:
+def test_the_report_of_its_neighbour_does_not_change(reports: dict[str, Report], heading: str) -> None:
     assert lasting(reports[f"after: {heading}"]) == lasting(reports["first"])
 
 
 @pytest.mark.parametrize("heading", CLASSES)
-def test_nothing_worked_and_its_report_says_what_was_tried(reports: dict[str, Report], heading: str) -> None:
-    attack, said = ATTACKS[CLASSES[heading]], everything_said(reports[heading])
-    assert not any("SUCCEEDED" in text for text in said)
-    assert any(attack.told in text for text in said)
+def test_it_did_not_succeed_and_its_report_says_what_was_tried(reports: dict[str, Report], heading: str) -> None:
+    attack, texts = ATTACKS[CLASSES[heading]], all_texts(reports[heading])
+    assert not any("SUCCEEDED" in text for text in texts)
+    assert any(attack.expected in text for text in texts)
     assert reports[heading].isolation.enough
 
 
-def test_every_heading_of_the_attacks_page_has_one() -> None:
+def test_every_heading_of_the_attacks_page_has_an_attack() -> None:
     page = (REPOSITORY / "docs" / "attacks.md").read_text(encoding="utf-8")
     headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert [heading for heading in headings if heading != "Failures of the machine"] == list(CLASSES)

@@ -1,4 +1,4 @@
-"""Sheets that try to find out which answer is right, that steer a log, or that are damaged: what comes out of them."""
+"""Sheets that try to find the right answers, that inject commands into a log, or that are damaged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.
 
 
 def wrong(item: Item) -> str:
-    """An answer that can be read, and earns nothing."""
+    """Return a valid answer that is wrong."""
     match item:
         case ChoiceItem():
             return next(letter for letter, choice in item.options().items() if not choice.right)
@@ -47,7 +47,7 @@ def wrong(item: Item) -> str:
 
 
 def slip(item: Item) -> str:
-    """What the quiz knows as a wrong result, where it knows any."""
+    """Return a wrong result that the quiz knows, if it knows any."""
     if isinstance(item, NumberItem | ShapeItem) and item.slips:
         return rendered(item.row(0)[next(iter(item.slips))])
     return wrong(item)
@@ -62,7 +62,7 @@ CLASS: dict[str, Callable[[int, Item], str]] = {
 
 
 def graded(tmp_path: Path, due: str) -> tuple[dict[str, dict[str, Any]], str]:
-    """The reports on everybody's sheets of all quizzes, and what the program said; in a course with this due date."""
+    """Return the reports on all sheets of the class, and the output, in a course with this due date."""
     course = courses.copy_course(tmp_path / "course")
     courses.set_due(course, due)
     for student, answer in CLASS.items():
@@ -80,7 +80,7 @@ def graded(tmp_path: Path, due: str) -> tuple[dict[str, dict[str, Any]], str]:
 def test_before_the_due_date_nothing_tells_right_from_wrong(tmp_path: Path) -> None:
     reports, said = graded(tmp_path, courses.LONG_TO_COME)
     assert reports.keys() == CLASS.keys()
-    # The digest is of the answers as they were handed in, and of nothing that would tell which are right.
+    # The digest depends only on the submitted answers, and not on which are right.
     kept = [
         {key: value for key, value in report.items() if key not in ("student", "timing", "digest")}
         for report in reports.values()
@@ -95,27 +95,27 @@ def test_before_the_due_date_nothing_tells_right_from_wrong(tmp_path: Path) -> N
     assert rows == [rows[0]] * len(CLASS)
 
 
-def test_after_the_due_date_points_and_sentences_come(tmp_path: Path) -> None:
+def test_after_the_due_date_the_report_has_points_and_sentences(tmp_path: Path) -> None:
     reports, _ = graded(tmp_path, courses.LONG_PAST)
-    told = {student: {unit: report["units"][unit]["quiz"] for unit in QUIZZES} for student, report in reports.items()}
+    found = {student: {unit: report["units"][unit]["quiz"] for unit in QUIZZES} for student, report in reports.items()}
     for unit, quiz in QUIZZES.items():
-        assert told["all-right"][unit]["points"] == told["all-right"][unit]["possible"]
-        assert told["all-wrong"][unit]["points"] == told["known-slips"][unit]["points"] == 0
+        assert found["all-right"][unit]["points"] == found["all-right"][unit]["possible"]
+        assert found["all-wrong"][unit]["points"] == found["known-slips"][unit]["points"] == 0
         for name, item in quiz.items.items():
-            found = told["known-slips"][unit]["items"][name]
-            assert found["explanation"]
+            item_report = found["known-slips"][unit]["items"][name]
+            assert item_report["explanation"]
             if getattr(item, "slips", None) or isinstance(item, ChoiceItem | BugItem):
-                assert found["sentences"]
+                assert item_report["sentences"]
 
 
-# -- what of an answer comes out ------------------------------------------------------------------------------
+# -- answers in the output ------------------------------------------------------------------------------------
 
 STEERING = ["::error::owned", "##[error]owned", "::stop-commands::owned", "owned"]
 
 
 @pytest.mark.parametrize("kind", ["number", "shape", "order"])
 def test_the_command_line_prints_no_answer_of_a_quiz(small_course: Path, quiz: Quiz, tmp_path: Path, kind: str) -> None:
-    """A log may take a line for a command, and the lines of a table begin wherever they are wrapped."""
+    """A log may take a line for a command, and a table may wrap its lines anywhere."""
     name = next(name for name, question in quiz.questions.items.items() if question.kind == kind)
     folder = courses.hand_in(tmp_path / "class" / "mallory", courses.SMALL_COURSE["solutions/sums.py"])
     sheet = write_sheet(quiz.questions, 0, {name: " ".join(STEERING * 3)})
@@ -138,7 +138,7 @@ ODD = [
 
 
 def damaged(sheet: bytes, generator: random.Random) -> bytes:
-    """With a few stretches of bytes deleted, doubled, moved or made odd."""
+    """Return the sheet with a few ranges of bytes deleted, repeated, moved or replaced."""
     for _ in range(generator.randint(1, 8)):
         start = generator.randrange(len(sheet) + 1)
         end = min(len(sheet), start + generator.choice([0, 1, 3, 20, 200, 2000]))
@@ -161,7 +161,7 @@ def reported(folder: Path, quiz: Quiz, course: Course, now: datetime.datetime) -
 
 
 def with_other_answers(quiz: Quiz) -> Quiz:
-    """The same questions, of which everything that students have is the same, and every answer is another."""
+    """Return the quiz with the same questions for students, but with other answers."""
     items = {}
     for name, item in quiz.items.items():
         data = item.model_dump()
@@ -197,7 +197,7 @@ def test_no_damage_to_a_sheet_harms_a_report_or_tells_right_from_wrong(
     for _ in range(300):
         (folder / "sums_quiz.md").write_bytes(damaged(whole, generator))
         before = reported(folder, quiz, course, due)
-        # Whoever holds this report cannot know which of the two quizzes they were asked.
+        # The report does not show which of the two quizzes it belongs to.
         assert before.to_json() == reported(folder, other, course, due).to_json()
         after = reported(folder, quiz, course, due + datetime.timedelta(days=1))
         assert Report.model_validate_json(after.to_json()) == after
@@ -205,8 +205,8 @@ def test_no_damage_to_a_sheet_harms_a_report_or_tells_right_from_wrong(
         assert found
         assert found.items.keys() == quiz.items.keys()
         assert found.points == sum(item.points or 0 for item in found.items.values()) <= found.possible
-        told = [*found.remarks, *(item.problem for item in found.items.values() if item.problem)]
+        sentences = [*found.remarks, *(item.problem for item in found.items.values() if item.problem)]
         assert all(item.answered or item.points == 0 for item in found.items.values())
-        assert all(sentence.startswith("sums_quiz.md") and sentence.endswith(".") for sentence in told)
-        kinds |= {re.sub(r"\d+|'.*'", "", sentence) for sentence in told}
-    assert len(kinds) > 30  # the damage was of many sorts
+        assert all(sentence.startswith("sums_quiz.md") and sentence.endswith(".") for sentence in sentences)
+        kinds |= {re.sub(r"\d+|'.*'", "", sentence) for sentence in sentences}
+    assert len(kinds) > 30  # there was damage of many kinds

@@ -1,4 +1,4 @@
-"""docs/attacks.md names every attack, and every test that it names is there."""
+"""docs/attacks.md names every attack, and every test that it names exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from folders import HERE
 
 TABLE = (REPOSITORY / "docs" / "attacks.md").read_text(encoding="utf-8")
 ROWS = [line for line in TABLE.splitlines() if re.match(r"\| (?!tried|what happens)", line)]
-# By their text, for as an ordinary user some of these are not defined.
+# From the source text, because some of these are defined only for root.
 FOLDERS = re.findall(r"def (\w+)\(folder: Path, (?:base|_): Path\)", (HERE / "folders.py").read_text(encoding="utf-8"))
 ATTACKS = {path.stem for path in (HERE / "submissions").rglob("*.py")} | {*FOLDERS}
 NOT_YET = "not yet: "
@@ -21,7 +21,7 @@ def shown_by(row: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_each_line_names_what_is_there(row: str) -> None:
+def test_each_row_names_existing_attacks_and_tests(row: str) -> None:
     assert shown_by(row) or NOT_YET in row
     for name in shown_by(row):
         path, _, test = name.partition("::")

@@ -1,5 +1,5 @@
-"""Answers that compute nothing earn nothing, in any exercise: those known by heart from the visible tests, and those
-that give back what was asked, now or before.
+"""Answers that compute nothing earn nothing in any exercise: results learned from the visible tests, and arguments
+of this or an earlier call that are returned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Answers = list[tuple[tuple[Any, ...], Any]]
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answers]:
-    """What the visible tests ask of each exercise, with what the solution answers."""
+    """The arguments of each exercise in the visible tests, with the results of the solution."""
     folder = tmp_path_factory.mktemp("visible") / "exercises"
     shutil.copytree(REPOSITORY / "exercises", folder)
     for unit in COURSE.units:
@@ -49,7 +49,7 @@ def same(mine: Any, theirs: Any, *, in_form_alone: bool) -> bool:
 
 
 def by_heart(known: Answers, *asked: Any, **options: Any) -> Any:
-    """The answer to this very question, else to one of the same form, else the first that it knows."""
+    """Return the result for the same arguments, else for arguments of the same form, else the first known result."""
     for in_form_alone in (False, True):
         for question, answer in known:
             if same((*asked, *options.values()), question, in_form_alone=in_form_alone):
@@ -58,7 +58,7 @@ def by_heart(known: Answers, *asked: Any, **options: Any) -> Any:
 
 
 class Answering(torch.nn.Module):
-    """Takes whatever a module takes, and has no weights, for it has its answers from elsewhere."""
+    """A module without weights that answers by a function."""
 
     def __init__(self, answer: Callable[..., Any], *_: Any, **__: Any) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Answering(torch.nn.Module):
 
 
 def in_the_form_of(exercise: str, answer: Callable[..., Any]) -> Callable[..., Any]:
-    """A class where the exercise is one."""
+    """Return the answer as a class if the exercise is a class."""
     return functools.partial(Answering, answer) if exercise[0].isupper() else answer
 
 
@@ -85,7 +85,7 @@ def test_the_visible_tests_by_heart_earn_nothing(exercise: str, answers: dict[st
 
 
 class Remembering:
-    """Gives back something that it was asked: at this call, at the first, or at the one before."""
+    """Returns an argument of this call, of the first call, or of the call before."""
 
     def __init__(self, what: str) -> None:
         self.what = what
