@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report
-    from grader.submissions.ignored import Ignored
     from grader.submissions.source import Submission
-    from grader.submissions.tree import Files
+    from grader.submissions.tree import Files, Ignored
 
 
 @dataclasses.dataclass

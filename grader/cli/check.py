@@ -18,7 +18,7 @@ from grader.engine.client import Grading
 from grader.errors import GraderError
 from grader.quizzes.questions import FILENAME, Questions, read_questions
 from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
-from grader.submissions.paths import require_folder, require_name
+from grader.submissions.names import require_folder, require_name
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from grader.engine.outcomes import judge
 from grader.engine.runner import Runner
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer
-from grader.submissions.paths import SubmissionError, require_folder
+from grader.submissions.names import SubmissionError, require_folder
 from grader.submissions.reader import read_submission
 from grader.testing.recorder import Recorder
 from grader.testing.student import NO_SUBSTITUTES

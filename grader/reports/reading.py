@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.reports.model import NOT_WRITTEN, Exercise, Message, Quiz, Report, Test, Unit
-from grader.submissions.places import missing_sheet, missing_unit
+from grader.submissions.names import missing_sheet, missing_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

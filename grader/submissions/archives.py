@@ -1,14 +1,20 @@
-"""A zip or tar file as a read-only tree.
+"""A folder on disk, and a zip or tar file, as read-only trees.
 
-Archives are read in memory, and nothing is ever unpacked to disk. They may be hostile: their sizes are limited before
-anything is unpacked, links in them are not followed, and names that lead out of them are refused.
+No link in a folder is followed. Archives are read in memory, and nothing is ever unpacked to disk. They may be hostile:
+their sizes are limited before anything is unpacked, links in them are not followed, and names that lead out of them are
+refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import itertools
 import lzma
+import os
 import re
+import stat
 import tarfile
 import zipfile
 import zlib
@@ -16,19 +22,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.submissions import plain_files
-from grader.submissions.ignored import Ignored
-from grader.submissions.members import SUBMISSION, Limits, Member, require_few, require_ratio, require_small
+from grader.submissions.members import (
+    SUBMISSION,
+    Limits,
+    Member,
+    members_of,
+    require_few,
+    require_ratio,
+    require_small,
+)
 from grader.submissions.plain_files import UnreadableError
-from grader.submissions.tar_file import tar_members
-from grader.submissions.tree import Entry, Kind, joined
-from grader.submissions.zip_file import MAGIC, zip_members
+from grader.submissions.tree import Entry, Files, Ignored, Kind, joined, kind_of
 
 if TYPE_CHECKING:
-    from grader.submissions.tree import Files
+    from pathlib import Path
 
 LEVELS = 2
-"""An archive in an archive is read, and none in that one."""
+"""An archive in an archive is read, but none inside that one."""
 _MOST_DEPTH = 20
+_MOST_LISTED = 100_000
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DAMAGES = (
@@ -37,8 +49,51 @@ _DAMAGES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Folder(Files):
+    """A folder on disk."""
+
+    path: Path
+
+    def read_bytes(self, relative: str, limit: int) -> bytes | None:
+        """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
+        return plain_files.read_bytes(self.path, relative, limit)
+
+    def kind(self, relative: str) -> Kind | None:
+        """Return what is there; None if nothing is."""
+        try:
+            mode = (self.path / relative).lstat().st_mode
+        except (OSError, ValueError):
+            return None
+        return kind_of(mode, relative)
+
+    def entries(self, relative: str = "") -> list[Entry]:
+        """List what a folder holds, in the order of names."""
+        folder = self.path / relative
+        with contextlib.suppress(OSError):
+            if not folder.is_symlink():
+                with os.scandir(folder) as found:
+                    return sorted(Entry(one.name, _kind_of(one)) for one in itertools.islice(found, _MOST_LISTED))
+        return []
+
+    def below(self, relative: str) -> Files:
+        """Return the tree of a folder or of an archive. Raises UnreadableError."""
+        if self.kind(relative) == "folder":
+            return Folder(self.path / relative)
+        content = self.read_bytes(relative, SUBMISSION.size)
+        return super().below(relative) if content is None else open_archive(content, relative)
+
+
+def _kind_of(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_symlink():
+        return "link"
+    is_file = entry.is_file(follow_symlinks=False)
+    mode = stat.S_IFREG if is_file else stat.S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
+    return kind_of(mode, entry.name)
+
+
 @dataclass(eq=False)
-class Archive:
+class Archive(Files):
     """A zip or tar file in memory, or the part of it below the folder `root`.
 
     Attributes:
@@ -47,7 +102,7 @@ class Archive:
         root: The folder in it that is the tree; "" for all of it.
         members: Its files by path.
         folders: What each of its folders holds.
-        refused: The entries that are never read.
+        refused: The entries that are never read; empty for a part of an archive.
     """
 
     name: str
@@ -58,7 +113,7 @@ class Archive:
     refused: list[Ignored] = field(default_factory=list)
 
     def read_bytes(self, relative: str, limit: int) -> bytes | None:
-        """Return the content of a plain file; None where there is no such file. Raises UnreadableError."""
+        """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
         path = joined(self.root, relative)
         member = self.members.get(path)
         if member is None:
@@ -78,7 +133,7 @@ class Archive:
             raise UnreadableError(f"{relative} {why}: hand in an archive that opens without an error.") from None
 
     def kind(self, relative: str) -> Kind | None:
-        """Return what lies there; None where nothing does."""
+        """Return what is there; None if nothing is."""
         path = joined(self.root, relative)
         if path in self.members:
             return self.members[path].kind
@@ -91,19 +146,17 @@ class Archive:
     def below(self, relative: str) -> Files:
         """Return the tree of a folder or of an archive. Raises UnreadableError."""
         if self.kind(relative) == "folder":
-            return dataclasses.replace(self, root=joined(self.root, relative))
+            return dataclasses.replace(self, root=joined(self.root, relative), refused=[])
         if self.level == LEVELS:
             raise UnreadableError(
                 f"{relative} is an archive in an archive in an archive, of which at most two levels are read: "
                 "hand in the files themselves."
             )
         content = self.read_bytes(relative, SUBMISSION.size)
-        if content is None:
-            raise UnreadableError(f"{relative} is missing: put it back.")
-        return open_archive(content, relative, self.level + 1)
+        return super().below(relative) if content is None else open_archive(content, relative, self.level + 1)
 
     def require(self, limits: Limits) -> None:
-        """Raise UnreadableError where what lies below the root is too much."""
+        """Raise UnreadableError if what is below the root is too much."""
         below = f"{self.root}/" if self.root else ""
         found = [member for path, member in self.members.items() if path.startswith(below)]
         size, packed = sum(member.size for member in found), sum(member.packed for member in found)
@@ -122,13 +175,12 @@ class Archive:
         if member.kind in ("link", "other"):
             self.refused.append(Ignored(f"{'/'.join(parts)!r:.100} in {self.name}", reason="not a plain file"))
         for depth, part in enumerate(parts):
-            above, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-            is_last = depth + 1 == len(parts)
-            kind = member.kind if is_last else "folder"
-            self.folders.setdefault(above, {}).setdefault(part, kind)
+            path = "/".join(parts[: depth + 1])
+            kind = member.kind if depth + 1 == len(parts) else "folder"
+            self.folders["/".join(parts[:depth])].setdefault(part, kind)
             if kind == "folder":
                 self.folders.setdefault(path, {})
-            elif is_last:
+            else:
                 self.members[path] = member._replace(is_double=path in self.members)
 
 
@@ -145,10 +197,8 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
         UnreadableError: It is neither, it is damaged, or it is too large.
     """
     archive = Archive(name, level)
-    members = zip_members if content.startswith(MAGIC) else tar_members
     try:
-        for number, (path, member) in enumerate(members(content, name, limits), start=1):
-            require_few(number, limits, name)
+        for path, member in members_of(content, name, limits):
             archive.add(path, member)
     except _DAMAGES:
         raise UnreadableError(
@@ -157,3 +207,57 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
     if limits == SUBMISSION:
         archive.require(limits)
     return archive
+
+
+@dataclass(frozen=True)
+class Broken(Files):
+    """A submission that cannot be read at all, and the sentence that says why."""
+
+    problem: str
+
+    def read_bytes(self, relative: str, limit: int) -> bytes | None:  # noqa: ARG002
+        """Raise UnreadableError."""
+        raise UnreadableError(self.problem)
+
+    def below(self, relative: str) -> Files:  # noqa: ARG002
+        """Raise UnreadableError."""
+        raise UnreadableError(self.problem)
+
+
+@dataclass(frozen=True)
+class Later(Files):
+    """A submission in an archive. It is opened when it is read and then dropped: a class may have hundreds."""
+
+    tree: Files
+    relative: str
+
+    def opened(self) -> Files:
+        """Open it; if that fails, return a tree that says why."""
+        return _opened(self.tree, self.relative)
+
+    def read_bytes(self, relative: str, limit: int) -> bytes | None:
+        """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
+        return self.opened().read_bytes(relative, limit)
+
+    def kind(self, relative: str) -> Kind | None:
+        """Return what is there; None if nothing is."""
+        return self.opened().kind(relative)
+
+    def entries(self, relative: str = "") -> list[Entry]:
+        """List what a folder holds, in the order of names."""
+        return self.opened().entries(relative)
+
+    def below(self, relative: str) -> Files:
+        """Return the tree of a folder or of an archive. Raises UnreadableError."""
+        return self.opened().below(relative)
+
+
+@functools.lru_cache(maxsize=2)
+def _opened(tree: Files, relative: str) -> Files:
+    try:
+        found = tree.below(relative)
+        if isinstance(found, Archive):
+            found.require(SUBMISSION)
+    except UnreadableError as error:
+        return Broken(str(error))
+    return found

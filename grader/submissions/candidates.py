@@ -1,20 +1,29 @@
-"""Which of several files is graded, where more than one could be a unit's code or its quiz."""
+"""Finds the files that could be a unit's code or the answers to its quiz, and chooses the one that is graded."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.names import filenames, intended_name, is_code, missing_sheet, missing_unit
+from grader.submissions.notebook import answer_lines, code_lines
 from grader.submissions.plain_files import UnreadableError
+from grader.submissions.tree import Mount, View, Walked, renamed, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from grader.submissions.names import CourseFiles
     from grader.submissions.source import UnitSource
-    from grader.submissions.tree import Files
+    from grader.submissions.tree import Files, Found, Ignored
 
 _KINDS = {"py": "script", "ipynb": "notebook", "md": "sheet"}
+# Files that a grader would import or obey if it ran the tests beside an answer. This one does not.
+NEVER_READ = (
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "autograder.yml",
+    *(f"{library}{suffix}" for library in ("torch", "numpy", "pytest", "grader") for suffix in (".py", "")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -23,32 +32,44 @@ class Wanted:
 
     Attributes:
         unit: The unit's name.
-        name: The name of the file where it is no notebook.
-        missing: The sentence where there is no such file.
-        read: Reads a file; None where there is none or it holds nothing of the kind. Raises UnreadableError.
-        lines_of: Returns what counts of a source.
-        untouched: What counts of the files that students receive.
+        is_quiz: Whether it is the answers to the quiz.
+        stub: The script or the sheet that students receive, if there is one.
+        read: Reads a file; None if there is none or it holds nothing of the kind. Raises UnreadableError.
     """
 
     unit: str
-    name: str
-    missing: str
+    is_quiz: bool
+    stub: str | None
     read: Callable[[Files, str], UnitSource | None]
-    lines_of: Callable[[UnitSource], list[str]]
-    untouched: list[list[str]]
 
     @property
-    def is_quiz(self) -> bool:
-        """Whether it is the answers to a quiz."""
-        return self.name.endswith(SHEET_SUFFIX)
+    def name(self) -> str:
+        """The name of the file, if it is not a notebook."""
+        script, _, sheet = filenames(self.unit)
+        return sheet if self.is_quiz else script
+
+    @property
+    def missing(self) -> str:
+        """The sentence if there is no such file."""
+        return missing_sheet(self.unit) if self.is_quiz else missing_unit(self.unit)
 
     def candidate(self, tree: Files, path: str, own_path: str | None = None) -> Candidate | None:
-        """Read a file as a candidate; None where `read` returns None. Raises UnreadableError."""
+        """Read a file as a candidate; None if `read` returns None. Raises UnreadableError."""
         source = self.read(tree, path)
         if source is None:
             return None
-        lines = self.lines_of(source)
-        return Candidate(own_path or path, source, lines, lines not in self.untouched)
+        if not self.is_quiz:
+            lines = code_lines(source.cells)
+        else:
+            lines = answer_lines(source.cells) if source.is_notebook else _written_lines(source.cells[0])
+        return Candidate(own_path or path, source, lines, lines not in self._untouched)
+
+    @functools.cached_property
+    def _untouched(self) -> list[list[str]]:
+        """The lines of the files that students receive."""
+        if self.stub is None:
+            return [[]] if self.is_quiz else []
+        return [[], _written_lines(self.stub)] if self.is_quiz else [code_lines([self.stub])]
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,7 @@ class Candidate:
     Attributes:
         own_path: Its path in the submission.
         source: What was read from it.
-        lines: What counts of it; equal for two copies of the same work.
+        lines: The lines that are compared: equal for two copies of the same work.
         has_answers: Whether it differs from what students receive.
     """
 
@@ -74,8 +95,98 @@ class Candidate:
 
     @property
     def is_misnamed(self) -> bool:
-        """Whether the student named it otherwise."""
+        """Whether the student gave it another name."""
         return self.own_path.rpartition("/")[2] != self.source.filename
+
+
+class Search:
+    """Searches a submission for files of a unit. It is walked at most once, and only when that is needed."""
+
+    def __init__(self, tree: Files, units: Sequence[str], only: str | None, course_files: CourseFiles) -> None:
+        """Prepare a search.
+
+        Args:
+            tree: The submission.
+            units: Every unit that a file may be named after.
+            only: The unit that is graded, if it is a single one.
+            course_files: The files that are nobody's answers.
+        """
+        self.tree = tree
+        self.units = units
+        self.only = only
+        self.course_files = course_files
+        self.refused: list[Ignored] = []
+        self.seen: set[str] = set()
+
+    def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
+        """Find the files that may be what is wanted, other than those in the right places.
+
+        A file under another name is read only if those under the right names are as students receive them.
+
+        Returns:
+            The candidates, and sentences on what could not be read.
+        """
+        files, problems, _ = self._walked
+        names = (wanted.name, f"{wanted.unit}.ipynb")
+        candidates: list[Candidate] = []
+        unreadable: list[str] = []
+        for name_of in (self._own_name, self._near_name, self._only_name):
+            if any(one.has_answers for one in candidates):
+                break
+            known = {*places, *(one.own_path for one in candidates)}
+            named = [(file, name_of(wanted.unit, file)) for file in files if file.path not in known]
+            found = [(file, name) for file, name in named if name in names]
+            for file, name in sorted(found, key=lambda one: (one[0].folder, one[1].endswith(".ipynb"))):
+                self.seen.add(file.path)
+                try:
+                    candidate = self._candidate(wanted, file, name, {other.path for other in candidates})
+                except UnreadableError as error:
+                    unreadable.insert(0, str(error))
+                else:
+                    candidates += [candidate] if candidate else []
+        return candidates, unreadable + problems
+
+    def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:
+        path = f"{file.folder}{name}"
+        while path in taken:  # each gets a path of its own, which ends in the course's name
+            path = f"_/{path}"
+        try:
+            return wanted.candidate(View({path: Mount(file.tree, file.relative, file.path)}), path, file.path)
+        except UnreadableError as error:
+            raise UnreadableError(renamed(str(error), path, quoted(file.path))) from None
+
+    @functools.cached_property
+    def _walked(self) -> Walked:
+        walked = walk(self.tree)
+        self.refused = walked.refused
+        return walked
+
+    def _own_name(self, _: str, file: Found) -> str:
+        return file.name
+
+    def _near_name(self, unit: str, file: Found) -> str | None:
+        """Return the name that a misnamed file should have. In the folder of a unit, any notebook is the unit's."""
+        if file.name in self.course_files:
+            return None
+        is_the_units = file.path.startswith(f"{unit}/") and file.name.lower().endswith(".ipynb")
+        return intended_name(file.name, self.units) or (f"{unit}.ipynb" if is_the_units else None)
+
+    def _only_name(self, unit: str, file: Found) -> str | None:
+        """Return the name that a file of any name should have, if one unit is graded and no other file fits."""
+        suffix = "ipynb" if ".ipynb" in file.name.lower() else "py"
+        return f"{unit}.{suffix}" if unit == self.only and self._unnamed == [file] else None
+
+    @functools.cached_property
+    def _unnamed(self) -> list[Found]:
+        """The scripts and notebooks that are not the course's own and whose names contain no unit's."""
+        return [
+            file
+            for file in self._walked.files
+            if is_code(file.name)
+            and file.name not in self.course_files
+            and file.name not in NEVER_READ
+            and intended_name(file.name, self.units) is None
+        ]
 
 
 def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Candidate, list[str]]:
@@ -89,7 +200,7 @@ def choose(candidates: Sequence[Candidate], problems: Sequence[str]) -> tuple[Ca
         The candidate, and remarks on the other files.
     """
     chosen, *others = [one for one in candidates if one.has_answers] or candidates
-    # Two copies of the same work leave nothing to choose.
+    # Two copies of the same work need no choice.
     rivals = [other for other in others if other.has_answers and other.lines != chosen.lines]
     remarks = [_also_has_answers(chosen.path, other.path) for other in rivals]
     return chosen, remarks + [f"{problem} {chosen.path} is graded." for problem in dict.fromkeys(problems)]
@@ -114,7 +225,7 @@ def replace_untouched(
     usable = [one for one in misplaced if one.has_answers] or ([] if candidates else misplaced)
     if not usable:
         return candidates, []
-    # A script and a notebook under their right names in one folder are chosen from as always.
+    # Between a script and a notebook under their right names in one folder, `choose` decides.
     is_one_place = (
         not any(one.is_misnamed for one in usable) and len({one.own_path.rpartition("/")[0] for one in usable}) == 1
     )
@@ -142,3 +253,8 @@ def _also_has_answers(chosen: str, other: str) -> str:
     kinds = [_KINDS[path.rpartition(".")[2]] for path in (chosen, other)]
     graded = f"`{chosen}`" if kinds[0] == kinds[1] else f"the {kinds[0]}"
     return f"Both `{chosen}` and `{other}` contain answers; only {graded} was graded."
+
+
+def _written_lines(text: str) -> list[str]:
+    """Return the lines of a sheet that are not blank."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""Which layouts fit what an instructor gives. Where none or several do, nothing is guessed."""
+"""Finds the layout that fits what an instructor gives. If none or several fit, nothing is guessed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.submissions.archives import Archive
-from grader.submissions.claims import ROSTER
-from grader.submissions.class_tree import WRAPPERS, ClassTree, is_marked, is_submission
-from grader.submissions.layouts import LAYOUTS, SINGLE, described
-from grader.submissions.names import is_code
-from grader.submissions.paths import SubmissionError, quoted
-from grader.submissions.places import FOLDER
+from grader.submissions.layouts import LAYOUTS, ROSTER, SINGLE, WRAPPERS, ClassTree, described, is_marked, is_submission
+from grader.submissions.names import FOLDER, SubmissionError, is_code, quoted
 from grader.submissions.tree import ARCHIVE
 
 if TYPE_CHECKING:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grader.documents import nearest
-from grader.submissions.archives import Archive, open_archive
-from grader.submissions.claims import ROSTER, Claim, Member, distinct, put_together
-from grader.submissions.class_tree import METADATA, ClassTree, is_late, is_marked
+from grader.submissions.archives import Archive, Folder, open_archive
 from grader.submissions.detect import layout_of, unwrapped
-from grader.submissions.folder import Folder
-from grader.submissions.ignored import Ignored
-from grader.submissions.layouts import LAYOUTS, NAMES, SINGLE
+from grader.submissions.layouts import (
+    LAYOUTS,
+    METADATA,
+    NAMES,
+    ROSTER,
+    SINGLE,
+    Claim,
+    ClassTree,
+    id_of,
+    is_late,
+    is_marked,
+)
 from grader.submissions.members import CLASS
-from grader.submissions.names import STUDENT, student_id
-from grader.submissions.paths import SubmissionError, missing, quoted, require_folder, require_name
-from grader.submissions.plain_files import UnreadableError, read_bytes
-from grader.submissions.roster import read_roster
-from grader.submissions.tree import ARCHIVE
+from grader.submissions.names import STUDENT, SubmissionError, missing, quoted, require_folder, require_name
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_bytes, read_text
+from grader.submissions.tree import ARCHIVE, Entry, Files, Ignored, Mount, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from grader.submissions.tree import Entry, Files
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Submissions:
         found: Each student with the folder or tree to grade.
         layouts: The layouts that were used.
         problems: Sentences on what is not graded though it should be.
-        ignored: Names that no layout needs.
+        ignored: The names that were ignored.
         late: The students whom the platform marked as late.
     """
 
@@ -44,6 +49,14 @@ class Submissions:
     problems: list[str] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
+
+
+class _Member(NamedTuple):
+    """A submission of a class, and the path that messages name."""
+
+    student: str
+    path: Path
+    tree: Files
 
 
 def find_submissions(
@@ -55,34 +68,34 @@ def find_submissions(
         paths: The folders and archives.
         unit_names: The units of the course.
         student: The name of the one submission that the only path is.
-        layout: The layout to use, one of NAMES, where more than one might fit.
+        layout: The layout to use, one of NAMES, if more than one might fit.
 
     Raises:
         SubmissionError: A path cannot be read, holds nothing, or fits no layout. What is wrong with one submission
             among others is in `problems`.
     """
-    _require_sound(paths, student, layout)
+    _require_valid(paths, student, layout)
     result = Submissions()
-    members: list[Member] = []
+    members: list[_Member] = []
     for path in paths:
         where = ClassTree(_open(path), path, frozenset(unit_names))
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
-            members.append(Member(student, path, where.tree))
+            members.append(_Member(student, path, where.tree))
         else:
             chosen, found = _members(where, layout, result)
             members += found
         if chosen not in result.layouts:
             result.layouts.append(chosen)
-    result.found.extend(distinct(members, result.problems))
+    result.found.extend(_distinct(members, result.problems))
     if not result.found:
         none = f"{' and '.join(map(quoted, paths))} holds no submission: give the folder of a submission or of a class."
         raise SubmissionError("\n".join(result.problems) or none)
     return result
 
 
-def _require_sound(paths: Sequence[Path], student: str | None, layout: str | None) -> None:
+def _require_valid(paths: Sequence[Path], student: str | None, layout: str | None) -> None:
     if not paths:
         raise SubmissionError("There is nothing to grade: give the folder of a submission or of a class.")
     if student is not None and len(paths) > 1:
@@ -110,30 +123,59 @@ def _open(path: Path) -> Files:
         raise SubmissionError(str(error)) from None
 
 
-def _members(where: ClassTree, layout: str | None, result: Submissions) -> tuple[str, list[Member]]:
+def _members(where: ClassTree, layout: str | None, result: Submissions) -> tuple[str, list[_Member]]:
     """Return the layout of a tree, and its submissions."""
-    if isinstance(where.tree, Folder) and not _can_be_listed(where.path):
-        raise SubmissionError(f"{quoted(where.path)} cannot be listed: make it readable for the grader.")
+    if isinstance(where.tree, Folder):
+        try:
+            next(where.path.iterdir(), None)
+        except OSError:
+            raise SubmissionError(f"{quoted(where.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
         where = unwrapped(where)
-    roster = read_roster(where, result.problems)
+    roster = _read_roster(where, result.problems)
     chosen = layout or layout_of(where, roster)
     if chosen == SINGLE:
-        name = where.path.resolve().name
-        if isinstance(where.tree, Archive):
-            name = ARCHIVE.sub("", name)
-        return chosen, [Member(name if STUDENT.fullmatch(name) else student_id(name), where.path, where.tree)]
-    claims: list[Claim] = []
-    result.ignored.extend(where.tree.refused if isinstance(where.tree, Archive) else [])
-    for entry in where.entries:
-        claims += _claims(where, entry, chosen, roster, result)
-    return chosen, put_together(where, claims, result.problems, result.ignored)
+        whole = Entry(where.path.resolve().name, "archive" if isinstance(where.tree, Archive) else "folder")
+        return chosen, [_Member(id_of(whole), where.path, where.tree)]
+    result.ignored.extend(where.tree.refused)
+    claims = [claim for entry in where.entries for claim in _claims(where, entry, chosen, roster, result)]
+    return chosen, _put_together(where, claims, result)
+
+
+def _read_roster(where: ClassTree, problems: list[str]) -> dict[str, list[Claim]]:
+    """Return the claims of roster.csv by entry; none if it does not exist or lacks the columns student and folder.
+
+    Each line that is wrong becomes a problem. Raises SubmissionError if the file cannot be read.
+    """
+    label = quoted(where.path / ROSTER)
+    try:
+        text = read_text(where.tree, ROSTER, MEGABYTE)
+        rows = list(csv.DictReader(io.StringIO(text or "", newline=""), skipinitialspace=True))
+    except (UnreadableError, csv.Error) as error:
+        raise SubmissionError(f"{label}: {error}") from None
+    if not rows or not {"student", "folder"} <= rows[0].keys():
+        return {}
+    claims = {}
+    kinds = dict(where.entries)
+    for line, row in enumerate(rows, start=2):
+        student, folder = ((row[column] or "").strip() for column in ("student", "folder"))
+        name = folder.rstrip("/")
+        if not STUDENT.fullmatch(student):
+            problems.append(
+                f"{label}, line {line}: {student!r} cannot be a student's name: use letters, digits, '.', '_' and "
+                "'-' only, and a letter or a digit first."
+            )
+        elif name not in kinds:
+            problems.append(f"{label}, line {line}: there is no {folder!r}: correct the name.")
+        else:
+            claims[name] = [Claim(student, student, name, name if kinds[name] == "file" else "")]
+    return claims
 
 
 def _claims(
     where: ClassTree, entry: Entry, layout: str, roster: Mapping[str, list[Claim]], result: Submissions
 ) -> list[Claim]:
-    """Return the claims on an entry; where there are none, it is a problem or ignored."""
+    """Return the claims on an entry; if there are none, it is a problem or ignored."""
     label = quoted(where.path / entry.name)
     found = roster.get(entry.name) or (LAYOUTS[layout].claims(where, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
@@ -153,9 +195,57 @@ def _claims(
     return []
 
 
-def _can_be_listed(path: Path) -> bool:
-    try:
-        next(path.iterdir(), None)
-    except OSError:
-        return False
-    return True
+def _put_together(where: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
+    """Make one tree of each student's files. Two files for one place are a problem; older uploads are ignored."""
+    groups: dict[str, dict[str, Claim]] = {}
+    for claim in claims:
+        group = groups.setdefault(claim.key, {})
+        rival = group.get(claim.place)
+        if rival and not claim.number and not rival.number:
+            result.problems.append(
+                f"{quoted(where.path / rival.source)} and {quoted(where.path / claim.source)} both belong to "
+                f"{claim.student!r}: remove one of them."
+            )
+        elif rival:
+            older, claim = sorted((rival, claim), key=lambda one: one.number)
+            result.ignored.append(Ignored(older.source, reason=f"an older upload of {claim.source}"))
+        group[claim.place] = claim
+    members: list[_Member] = []
+    for group in groups.values():
+        first = group.get("") or next(iter(group.values()))
+        whole = group.pop("", None)
+        base = where.below(whole.source) if whole else Files()
+        mounts = {place: _mount(where, claim) for place, claim in group.items()}
+        members.append(_Member(first.student, where.path / first.source, View(mounts, base) if mounts else base))
+    return members
+
+
+def _mount(where: ClassTree, claim: Claim) -> Mount:
+    if claim.place in where.units and where.tree.kind(claim.source) in ("folder", "archive"):
+        return Mount(where.below(claim.source), "", claim.place)
+    return Mount(where.tree, claim.source, claim.place)
+
+
+def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[tuple[str, Path | Files]]:
+    """Yield the students whose name nobody else has, each with the folder or tree; the others are problems.
+
+    Names that differ only in case are the same: reports are files, and some disks do not distinguish case.
+    """
+    seen: dict[str, list[_Member]] = {}
+    for member in members:
+        seen.setdefault(member.student.casefold(), []).append(member)
+    for key, same in seen.items():
+        student, _, tree = same[0]
+        if not key:
+            problems.extend(
+                f"{quoted(one.path)} cannot be graded under its name: rename it with letters from a to z, or name its "
+                f"student in {ROSTER}."
+                for one in same
+            )
+        elif len(same) > 1:
+            where = " and ".join(quoted(one.path) for one in same)
+            is_one_name = len({one.student for one in same}) == 1
+            are = f"both called {student!r}" if is_one_name else "named alike except for case"
+            problems.append(f"{where} are {are}: rename one of the folders.")
+        else:
+            yield student, tree.path if isinstance(tree, Folder) else tree

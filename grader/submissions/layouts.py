@@ -1,22 +1,121 @@
-"""The ways in which submissions come, one rule for each: whose an entry is, or that the rule does not know it."""
+"""The ways in which submissions come: one rule for each, which assigns an entry to a student or does not know it."""
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.claims import ROSTER, Claim
-from grader.submissions.class_tree import CANVAS, METADATA, MOODLE, ClassTree, is_marked, is_submission
-from grader.submissions.names import STUDENT, student_id
-from grader.submissions.tree import ARCHIVE
+from grader.submissions.archives import Folder, Later
+from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
+from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
+from grader.submissions.tree import ARCHIVE, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
-    from grader.submissions.tree import Entry
+    from grader.submissions.tree import Entry, Files
 
+METADATA = "submission_metadata.yml"
+ROSTER = "roster.csv"
+WRAPPERS = {"submission", "src"}
+"""Folders that students put their answers into."""
+
+_MOODLE = re.compile(r"(.*)_(\d+)_assignsubmission_(file|onlinetext)(?:[_.](.*))?", re.DOTALL)
+_CANVAS = re.compile(r"(.+?)(_LATE)?_(\d+)_(?:(?:question_\d+_)?(\d+)_(.+)|(text\.html))", re.DOTALL)
 _AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 _GRADESCOPE = re.compile(r"submission_\d+")
+
+
+@dataclass(frozen=True)
+class ClassTree:
+    """A tree that may hold a class or one submission.
+
+    Attributes:
+        tree: Its files.
+        path: The path that messages name.
+        units: The names of the course's units.
+    """
+
+    tree: Files
+    path: Path
+    units: frozenset[str]
+
+    @functools.cached_property
+    def entries(self) -> list[Entry]:
+        """What the tree holds, without what programs make."""
+        return [entry for entry in self.tree.entries() if not entry.is_junk]
+
+    @property
+    def relevant(self) -> list[Entry]:
+        """The entries that may be submissions, or that a learning platform has named."""
+        return [entry for entry in self.entries if entry.is_tree or is_marked(entry)]
+
+    @functools.cached_property
+    def submitters(self) -> dict[str, list[str]]:
+        """The names of the students of each submission in Gradescope's export. Raises SubmissionError."""
+        import yaml
+
+        try:
+            text = read_text(self.tree, METADATA, 64 * MEGABYTE)
+            loaded = yaml.load(text or "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except (UnreadableError, yaml.YAMLError, ValueError) as error:
+            raise SubmissionError(
+                f"{quoted(self.path / METADATA)} cannot be read ({str(error).splitlines()[0]}): download it again, "
+                "or remove it to use the numbers."
+            ) from None
+        metadata = loaded if isinstance(loaded, dict) else {}
+        return {str(name): _names_of(submission) for name, submission in metadata.items()}
+
+    def below(self, name: str) -> Files:
+        """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
+        is_folder = isinstance(self.tree, Folder) and self.tree.kind(name) == "folder"
+        return self.tree.below(name) if is_folder else Later(self.tree, name)
+
+    def is_answer(self, entry: Entry) -> bool:
+        """Return whether an entry is named like a unit's file."""
+        return intended_name(entry.name, self.units) is not None
+
+    def has_loose_answers(self) -> bool:
+        """Return whether files at the top are named like a unit's, by students and not by a platform."""
+        return any(one.kind == "file" and self.is_answer(one) and not is_marked(one) for one in self.entries)
+
+    def is_wrapped(self, entry: Entry) -> bool:
+        """Return whether an entry is a submission, or has one in submission/ or src/."""
+        tree = self.below(entry.name)
+        inner = (tree.below(name) for name in WRAPPERS if tree.kind(name) == "folder")
+        return any(is_submission(one, self.units) for one in (tree, *inner))
+
+    def holds_answers(self, entry: Entry) -> bool:
+        """Return whether an entry is a folder or an archive with answers at its top."""
+        if not entry.is_tree:
+            return False
+        tree = self.below(entry.name)
+        return is_submission(tree, self.units) or any(map(self.is_answer, tree.entries()))
+
+    def holds_answers_anywhere(self, entry: Entry) -> bool:
+        """Return whether there are answers at any depth of an entry."""
+        return any(intended_name(file.name, self.units) for file in walk(self.below(entry.name)).files)
+
+
+class Claim(NamedTuple):
+    """The student that a layout assigns a file or folder to, and its place in that submission.
+
+    Attributes:
+        key: The text that identifies the student in the download, before it becomes an id.
+        student: The id.
+        source: The path in the class.
+        place: The path in the submission; "" if it is the whole submission.
+        number: Of several for one place, the highest counts.
+    """
+
+    key: str
+    student: str
+    source: str
+    place: str = ""
+    number: int = 0
 
 
 class Layout(NamedTuple):
@@ -27,7 +126,7 @@ class Layout(NamedTuple):
 
 
 def _moodle(_: ClassTree, entry: Entry) -> list[Claim] | None:
-    found = MOODLE.fullmatch(entry.name)
+    found = _MOODLE.fullmatch(entry.name)
     if not found or (entry.kind != "folder") != bool(found[4]):
         return None
     place = found[4] or ("onlinetext" if found[3] == "onlinetext" else "")
@@ -35,7 +134,7 @@ def _moodle(_: ClassTree, entry: Entry) -> list[Claim] | None:
 
 
 def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
-    found = CANVAS.fullmatch(entry.name)
+    found = _CANVAS.fullmatch(entry.name)
     if not found or entry.kind not in ("file", "archive"):
         return None
     place = _AGAIN.sub("", found[5]) if found[5] else found[6]
@@ -45,7 +144,7 @@ def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
 def _gradescope(where: ClassTree, entry: Entry) -> list[Claim] | None:
     if entry.name == METADATA:
         return []
-    # Without its metadata each folder is a student's like any other.
+    # Without the metadata each folder is a student's like any other.
     if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(where.entries):
         return None
     names = where.submitters.get(entry.name)
@@ -58,7 +157,7 @@ def _units(where: ClassTree, entry: Entry) -> list[Claim] | None:
         return None
     students = [one for one in where.tree.entries(entry.name) if one.is_tree and not one.is_junk]
     inside = ClassTree(where.below(entry.name), where.path / entry.name, frozenset({entry.name}))
-    # Folders named after units are rather those of one student.
+    # If these are named after units as well, the folder is rather that of one student.
     if any(one.name in where.units for one in students) and not any(map(inside.holds_answers, students)):
         return None
     ids = [(one.name, id_of(one)) for one in students]
@@ -96,6 +195,37 @@ def id_of(entry: Entry) -> str:
     return name if STUDENT.fullmatch(name) else student_id(name)
 
 
+def is_submission(tree: Files, units: Iterable[str]) -> bool:
+    """Return whether there are unit files in the tree, in its exercises/ or in folders named after the units."""
+    files = {name for unit in units for name in filenames(unit)}
+    for entry in tree.entries():
+        # In a folder named after a unit, as nbgrader keeps it, the notebook may have another name.
+        if entry.name in units:
+            if any(one.name in files or one.name.endswith(".ipynb") for one in tree.entries(entry.name)):
+                return True
+        elif entry.name in files or entry.name == FOLDER:
+            return True
+    return False
+
+
+def is_marked(entry: Entry) -> bool:
+    """Return whether only a learning platform can have made a name."""
+    is_canvas = entry.kind != "folder" and _CANVAS.fullmatch(entry.name)
+    return entry.name == METADATA or bool(is_canvas or _MOODLE.fullmatch(entry.name))
+
+
+def is_late(entry: Entry) -> bool:
+    """Return whether Canvas marked an upload as late."""
+    found = _CANVAS.fullmatch(entry.name)
+    return bool(found and found[2])
+
+
 def _with_number(name: str, number: str) -> str:
-    """Return an id of a name that others may have as well, and the platform's number."""
+    """Return an id made of a name that others may have as well, and the platform's number."""
     return "_".join(filter(None, (student_id(name), number)))
+
+
+def _names_of(submission: Any) -> list[str]:
+    submitters = submission.get(":submitters") if isinstance(submission, dict) else None
+    people = [one for one in submitters if isinstance(one, dict)] if isinstance(submitters, list) else []
+    return [str(one.get(":name") or one.get(":email") or "") for one in people]

@@ -1,20 +1,29 @@
-"""What names mean: the id of a student, and the course's file that a misnamed one is meant to be."""
+"""Names and paths: the ids of students, the files of a unit and where they belong, and the paths that a user gives."""
 
 from __future__ import annotations
 
 import re
+import stat
 import unicodedata
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
+
+    from grader.submissions.tree import Files
 
 SHEET_SUFFIX = "_quiz.md"
+FOLDER = "exercises"
+"""The folder of a student's repository that holds all units."""
 
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """A name that a student can have in reports."""
 
-# Letters that no accent makes of another one.
+# Letters that Unicode does not decompose into an ASCII letter and an accent.
 _LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe",
      "ı": "i", "þ": "th", "Þ": "Th", "ð": "d", "'": "", "\N{RIGHT SINGLE QUOTATION MARK}": ""}
@@ -22,16 +31,63 @@ _LETTERS = str.maketrans(
 _KINDS = re.compile(r"(.*?)\.(py|ipynb|md)(?:\.txt)?", re.IGNORECASE | re.DOTALL)
 
 
+class SubmissionError(GraderError):
+    """A path given to the grader is not a submission; the text says which, and what to do."""
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """The course's own files by name: those in the folder of stubs and in its parent folder."""
+
+    stubs: Path
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the course has a file of that name."""
+        return self._find(name) is not None
+
+    def text(self, name: str) -> str | None:
+        """Return the text of the course's file of that name; None if there is none."""
+        path = self._find(name)
+        return path.read_text(encoding="utf-8") if path else None
+
+    def _find(self, name: str) -> Path | None:
+        return next((path for path in (self.stubs / name, self.stubs.parent / name) if path.is_file()), None)
+
+
 def student_id(name: str) -> str:
-    """Make an id for reports of a name in any alphabet: letters, digits, `.`, `_` and `-`; "" where none is left."""
+    """Make an id from a name in any alphabet: letters, digits, `.`, `_` and `-`; "" if none of these remain."""
     letters = unicodedata.normalize("NFKD", name.translate(_LETTERS)).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9._-]+", "-", letters).strip("._-")[:100]
+
+
+def filenames(unit: str) -> tuple[str, str, str]:
+    """Return the names of a unit's script, notebook and sheet."""
+    return f"{unit}.py", f"{unit}.ipynb", f"{unit}{SHEET_SUFFIX}"
+
+
+def places(tree: Files, unit: str, name: str) -> list[str]:
+    """List where the file `name` of a unit or its notebook may be, in order of preference."""
+    notebook = f"{unit}.ipynb"
+    found = [name, notebook, f"{FOLDER}/{name}", f"{FOLDER}/{notebook}"]
+    # nbgrader keeps a folder for each unit, made for the notebook.
+    has_folder = tree.kind(unit) in ("folder", "link")
+    return [*found, f"{unit}/{notebook}", f"{unit}/{name}"] if has_folder else found
+
+
+def missing_unit(unit: str) -> str:
+    """Return the sentence on a unit that has no file."""
+    return f"{unit}.py is missing: hand it in, or {unit}.ipynb, in the folder itself, in {FOLDER}/ or in {unit}/."
+
+
+def missing_sheet(unit: str) -> str:
+    """Return the sentence on a quiz that has no sheet."""
+    return f"{unit}{SHEET_SUFFIX} is missing: hand it in, in the folder itself or in {FOLDER}/."
 
 
 def intended_name(filename: str, units: Iterable[str]) -> str | None:
     """Return the course's file that a misnamed one such as `Self_Attention (1).py.txt` is meant to be.
 
-    Its name must contain that of a unit, whatever the case and whatever is around it; otherwise it is None.
+    The name must contain that of a unit, in any case and with anything around it; otherwise the result is None.
     """
     found = _KINDS.fullmatch(filename)
     if not found:
@@ -47,9 +103,40 @@ def intended_name(filename: str, units: Iterable[str]) -> str | None:
 
 
 def is_code(filename: str) -> bool:
-    """Tell whether a file is a script or a notebook by its name."""
+    """Return whether a file is a script or a notebook by its name."""
     found = _KINDS.fullmatch(filename)
     return found is not None and found[2].lower() != "md"
+
+
+def require_folder(path: Path) -> None:
+    """Raise SubmissionError if there is no folder, or only a link to one."""
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        raise missing(path) from None
+    if stat.S_ISLNK(mode):
+        raise SubmissionError(f"{quoted(path)} is a symbolic link: give the folder that it points to.")
+    if not stat.S_ISDIR(mode):
+        raise SubmissionError(f"{quoted(path)} is not a folder: give the folder that the file lies in.")
+
+
+def missing(path: Path) -> SubmissionError:
+    """Return the error for a path that does not exist."""
+    return SubmissionError(f"{quoted(path)} does not exist: give the folder of a submission or of a class.")
+
+
+def require_name(student: str, path: Path) -> None:
+    """Raise SubmissionError if no report can have the student's name."""
+    if not STUDENT.fullmatch(student):
+        raise SubmissionError(
+            f"{quoted(path)} cannot be graded as {student!r}: rename the folder or name the student, "
+            "with letters, digits, '.', '_' and '-' only, and a letter or a digit first."
+        )
+
+
+def quoted(path: Path) -> str:
+    """Quote a path for messages: others may have chosen its name."""
+    return repr(str(path))
 
 
 def _squeezed(name: str) -> str:

@@ -6,6 +6,7 @@ UnreadableError.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text,
 from grader.submissions.source import DEFINITION, UnitSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from grader.submissions.plain_files import Tree
@@ -36,6 +37,8 @@ NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_IMPORT = re.compile(r"(?:^|;[ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import\b[ \t]*(\([^()]*\)|[^;\n]*)", re.MULTILINE)
+_CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
 class Notebook(NamedTuple):
@@ -171,3 +174,87 @@ def _only_answers(source: str) -> bool:
     """Tell whether a cell answers the quiz and does nothing else. Indented lines belong to the line above them."""
     lines = [line for line in code_lines([source]) if not line[0].isspace() and not _CLOSING.match(line)]
     return bool(lines) and all(ANSWER.match(line) for line in lines)
+
+
+def repaired(code: UnitSource, stub: str) -> UnitSource:
+    """Remove repeated stubs and add imports that are missing, each with a remark.
+
+    Args:
+        code: The student's, from a notebook.
+        stub: The unit as students receive it, a script in percent format.
+    """
+    stub_cells = _percent_cells(stub)
+    cells, repeated = _without_repeated_stubs(code.cells, stub_cells, code.path)
+    cells, imports = _with_imports(cells, stub_cells, code.path)
+    return dataclasses.replace(code, cells=cells, remarks=(*code.remarks, *repeated, *imports))
+
+
+def imported_names(code: str) -> Iterator[str]:
+    """Yield the names that code imports without indentation."""
+    for imports in _IMPORT.findall(code):
+        for part in re.sub("#.*", "", imports).strip("() \t").split(","):
+            if words := part.split():
+                yield words[-1] if "as" in words else words[0].partition(".")[0]
+
+
+def _percent_cells(script: str) -> list[str]:
+    """Return the code cells of a script in percent format."""
+    first, *others = _CELL_START.split(script)
+    marked = zip(others[::2], others[1::2], strict=True)
+    cells = [first, *(cell for mark, cell in marked if "[markdown]" not in mark)]
+    return [cell.strip("\n") for cell in cells if cell.strip()]
+
+
+def _without_repeated_stubs(
+    cells: Sequence[str], stub_cells: list[str], relative: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the cells, blank where they repeat a stub of which another cell has the answer; and remarks."""
+    unwritten = {
+        tuple(code_lines([cell])): set(DEFINITION.findall(cell))
+        for cell in stub_cells
+        if "NotImplementedError" in cell and DEFINITION.search(cell)
+    }
+    opens = [unwritten.get(tuple(code_lines([cell])), set()) for cell in cells]
+    places: dict[str, int] = {}  # the first cell that writes each name
+    for number, cell in enumerate(cells):
+        if not opens[number]:
+            for name in DEFINITION.findall(cell):
+                places.setdefault(name, number)
+    # They stay as blank cells, so that cells are counted as in the notebook.
+    kept = tuple("" if names and names <= places.keys() else cell for cell, names in zip(cells, opens, strict=True))
+    below = [
+        name
+        for number, names in enumerate(opens)
+        for name in sorted(names)
+        if names <= places.keys() and places[name] < number
+    ]
+    return kept, tuple(
+        f"{relative} has an unwritten {name} below yours, which was graded: remove it." for name in dict.fromkeys(below)
+    )
+
+
+def _with_imports(
+    cells: Sequence[str], stub_cells: list[str], relative: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the cells, below the stub's imports where they need one that was deleted; and a remark."""
+    code = "\n".join(cells)
+    bound = set(imported_names(code))
+    code = _IMPORT.sub("", code)
+    lacking: list[str] = []
+    added: list[str] = []
+    for cell in stub_cells:
+        unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
+        if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
+            lacking += unbound
+            added.append(cell)
+    if not added:
+        return tuple(cells), ()
+    return ("\n".join(added), *cells), (
+        f"{relative} no longer imports {' and '.join(lacking)}: the import was added as cell 1.",
+    )
+
+
+def _needs(code: str, name: str) -> bool:
+    """Tell whether code without its imports uses a name, but has no line at top level that defines or assigns it."""
+    binds = rf"^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
+    return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)

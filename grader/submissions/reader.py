@@ -1,7 +1,7 @@
 """Reads one student's submission: which file of each unit is graded, and which of each quiz.
 
-It is written by others and may be hostile. So it is read by `plain_files` and `notebook` alone, whatever is wrong with
-it becomes a sentence, and none of it is parsed as Python, imported or run.
+Others wrote it, and it may be hostile. So only `plain_files`, `archives` and `notebook` read it, each fault becomes a
+sentence, and nothing of it is parsed as Python, imported or run.
 """
 
 from __future__ import annotations
@@ -9,24 +9,25 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.submissions.archives import Archive
-from grader.submissions.candidates import Candidate, Wanted, choose, replace_untouched
-from grader.submissions.folder import Folder
+from grader.submissions.archives import Folder, Later
+from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
 from grader.submissions.git_commit import read_commit
-from grader.submissions.ignored import Ignored
-from grader.submissions.misnamed import NEVER_READ, Search
-from grader.submissions.names import SHEET_SUFFIX, intended_name
-from grader.submissions.notebook import CODE_LIMIT, Notebook, answer_lines, code_lines, read_notebook
-from grader.submissions.notebook_repair import repaired
-from grader.submissions.places import FOLDER, CourseFiles, filenames, folders, missing_sheet, missing_unit, places
+from grader.submissions.names import (
+    FOLDER,
+    CourseFiles,
+    filenames,
+    intended_name,
+    missing_sheet,
+    missing_unit,
+    places,
+)
+from grader.submissions.notebook import CODE_LIMIT, Notebook, read_notebook, repaired
 from grader.submissions.plain_files import UnreadableError, read_text
 from grader.submissions.source import SHEET_LIMIT, Submission, UnitSource, UnitSubmission
-from grader.submissions.tree import joined
-from grader.submissions.views import Later
+from grader.submissions.tree import Ignored, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,18 +49,18 @@ def read_submission(
 ) -> Submission:
     """Read each unit's source from `folder`, its exercises/ or its <unit>/, as <unit>.py or <unit>.ipynb.
 
-    Where none of these has answers, other folders and archives in it are searched, and misnamed files too. Nothing
-    that a student can do raises an error: what cannot be read becomes a `problem` or a `quiz_problem`.
+    If none of these has answers, the other folders, archives and misnamed files in it are searched. Nothing that a
+    student can do raises an error: what cannot be read becomes a `problem` or a `quiz_problem`.
 
     Args:
         student: The name in reports.
         folder: The submission.
         unit_names: The units to grade.
-        stubs: The folder of the course's own files. Where one is there more than once, answers win over the stub.
-        sibling_names: Units that come with them where they can be read, because the others may import them.
+        stubs: The folder of the course's own files. Of several files for one unit, answers win over the stub.
+        sibling_names: Units that are read as well, if they can be, because the others may import them.
         quiz_names: The units whose quiz is read, from the sheet <unit>_quiz.md or from cells of <unit>.ipynb.
         only: The unit that the whole submission is for, if there is one. A script or notebook of any name is then
-            that unit's, where it is the only one.
+            that unit's, if it is the only one.
     """
     names, with_quiz = list(unit_names), set(quiz_names)
     tree: Files = Folder(folder) if isinstance(folder, Path) else folder
@@ -75,7 +76,7 @@ def read_submission(
         one.problem not in ("", missing_unit(name)) or one.quiz_problem not in ("", missing_sheet(name))
         for name, one in units.items()
     )
-    # Where there is nothing at all, it is for somebody to find out why.
+    # An empty submission counts as handed in, so that somebody finds out why.
     handed_in = reader.has_answers or is_wrong or not any(one.code for one in units.values())
     return Submission(student, folder, read_commit(tree), units, siblings, handed_in, ignored=tuple(reader.ignored()))
 
@@ -103,43 +104,31 @@ class _Reader:
         self.own_notebook: Callable[[str], Notebook | None] = functools.cache(functools.partial(read_notebook, tree))
 
     def read(self, unit: str, has_quiz: bool) -> UnitSubmission:
-        """Read a unit's code and, where it has a quiz, the answers to it."""
+        """Read a unit's code and, if it has a quiz, the answers to it."""
         quiz = _or_problem(self.read_quiz, unit) if has_quiz else (None, "")
         return UnitSubmission(*_or_problem(self.read_code, unit), *quiz)
 
     def read_code(self, unit: str) -> UnitSource:
         """Read a unit's code. Raises UnreadableError."""
-        name, _, _ = filenames(unit)
-        stub = self.course_files.text(name)
-        source = self._read(
-            Wanted(
-                unit,
-                name,
-                missing_unit(unit),
-                read=lambda tree, path: self._code(tree, path, stub or ""),
-                lines_of=lambda source: code_lines(source.cells),
-                untouched=[] if stub is None else [code_lines([stub])],
-            )
-        )
+        stub = self.course_files.text(filenames(unit)[0])
+        source = self._read(Wanted(unit, False, stub, functools.partial(self._code, stub or "")))
         return dataclasses.replace(source, remarks=(*source.remarks, *self._beside(source.path)))
 
     def read_quiz(self, unit: str) -> UnitSource:
         """Read the answers to a unit's quiz. Raises UnreadableError."""
-        _, _, name = filenames(unit)
-        stub = self.course_files.text(name)
-        untouched = [[]] if stub is None else [[], _written_lines(stub)]
-        return self._read(Wanted(unit, name, missing_sheet(unit), self._answers, _answer_lines, untouched))
+        stub = self.course_files.text(filenames(unit)[2])
+        return self._read(Wanted(unit, True, stub, functools.partial(self._answers, filenames(unit)[2])))
 
     def ignored(self) -> list[Ignored]:
-        """List the names that nothing needs in the places of answers, each with what to do if it could be one."""
+        """List the names that were ignored in the places of answers, each with what to do if it could be one."""
         read = set(self.named)
         for unit in self.units:
-            code, _, sheet = filenames(unit)
-            read.update(places(self.tree, unit, code), places(self.tree, unit, sheet))
+            script, _, sheet = filenames(unit)
+            read.update(places(self.tree, unit, script), places(self.tree, unit, sheet))
         above = {path.partition("/")[0] for path in self.named}
         ignored: list[Ignored] = []
-        for folder in folders(self.tree, self.units):
-            for entry in itertools.islice(self.tree.entries(folder), _MOST_NAMES):
+        for folder in ("", FOLDER, *(unit for unit in self.units if self.tree.kind(unit) == "folder")):
+            for entry in self.tree.entries(folder)[:_MOST_NAMES]:
                 path = joined(folder, entry.name)
                 is_place = not folder and entry.name in {FOLDER, *self.units, *above}
                 if path in read or is_place or entry.is_junk or entry.name in self.course_files:
@@ -148,22 +137,20 @@ class _Reader:
                 ignored.append(
                     Ignored(f"{path}/" if entry.kind == "folder" else path, f"rename it to {name}" if name else "")
                 )
-        if isinstance(self.tree, Archive) and not self.tree.root:
-            ignored += self.tree.refused
-        return ignored + self.search.refused
+        return [*ignored, *self.tree.refused, *self.search.refused]
 
     def _read(self, wanted: Wanted) -> UnitSource:
-        """Read the file that is wanted; where none under the right names has answers, search all of the submission."""
+        """Read the wanted file; if none under the right names has answers, search the whole submission."""
         right = places(self.tree, wanted.unit, wanted.name)
         found, errors = self._under_right_names(wanted, right)
-        # In a quiz those of notebooks, which are remarks on the unit as well, count only where there is no other file.
+        # The unit's remarks have the errors of notebooks already. For a quiz they count only if there is no other file.
         of_notebooks = [str(error) for path, error in errors if wanted.is_quiz and path.endswith(".ipynb")]
         problems = [str(error) for path, error in errors if not (wanted.is_quiz and path.endswith(".ipynb"))]
         elsewhere: list[str] = []
         if not any(one.has_answers for one in found) and all(isinstance(error, _NoQuizCells) for _, error in errors):
             misplaced, problems = self.search.find(wanted, right)
             found, elsewhere = replace_untouched(found, misplaced, wanted.name)
-            # What else cannot be read is a remark on the unit.
+            # The unit's remarks have these as well.
             problems = [] if found and wanted.is_quiz else problems
         if not found:
             raise UnreadableError([*of_notebooks, *problems, wanted.missing][0])
@@ -187,8 +174,8 @@ class _Reader:
                 found += [candidate] if candidate else []
         return found, errors
 
-    def _code(self, tree: Files, path: str, stub: str) -> UnitSource | None:
-        """Read the code in a script or a notebook; None where there is no file. Raises UnreadableError."""
+    def _code(self, stub: str, tree: Files, path: str) -> UnitSource | None:
+        """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
         if path.endswith(".ipynb"):
             notebook = self._notebook(tree, path)
             source, lack = notebook and notebook.code, "has no code in it"
@@ -200,7 +187,7 @@ class _Reader:
             raise UnreadableError(f"{path} {lack}: write your answers there and save it.")
         return repaired(source, stub) if source.is_notebook else source
 
-    def _answers(self, tree: Files, path: str) -> UnitSource | None:
+    def _answers(self, sheet: str, tree: Files, path: str) -> UnitSource | None:
         """Read the answers to a quiz in a sheet, or in a notebook that has any. Raises UnreadableError."""
         if not path.endswith(".ipynb"):
             return _source(tree, path, SHEET_LIMIT)
@@ -208,7 +195,6 @@ class _Reader:
         if notebook is None or notebook.quiz.cells:
             return notebook and notebook.quiz
         if tree is self.tree:
-            sheet = f"{notebook.quiz.filename.removesuffix('.ipynb')}{SHEET_SUFFIX}"
             raise _NoQuizCells(
                 f"{path} has no cells like `answer_1 = ...`, and {sheet} is missing: answer the quiz in one of the two."
             )
@@ -223,7 +209,7 @@ class _Reader:
         return [f"Files beside {path} are neither read nor run: {', '.join(beside)}."] if beside else []
 
     def _is_there(self, path: str) -> bool:
-        """Tell whether there is something by that name that is not the course's own."""
+        """Return whether a file of that name exists that is not the course's own."""
         if self.tree.kind(path) is None:
             return False
         with contextlib.suppress(UnreadableError):
@@ -236,15 +222,6 @@ class _NoQuizCells(UnreadableError):
 
 
 def _source(tree: Files, path: str, limit: int) -> UnitSource | None:
-    """Read a script or a sheet; None where there is no file. Raises UnreadableError."""
+    """Read a script or a sheet; None if there is no file. Raises UnreadableError."""
     text = read_text(tree, path, limit)
     return None if text is None else UnitSource(path, (text,))
-
-
-def _answer_lines(source: UnitSource) -> list[str]:
-    return answer_lines(source.cells) if source.is_notebook else _written_lines(source.cells[0])
-
-
-def _written_lines(text: str) -> list[str]:
-    """Return the lines of a sheet that are not blank."""
-    return [line.rstrip() for line in text.split("\n") if line.strip()]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from grader.submissions.ignored import Ignored
-    from grader.submissions.tree import Files
+    from grader.submissions.tree import Files, Ignored
 
 SHEET_LIMIT = 256 * 1024
 """The most bytes of a quiz's sheet, which is a few pages of text."""
@@ -24,7 +22,7 @@ class UnitSource:
     """What was read of one file of a unit: its code, or the answers to its quiz. Lines end in a newline.
 
     Attributes:
-        path: Where the file lies in the submission.
+        path: The file's path in the submission.
         cells: The cells of a notebook in order; a script or a sheet is a single cell.
         remarks: Sentences for the student.
         grade_ids: Of answers in a notebook, the grade_id of each cell, or None where that is invalid.
@@ -42,7 +40,7 @@ class UnitSource:
 
     @property
     def is_notebook(self) -> bool:
-        """Whether it is a notebook, and no script or sheet."""
+        """Whether it is a notebook, not a script or a sheet."""
         return self.path.endswith(".ipynb")
 
     def line_of(self, name: str) -> int | None:
@@ -70,22 +68,6 @@ class UnitSubmission:
     quiz_problem: str = ""
 
 
-class EarlierReport(Protocol):
-    """What a submission keeps of an earlier report, as far as it is used: see grader.reports.model."""
-
-    @property
-    def units(self) -> Mapping[str, Any]:
-        """The results that are kept, by unit."""
-
-    @property
-    def messages(self) -> Sequence[Any]:
-        """What the student's code printed and raised in these units."""
-
-    @property
-    def isolation(self) -> Any:
-        """How the code was isolated while it ran."""
-
-
 @dataclass(frozen=True)
 class Submission:
     """What one student handed in.
@@ -95,10 +77,10 @@ class Submission:
         folder: Where it was read from.
         commit: The commit that is checked out there, if any.
         units: The units to grade, whether they could be read or not.
-        siblings: The code of others, which these may import.
+        siblings: The code of other units, which these may import.
         handed_in: Whether anything differs from what students receive.
-        kept: An earlier report on those of the units that are not to be graded again.
-        ignored: Names that nothing needs.
+        kept: An earlier `Report` on the units that are not graded again, if any. This folder may not import its type.
+        ignored: The names in it that were ignored.
     """
 
     student: str
@@ -107,7 +89,7 @@ class Submission:
     units: dict[str, UnitSubmission]
     siblings: dict[str, UnitSource] = field(default_factory=dict)
     handed_in: bool = True
-    kept: EarlierReport | None = None
+    kept: Any = None
     ignored: tuple[Ignored, ...] = ()
 
     @property

@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 from downloads import tarred, write, zipped
 
-from grader.submissions.archives import Archive, open_archive
-from grader.submissions.folder import Folder
-from grader.submissions.ignored import Ignored
+from grader.submissions.archives import Archive, Folder, open_archive
 from grader.submissions.members import CLASS, SUBMISSION
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
-from grader.submissions.walk import walk
+from grader.submissions.tree import Ignored, walk
 
 UNIT = "unit.py"
 LIMIT = 64 * MEGABYTE

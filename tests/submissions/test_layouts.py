@@ -10,10 +10,10 @@ from downloads import Content, tarred, write, zipped
 from notebooks import code, write_notebook
 
 from grader.submissions.find import find_submissions
-from grader.submissions.ignored import Ignored
-from grader.submissions.paths import SubmissionError
+from grader.submissions.names import SubmissionError
 from grader.submissions.reader import read_submission
 from grader.submissions.source import Submission
+from grader.submissions.tree import Ignored
 
 STUB = "def f(x):\n    raise NotImplementedError()\n"
 A, B, C = (f"def f(x):\n    return {n} * x\n" for n in (2, 3, 4))
@@ -519,7 +519,7 @@ def test_of_work_under_the_right_name_nothing_else_is_searched(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
-    monkeypatch.setattr("grader.submissions.misnamed.walk", lambda _: pytest.fail("all of it is there"))
+    monkeypatch.setattr("grader.submissions.candidates.walk", lambda _: pytest.fail("all of it is there"))
     assert text_of(stubs, "ada", folder) == A
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from notebooks import code, write_notebook
 
-from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook
-from grader.submissions.notebook_repair import repaired
+from grader.submissions.notebook import NOTEBOOK_VALUES, Notebook, read_notebook, repaired
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.source import UnitSource
 

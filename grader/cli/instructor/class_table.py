@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.reports.model import Report
     from grader.submissions.find import Submissions
-    from grader.submissions.ignored import Ignored
+    from grader.submissions.tree import Ignored
 
 MOST_IGNORED = 50
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from made_reports import exercise, of_exercises, quiz, raised, report, unit, unwritten
 
 from grader.reports.exporters.gradescope import results
-from grader.submissions.places import missing_unit
+from grader.submissions.names import missing_unit
 
 
 def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
