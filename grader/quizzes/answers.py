@@ -1,4 +1,4 @@
-"""Reads one answer as it was written, as what its question asks for."""
+"""Reads one answer as its question asks for it: letters, a number or a shape."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from grader.quizzes.questions import Question
 
 Answer = tuple[str, ...] | tuple[int, ...] | Fraction
-"""Letters for what is chosen or put in order, the sizes of a shape, or a number."""
+"""The letters that are chosen or put in order, the sizes of a shape, or a number."""
 
 LONGEST = 200
-"""The most characters of an answer. So many can be quoted in a message and parsed at once."""
+"""The most characters of an answer: few enough to quote in a message and to parse at once."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
@@ -36,12 +36,12 @@ class AnswerError(ValueError):
 
 
 def is_blank(raw: str) -> bool:
-    """Tell whether nothing is written in the place of an answer."""
+    """Return whether an answer is empty, except for blanks and underscores."""
     return not "".join(raw.split()).strip("_")
 
 
 def parse(question: Question, raw: str) -> Answer:
-    """Read the answer to `question`. Raises AnswerError, for reasons that are in the text alone."""
+    """Read the answer to `question`. Raises AnswerError."""
     match question.kind:
         case "number":
             return parse_number(raw)
@@ -73,7 +73,7 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
 
 
 def parse_number(raw: str) -> Fraction:
-    """Read a decimal number, with an exponent or not, or a fraction; exactly as written. Raises AnswerError."""
+    """Read a decimal number, with or without an exponent, or a fraction, exactly. Raises AnswerError."""
     text = _text(raw)
     plain = _bare(text)
     if _NUMBER.fullmatch(plain):
@@ -89,7 +89,7 @@ def parse_number(raw: str) -> Fraction:
 
 
 def parse_shape(raw: str) -> tuple[int, ...]:
-    """Read the sizes of a shape, in brackets or not, or as torch prints it. Raises AnswerError."""
+    """Read the sizes of a shape, with or without brackets, or as torch prints it. Raises AnswerError."""
     text = _text(raw)
     plain = _bare(text).replace("X", "x")
     # torch.Size wraps a list, which has brackets of its own.
@@ -107,7 +107,7 @@ def _is(letters: Sequence[str]) -> str:
 
 
 def _text(raw: str) -> str:
-    """Return an answer with plain spaces. Raises AnswerError where it is too long."""
+    """Return an answer with plain spaces. Raises AnswerError if it is too long."""
     text = " ".join(raw.split())
     if len(text) > LONGEST:
         raise AnswerError(f"{text[:20]!r}… has {len(text)} characters", "write nothing but the answer")
@@ -115,5 +115,5 @@ def _text(raw: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text without blanks and Markdown around it, and with a minus sign that Python reads."""
+    """Return a text without the blanks and Markdown around it, with an ASCII minus sign."""
     return text.strip("$`*_ ").replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")

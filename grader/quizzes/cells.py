@@ -1,4 +1,4 @@
-"""Reads the answers to a quiz in the cells of a notebook. Nothing of it is run."""
+"""Reads the answers to a quiz in the cells of a notebook. None of it is run."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from grader.quizzes.questions import Kind, Question, Questions
 
 MOST_ANSWERS = 500
-"""The most answers in a notebook. A quiz has some fifteen items."""
+"""The most answers in a notebook. A quiz has about fifteen items."""
 MOST_LINES = 20
 LONGEST = 1000
 """The most lines and characters of one answer that Python's parser gets."""
 
 _CODE = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
-# The quotes of word processors, which Python does not know.
+# Word processors write these quotes, which Python does not accept.
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f", '"') | dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
 )
-# For the comment in each cell and, where letters are asked for, for messages.
+# For the comment in each cell and, for kinds that ask for letters, for messages.
 WHAT_TO_WRITE: dict[Kind, str] = {
     "one_choice": 'one letter in quotes, such as "b"',
     "several_choices": 'one letter or more in quotes, such as "a c"',
@@ -44,12 +44,12 @@ WHAT_TO_WRITE: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class _Assigned:
-    """An answer in its cell.
+    """An answer in a cell.
 
     Attributes:
         number: The number in its name.
         item: The item that it belongs to, if any.
-        text: The text from the beginning of the line on.
+        text: The text from the beginning of its line to the next answer.
         start: Where in the text the answer itself begins.
     """
 
@@ -62,8 +62,8 @@ class _Assigned:
 def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, filename: str) -> Sheet:
     """Read the answers in a notebook's cells. Never fails, like `read_sheet`.
 
-    An answer belongs to the item of its number or, where that is none, to the item of its cell's grade_id. The last
-    that is not blank counts. In notebooks the questions are those of variant 0.
+    An answer belongs to the item with its number or, if there is none, to the item of its cell's grade_id. The last
+    answer that is not blank counts. Notebooks ask the questions of variant 0.
 
     Args:
         cells: Each cell's grade_id and text.
@@ -91,7 +91,7 @@ def read_cells(cells: Sequence[tuple[str | None, str]], questions: Questions, fi
                     answers[name] = raw
             except AnswerError as error:
                 problems[name] = f"{filename}: answer_{answer.number}: {error}"
-    # Items whose cells have code, but that no line answers.
+    # Items whose cells have code, but no line that assigns an answer.
     lost = {_item(grade_id) for grade_id, source in cells if _CODE.search(source)} - {one.item for one in assigned}
     for number, name in enumerate(questions.items, start=1):
         if name in lost:
@@ -117,7 +117,7 @@ def _item(grade_id: str | None) -> str | None:
 
 
 def _as_text(question: Question, answer: _Assigned) -> str:
-    """Return the answer as it would be written into a sheet; "" where it is blank. Raises AnswerError."""
+    """Return the answer as a sheet would have it; "" if it is blank. Raises AnswerError."""
     rest = answer.text[answer.start :].partition("\n")[0].strip()
     if not rest or rest.startswith("#"):
         return ""
@@ -129,7 +129,7 @@ def _as_text(question: Question, answer: _Assigned) -> str:
 
 
 def _require_readable(question: Question, raw: str) -> None:
-    """Raise AnswerError where an answer cannot be read, with a fix for notebooks."""
+    """Raise AnswerError if an answer cannot be read, with a fix for notebooks."""
     try:
         parse(question, raw)
     except AnswerError as error:
@@ -141,7 +141,7 @@ def _require_readable(question: Question, raw: str) -> None:
 
 
 def _parsed(text: str) -> tuple[ast.expr, str]:
-    """Return the value that is assigned, and the lines that it is in. The lines below are ignored."""
+    """Return the value that is assigned, and its lines. The lines below are ignored."""
     lines = text.translate(_STRAIGHT).split("\n", MOST_LINES)[:MOST_LINES]
     for count in range(1, len(lines) + 1):
         source = "\n".join(lines[:count])
@@ -151,7 +151,7 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
             with warnings.catch_warnings(action="ignore"):
                 statement = ast.parse(source).body[0]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # it may go on in the next line
+            continue  # it may continue in the next line
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
             return statement.value, source
         break
@@ -159,7 +159,7 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
 
 
 def _written(question: Question, value: ast.expr, source: str) -> str:
-    """Return a text, or letters, without Python's quotes and brackets; all else exactly as it is written."""
+    """Return a text, or letters, without Python's quotes and brackets; anything else exactly as it is written."""
     segment = ast.get_source_segment(source, value) or ""
     if isinstance(value, ast.Constant):
         if value.value is None or value.value is ...:

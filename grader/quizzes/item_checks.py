@@ -1,4 +1,4 @@
-"""What must hold for the items of a quiz beyond their form: `problems` yields each place that is wrong."""
+"""The rules for the items of a quiz that a model cannot express: `problems` yields each place that is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Problems = Iterator[tuple[Location, str]]
 
 
 def problems(item: Item) -> Problems:
-    """Yield what is wrong with an item: a place in it, and a sentence."""
+    """Yield each problem of an item: a place in it, and a sentence."""
     match item:
         case ChoiceItem():
             return _of_choices(item)
@@ -115,7 +115,7 @@ def _of_written(item: NumberItem | ShapeItem) -> Problems:
 
 
 def _wrong_value(item: NumberItem | ShapeItem, column: str, value: Any) -> str | None:
-    """Return why this cannot be an answer or a slip."""
+    """Return why a value cannot be an answer or a slip; None if it can."""
     if isinstance(item, ShapeItem):
         is_shape = isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
         return None if is_shape else f"{column!r} should be a shape: a list of whole numbers."
@@ -127,7 +127,7 @@ def _wrong_value(item: NumberItem | ShapeItem, column: str, value: Any) -> str |
 
 
 def _are_alike(item: NumberItem | ShapeItem, one: Any, other: Any) -> bool:
-    """Tell whether some answer would be accepted for both."""
+    """Return whether some answer would be accepted for both."""
     if isinstance(item, ShapeItem):
         return bool(one == other)
     return abs(exact(one) - exact(other)) <= 2 * item.tolerance
@@ -180,7 +180,7 @@ def _of_line(item: BugItem, number: int, line: Line, code: list[str]) -> Problem
 
 
 def _repeated(texts: Iterable[str]) -> list[int]:
-    """Return the positions of the texts that are there before."""
+    """Return the positions of the texts that repeat an earlier one."""
     texts = list(texts)
     return [number for number, text in enumerate(texts) if text in texts[:number]]
 

@@ -1,4 +1,4 @@
-"""The items of a quiz's source, one model for each kind, with their answers. `item_checks` has what else must hold."""
+"""The items of a quiz's source with their answers: one model for each kind. `item_checks` has the further rules."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.quizzes.questions import LETTERS, Question, names_in
 
 Text = Annotated[str, Field(pattern=r"\S")]
 Columns = dict[str, Any]
-"""A row of the variants: the value in the place of each [[name]]."""
+"""A row of the variants: the value of each [[name]]."""
 Texts = Iterator[tuple[Location, str]]
 
 
 class Choice(Model):
-    """What can be ticked, and the sentence for those who tick it."""
+    """A choice, and the sentence for students who tick it."""
 
     text: Text
     sentence: Text
@@ -26,7 +26,7 @@ class Choice(Model):
 
 
 class Line(Model):
-    """A line of a program that can be ticked; `fix` is the wrong one as it should be."""
+    """A line of a program that can be ticked; the wrong one has its correction in `fix`."""
 
     sentence: Text
     right: bool = False
@@ -40,12 +40,12 @@ class BaseItem(Model):
     question: Text
     explanation: Text
 
-    def row(self, variant: int) -> Columns:  # noqa: ARG002 - items with variants do need it
-        """Return what this variant puts in the place of each [[name]]."""
+    def row(self, variant: int) -> Columns:  # noqa: ARG002 - items with variants need it
+        """Return the value of each [[name]] in this variant."""
         return {}
 
     def texts_after_due(self) -> Texts:
-        """Yield the texts that are for after the due date, with their places."""
+        """Yield the texts that students read after the due date, with their places."""
         yield ("explanation",), self.explanation
 
     def texts_asked(self) -> Texts:
@@ -59,11 +59,11 @@ class VariedItem(BaseItem):
     variants: list[Columns] = Field(default_factory=list)
 
     def row(self, variant: int) -> Columns:
-        """Return what this variant puts in the place of each [[name]]."""
+        """Return the value of each [[name]] in this variant."""
         return self.variants[variant % len(self.variants)] if self.variants else {}
 
     def parameters(self) -> list[Columns]:
-        """Return the rows as far as the question uses them."""
+        """Return the columns of each row that the question uses."""
         used = set().union(*(names_in(text) for _, text in self.texts_asked()))
         rows = [{name: value for name, value in row.items() if name in used} for row in self.variants]
         return rows if used else []
@@ -100,7 +100,7 @@ class ChoiceItem(VariedItem):
 
 
 class WrittenItem(VariedItem):
-    """An item whose answer is written out: every variant has one, and columns of known wrong ones, the slips."""
+    """An item whose answer is written out. Each variant has one, and columns of known wrong ones, the slips."""
 
     variants: Annotated[list[Columns], Field(min_length=5)]
     slips: dict[str, Text] = Field(default_factory=dict)
@@ -123,7 +123,7 @@ class NumberItem(WrittenItem):
 
     @property
     def tolerance(self) -> Fraction:
-        """How far from the answer is still right: one unit of the last decimal; nothing of a whole number."""
+        """The largest error that is accepted: one unit of the last decimal; zero for a whole number."""
         return Fraction(1, 10**self.decimals) if self.decimals else Fraction(0)
 
     def asked(self) -> Question:
@@ -161,7 +161,7 @@ class BugItem(BaseItem):
     lines: Annotated[dict[int, Line], Field(min_length=4, max_length=len(LETTERS))]
 
     def options(self) -> dict[str, int]:
-        """Return the number of the line that each letter is for."""
+        """Return the line number of each letter."""
         return dict(zip(LETTERS, sorted(self.lines), strict=False))
 
     def wrong_line(self) -> int:
@@ -200,7 +200,7 @@ KINDS: dict[str, type[Item]] = {
 
 
 def exact(number: float) -> Fraction:
-    """Return the number as it is written in the source: 0.1 is a tenth."""
+    """Return the number exactly as the source has it: 0.1 is a tenth."""
     return Fraction(repr(number))
 
 

@@ -1,4 +1,4 @@
-"""What answers earn: points, and sentences on them."""
+"""Marks answers: points, and sentences on them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one answer earned, of the points times the weight, and sentences for the student."""
+    """The points of one answer, of the item's points times the weight, and sentences for the student."""
 
     points: int
     sentences: list[str]
 
 
 def mark(item: Item, raw: str, variant: int, weight: int) -> Mark:
-    """Mark an answer that can be read. Points are rounded down once, and never below zero."""
+    """Mark a readable answer. Points are rounded down once, and never below zero."""
     share, sentences = _marked(item, raw, item.row(variant))
     points = floor(max(Fraction(0), share) * item.points * weight)
     return Mark(points, [fill(sentence, item.row(variant)).strip() for sentence in sentences])
@@ -52,12 +52,12 @@ def accepted_answer(item: Item, variant: int) -> str:
 
 
 def explanation(item: Item, variant: int) -> str:
-    """Return the item's explanation, with this variant's values in it."""
+    """Return the item's explanation with this variant's values."""
     return fill(item.explanation, item.row(variant)).strip()
 
 
 def _marked(item: Item, raw: str, row: Columns) -> tuple[Fraction, list[str]]:
-    """Return the share of the points, negative where an answer is more wrong than right, and sentences."""
+    """Return the share of the points, negative if an answer is more wrong than right, and sentences."""
     match item:
         case ChoiceItem():
             chosen = [item.options()[letter] for letter in parse_letters(item.asked(), raw)]

@@ -1,4 +1,4 @@
-"""What a student may know of a quiz: everything but the answers. A sheet is written from it alone."""
+"""What a student may know of a quiz: everything but the answers. A sheet contains nothing else."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ Value = int | float | str | list[int]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILENAME = "quizzes.json"
 QUIZ_SUFFIX = "_quiz.yml"
-"""Of the file beside a unit's own in solutions/."""
+"""The end of a source's name. It is in solutions/, beside the unit's own source."""
 SCHEMA = "attention-from-scratch/quizzes/v1"
 VARIANTS = 100
-"""The number of variants that the variant of a sheet is drawn from."""
+"""A sheet gets one of this many variants at random."""
 
 _PARAMETER = re.compile(r"\[\[([A-Za-z_]\w*)\]\]")
 
 
 class Question(Model):
-    """One item as it is asked.
+    """One item without its answer.
 
     Attributes:
         kind: What is asked for.
-        points: What a right answer earns.
-        question: Markdown. It and the choices have [[name]] in the place of a parameter.
-        choices: What there is to choose from.
-        steps: What there is to put in order.
+        points: The points of a right answer.
+        question: Markdown. In it and in the choices, [[name]] is a parameter.
+        choices: The choices.
+        steps: The steps to put in order.
         code: A program.
         lines: The lines of the program that can be ticked, by number.
-        decimals: To how many decimals a number is asked; None for a whole number.
+        decimals: The number of decimals that is asked for; None for a whole number.
         variants: A row of parameters for each variant.
     """
 
@@ -59,7 +59,7 @@ class Question(Model):
         return fill(self.question, self.row(variant)).strip()
 
     def options(self, variant: int) -> dict[str, str]:
-        """Return the options to choose from or to put in order, by letter; none where the answer is written out."""
+        """Return the options to choose from or to put in order, by letter; none if the answer is written out."""
         texts = [fill(text, self.row(variant)).strip() for text in self.choices or self.steps]
         code = self.code.split("\n")
         texts += [f"line {number}: {quoted(code[number - 1].strip())}" for number in self.lines]
@@ -76,7 +76,7 @@ class Question(Model):
 
 
 class Questions(Model):
-    """A quiz as it is asked: the unit that it belongs to, its title, and its items by name."""
+    """A quiz without its answers: its unit, its title, and its items by name."""
 
     unit: str
     title: str
@@ -95,7 +95,7 @@ def to_json(quizzes: Iterable[Questions]) -> str:
 
 
 def read_questions(path: Path) -> dict[str, Questions]:
-    """Read the quizzes of an exercises/quizzes.json, by unit. Raises CourseError where it cannot be read."""
+    """Read the quizzes of an exercises/quizzes.json, by unit. Raises CourseError if it cannot be read."""
     fix = "take it again from the course's repository."
     try:
         data = json.loads(path.read_bytes())

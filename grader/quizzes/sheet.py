@@ -1,18 +1,36 @@
-"""A quiz's sheet: Markdown with room for the answers. `sheet_reader` reads it back, whatever became of it."""
+"""A quiz's sheet: Markdown with room for the answers. Writes it, and finds each item in a sheet that was changed."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from markdown_it import MarkdownIt
 
 from grader.quizzes.answers import is_blank
+from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from grader.quizzes.questions import Question, Questions
 
 BLANK = "______"
+LONGEST_LINE = 200
+"""The most characters of a heading, or of a line above the title, that are read."""
+_MOST_FRONT_LINES = 20
+
+_NUMBERED = re.compile(r"[0-9]{1,4}[.)][ \t]*")
+# A formatter that does not know front matter may have turned it into `## quiz: … variant: …`.
+_FRONT = re.compile(r"\b(quiz|variant)[ \t]*:[ \t]*(\S*)", re.IGNORECASE)
+_EMPHASIS = str.maketrans("", "", "\\*_")
+
+# Blocks only: the text inside a line needs no parsing, and a hostile one would be slow to parse.
+# No setext headings, because `---` below an answer would turn it into one.
+_BLOCKS = MarkdownIt("zero").enable(["fence", "list", "hr"]).disable(["inline", "text_join"])
 
 RULES = """\
 How to answer: tick a box by writing `[x]` in it, and write every other answer in the place of `______`: a number like
@@ -34,7 +52,7 @@ class Sheet:
 
     Attributes:
         variant: Which variant of the questions it asks.
-        answers: What was written for each item, letters or text; blank ones are not in it.
+        answers: The answer to each item, as letters or text; blank ones are left out.
         problems: The items that cannot be read, each with a sentence.
         remarks: What is wrong with the sheet as a whole.
     """
@@ -50,7 +68,7 @@ class SheetError(ValueError):
 
 
 def write_sheet(questions: Questions, variant: int | None, answers: Mapping[str, str]) -> str:
-    """Return the sheet of a variant with these answers. None is variant 0, and the sheet does not say so."""
+    """Return the sheet of a variant with these answers. None is variant 0, which the sheet does not name."""
     front = ["---", f"quiz: {questions.unit}", *([] if variant is None else [f"variant: {variant}"]), "---"]
     blocks = ["\n".join(front), f"# {questions.title}", RULES.format(unit=questions.unit).strip()]
     for number, (name, question) in enumerate(questions.items.items(), start=1):
@@ -64,7 +82,7 @@ def heading(name: str) -> str:
 
 
 def kind_line(question: Question) -> str:
-    """Return the line on what is asked for, and what it is worth."""
+    """Return the line that says what is asked for and how many points it has."""
     kinds = {
         "one_choice": "One choice",
         "several_choices": "Several choices",
@@ -78,7 +96,7 @@ def kind_line(question: Question) -> str:
 
 
 def has_boxes(question: Question) -> bool:
-    """Tell whether the answer is ticked, and not written."""
+    """Return whether the answer is ticked, not written."""
     return bool(question.choices or question.lines)
 
 
@@ -101,3 +119,132 @@ def _item(question: Question, variant: int, answer: str) -> list[str]:
     written = " ".join(answer.split())
     blocks.append(f"Answer: {BLANK if is_blank(written) else written}")
     return blocks
+
+
+class Section(NamedTuple):
+    """The lines of one item, by their numbers: the heading's, and the first one after the section."""
+
+    start: int
+    end: int
+
+
+class TextLine(NamedTuple):
+    """A line of a section that is not code, without bullets, list numbers and indentation.
+
+    Attributes:
+        number: Its number in the sheet.
+        text: Its text.
+        block: The Markdown block that it belongs to.
+    """
+
+    number: int
+    text: str
+    block: int
+
+
+class Sections:
+    """The sections of one sheet."""
+
+    def __init__(self, lines: list[str], questions: Questions) -> None:
+        """Prepare to search the lines of a sheet for the items of a quiz."""
+        self.lines = lines
+        self.questions = questions
+
+    def front_matter(self) -> dict[str, tuple[str, int]]:
+        """Return the values above the title by key, each with its line's number."""
+        front: dict[str, tuple[str, int]] = {}
+        for number, line in enumerate(self.lines[:_MOST_FRONT_LINES], start=1):
+            if line.startswith("# ") or self._heading(line) in self.questions.items:
+                break
+            text = line[:LONGEST_LINE].lstrip("# \t")
+            if _FRONT.match(text):
+                for key, value in _FRONT.findall(text):
+                    front.setdefault(key.casefold(), (value.strip("\"'"), number))
+        return front
+
+    @cached_property
+    def by_item(self) -> dict[str, list[Section]]:
+        """The sections of each item.
+
+        A heading ends every block that is open above it, so that damage to one item does not affect others.
+        """
+        starts: list[tuple[int, str | None]] = []
+        for number, line in enumerate(self.lines, start=1):
+            name = self._heading(line)
+            if name is not None:
+                # The text below a heading that belongs to no item belongs to no item either.
+                starts.append((number, name if name in self.questions.items else None))
+        sections: dict[str, list[Section]] = {}
+        for (start, name), (end, _) in pairwise([*starts, (len(self.lines) + 1, None)]):
+            if name:
+                sections.setdefault(name, []).append(Section(start, end))
+        return sections
+
+    def find(self, name: str) -> Section:
+        """Return the section of an item. Raises SheetError if there is none, or more than one."""
+        found = self.by_item.get(name, [])
+        if not found:
+            number = list(self.questions.items).index(name) + 1
+            raise SheetError(self.incomplete(f"has no heading `## {number}. {heading(name)}`"))
+        if len(found) > 1:
+            numbers = in_words([str(section.start) for section in found])
+            raise self.error(found[1].start, f"this heading is there more than once (lines {numbers}): keep one.")
+        return found[0]
+
+    def fits(self, variant: int) -> bool:
+        """Return whether every question with variants has the text of this variant."""
+        return all(_words(question.text(variant)) in there for question, there in self._varying)
+
+    def require_asked(self, question: Question, variant: int, section: Section) -> None:
+        """Raise SheetError if a section asks another question, as in a sheet of another release of the course."""
+        there = self._words_of(section)
+        options = (f"{letter}) {text}" for letter, text in question.options(variant).items())
+        if any(_words(text) not in there for text in (question.text(variant), question.code, *options)):
+            raise self.error(
+                section.start,
+                "this is not the question of quizzes.json: put it back as it was, or take both files from the same "
+                "release of the course.",
+            )
+
+    def text(self, section: Section) -> Iterator[TextLine]:
+        """Yield the lines of a section that are not code."""
+        tokens = _BLOCKS.parse("\n".join(self.lines[section.start : section.end - 1]))
+        for block, token in enumerate(tokens):
+            if token.type == "inline" and token.map:
+                for offset, text in enumerate(token.content.split("\n")):
+                    yield TextLine(section.start + 1 + token.map[0] + offset, text.strip(), block)
+
+    def incomplete(self, what: str) -> str:
+        """Return the sentence on a sheet in which something is missing."""
+        fix = f"move the file away and start again with `grader quiz {self.questions.unit}`"
+        return f"{self.questions.filename} {what}: put back what was there, or {fix}."
+
+    def error(self, line: int, sentence: str) -> SheetError:
+        """Return the error for a line of the sheet."""
+        return SheetError(f"{self.questions.filename}:{line}: {sentence}")
+
+    def _heading(self, line: str) -> str | None:
+        """Return the item that a heading like `## 1. Key bias` names; None if a line is not a heading of that level."""
+        text = line.strip()
+        if not text.startswith("##") or text.startswith("###") or len(text) > LONGEST_LINE:
+            return None
+        text = text.strip("#").strip()
+        return "_".join(_NUMBERED.sub("", text, count=1).casefold().split())
+
+    @cached_property
+    def _varying(self) -> list[tuple[Question, str]]:
+        """The questions with variants, each with the words of its section."""
+        return [
+            (question, self._words_of(section))
+            for name, question in self.questions.items.items()
+            if question.variants
+            for section in self.by_item.get(name, [])
+        ]
+
+    def _words_of(self, section: Section) -> str:
+        return _words("\n".join(self.lines[section.start : section.end - 1]))
+
+
+def _words(text: str) -> str:
+    """Return a text without what a formatter changes: line ends, escapes and marks of emphasis."""
+    return " ".join(text.translate(_EMPHASIS).split())

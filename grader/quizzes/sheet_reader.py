@@ -1,14 +1,19 @@
-"""Reads the answers in a quiz's sheet, and fills in others."""
+"""Reads the answers in a quiz's sheet, and saves others in it."""
 
 from __future__ import annotations
 
 import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from grader.documents import nearest
+from grader.errors import GraderError, InternalError
+from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, is_blank, parse
-from grader.quizzes.questions import VARIANTS, Question, Questions
-from grader.quizzes.sheet import BLANK, Sheet, SheetError, has_boxes
-from grader.quizzes.sheet_sections import Section, Sections
+from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, read_questions
+from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes, write_sheet
 from grader.submissions.source import SHEET_LIMIT
 from grader.text import in_words
 
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LINE_LIMIT = 5000
-"""The most lines of a sheet. It has some three hundred; this many are read in a fraction of a second."""
+"""The most lines of a sheet. It has about three hundred; this many are read in a fraction of a second."""
 
 _BOX = re.compile(r"\\?\[(.{0,3}?)\\?\]\s*([a-zA-Z])\)")
 _ANSWER = re.compile(r"[*_]{0,3}answer[*_]{0,3}[ \t]*:[*_]{0,3}", re.IGNORECASE)
@@ -25,8 +30,16 @@ _LINE_END = re.compile("(\r\n|\r|\n)")
 _TICKS = {"x", "✓", "✔", "☑"}
 
 
+class QuizError(GraderError):
+    """The quiz cannot start; the text says why, and what to do."""
+
+
+class SheetNotSaved(InternalError):
+    """The disk is full or not writable; the text says so."""
+
+
 def read_sheet(text: str, questions: Questions) -> Sheet:
-    """Read a sheet as a student left it. Never fails: what is wrong with an item becomes its problem."""
+    """Read a student's sheet. Never fails: each fault of an item becomes its problem."""
     name = questions.filename
     lines = _lines(text)
     if len(text) > SHEET_LIMIT or len(lines) > LINE_LIMIT:
@@ -59,21 +72,21 @@ def read_sheet(text: str, questions: Questions) -> Sheet:
 
 
 def fill_in(text: str, questions: Questions, name: str, answer: str) -> str:
-    """Return a sheet with another answer to one item; all else stays as it was.
+    """Return a sheet with another answer to one item; nothing else changes.
 
     Args:
         text: The sheet.
-        questions: What it asks.
+        questions: The quiz.
         name: The item.
-        answer: One that can be read, or blank for none.
+        answer: A readable answer, or "" to delete it.
 
     Raises:
-        SheetError: There is no one place for it, or another question is asked there.
+        SheetError: There is not exactly one place for it, or the question there is another one.
     """
     sheet = read_sheet(text, questions)
     if sheet.remarks:
         raise SheetError(sheet.remarks[0])
-    # Lines and their ends in turn, so that the ends stay what they are.
+    # Lines and line ends alternate, so that each line keeps its end.
     pieces = _LINE_END.split(text)
     changed = _filled_in(Sections(_lines(text), questions), name, answer, sheet.variant)
     for number, line in changed.items():
@@ -87,7 +100,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _variant(sections: Sections, front: Mapping[str, tuple[str, int]]) -> tuple[int, list[str]]:
-    """Return the variant of a sheet, and a remark where it cannot be read."""
+    """Return the variant of a sheet, and a remark if it cannot be read."""
     text, line = front.get("variant", ("0", 0))
     if re.fullmatch("[0-9]{1,9}", text):
         return int(text), []
@@ -115,12 +128,12 @@ def _filled_in(sections: Sections, name: str, answer: str, variant: int) -> dict
     label = _ANSWER.search(sections.lines[written.line - 1])
     assert label
     filled = f"{label.string[: label.end()].rstrip('_')} {BLANK if is_blank(answer) else answer}"
-    # Lines below that were a part of the old answer stay, but are no part of the new one.
+    # Lines below that belonged to the old answer stay; a blank line separates them from the new one.
     return {written.line: f"{filled}\n" if written.is_continued else filled}
 
 
 def _read_item(sections: Sections, question: Question, section: Section) -> str | None:
-    """Return the answer as it was written; None where it is blank. Raises SheetError."""
+    """Return the answer as it was written; None if it is blank. Raises SheetError."""
     raw, line = _ticked(sections, question, section) if has_boxes(question) else _typed(sections, section)
     if is_blank(raw):
         return None
@@ -142,7 +155,7 @@ def _ticked(sections: Sections, question: Question, section: Section) -> tuple[s
 
 
 def _boxes(sections: Sections, question: Question, section: Section) -> dict[str, tuple[int, str]]:
-    """Return the line of each letter's box, and what is in it."""
+    """Return the line of each letter's box, and its content."""
     found = [
         (box[2].casefold(), line.number, box[1].strip().casefold())
         for line in sections.text(section)
@@ -160,13 +173,13 @@ def _boxes(sections: Sections, question: Question, section: Section) -> dict[str
 
 
 class _Written(NamedTuple):
-    """What follows `Answer:`.
+    """The text after `Answer:`.
 
     Attributes:
         line: The line's number.
         raw: The answer.
-        is_continued: Whether it goes on in the lines below.
-        is_followed: Whether other text follows below.
+        is_continued: Whether it continues in the lines below.
+        is_followed: Whether other text follows below it.
     """
 
     line: int
@@ -176,7 +189,7 @@ class _Written(NamedTuple):
 
 
 def _typed(sections: Sections, section: Section) -> tuple[str, int]:
-    """Return what follows `Answer:`, and its line."""
+    """Return the text after `Answer:`, and its line."""
     written = _written(sections, section)
     raw = _ESCAPED.sub(r"\1", written.raw).strip("_ \t")
     if is_blank(raw) and written.is_followed:
@@ -204,3 +217,76 @@ def _written(sections: Sections, section: Section) -> _Written:
     if len(found) > 1:
         raise sections.error(found[1][0], f"there is an answer on line {found[0][0]} already: keep one of the two.")
     return _Written(*found[0], is_continued, is_followed)
+
+
+@dataclass(frozen=True)
+class SheetFile:
+    """A student's sheet on disk. It is read each time, because it may be open in an editor as well."""
+
+    questions: Questions
+    path: Path
+
+    def begin(self) -> None:
+        """Write a sheet with a variant, unless the student has changed the one that everyone received."""
+        # Compared word by word, because an editor may have changed the line ends.
+        received = write_sheet(self.questions, None, {}).split()
+        if not self.path.exists() or self._text().removeprefix("\ufeff").split() in ([], received):
+            self._save(write_sheet(self.questions, secrets.randbelow(VARIANTS), {}))
+
+    def read(self) -> Sheet:
+        """Read the sheet. Raises QuizError if it does not belong to this quiz."""
+        sheet = read_sheet(self._text(), self.questions)
+        if sheet.remarks:
+            raise QuizError(sheet.remarks[0])
+        return sheet
+
+    def write(self, name: str, answer: str) -> None:
+        """Save an answer; "" deletes it. Raises SheetError if there is no place for it."""
+        self._save(fill_in(self._text(), self.questions, name, answer))
+
+    def find_damage(self, name: str) -> str | None:
+        """Return why no answer to this item can be saved; None if one can."""
+        try:
+            fill_in(self._text(), self.questions, name, "")
+        except SheetError as error:
+            return str(error)
+        return None
+
+    def _text(self) -> str:
+        try:
+            return self.path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            raise QuizError(f"{self.path} is not UTF-8: save it as UTF-8.") from None
+        except OSError as error:
+            raise QuizError(f"{self.path} cannot be read ({error.strerror}): put a readable file there.") from None
+
+    def _save(self, text: str) -> None:
+        try:
+            write_atomically(self.path, text)
+        except OSError as error:
+            why = error.strerror or error
+            raise SheetNotSaved(f"{self.path} could not be written ({why}). It is as it was before.") from None
+
+
+def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
+    """Return the sheet of a unit's quiz in `folder`, by default the current one, or its exercises/.
+
+    Raises QuizError.
+    """
+    places = [folder or Path(), (folder or Path()) / "exercises"]
+    sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
+    if not sources:
+        try:
+            here = folder or Path.cwd()
+        except FileNotFoundError:
+            raise QuizError("This folder no longer exists: go to your course's folder.") from None
+        raise QuizError(
+            f"There is no {FILENAME} in {here} or its exercises/: go to the folder of your course's repository, or "
+            "take the file from there."
+        )
+    quizzes = read_questions(sources[0])
+    if unit not in quizzes:
+        raise QuizError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
+    filename = quizzes[unit].filename
+    place = next((place for place in places if (place / filename).exists()), sources[0].parent)
+    return SheetFile(quizzes[unit], place / filename)

@@ -1,4 +1,4 @@
-"""A quiz's source, solutions/<unit>_quiz.yml: the only place where a question or an answer is written."""
+"""Reads a quiz's source, solutions/<unit>_quiz.yml: the only place where its questions and answers are written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Quiz:
         )
 
     def to_json(self) -> str:
-        """Return all of it, answers included: what the points of a quiz depend on."""
+        """Return all of it, answers included, for the digest of what the points depend on."""
         return json.dumps([self.title, {name: item.model_dump() for name, item in self.items.items()}])
 
 
@@ -110,7 +110,7 @@ def _load_item(document: Document, at: Location) -> Item | None:
 
 
 def _check_sheet(document: Document, quiz: Quiz) -> None:
-    """Report each question that would be mistaken for an answer, or for another item."""
+    """Report each question whose text would be read as an answer, or as another item."""
     sheet = read_sheet(write_sheet(quiz.questions, None, {}), quiz.questions)
     for name in quiz.items:
         if name in sheet.problems or name in sheet.answers:

@@ -1,4 +1,4 @@
-"""A quiz in a terminal: asks one question after the other, and saves each answer in the sheet at once."""
+"""The quiz in a terminal: asks one question after the other, and saves each answer in the sheet at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.theme import Theme
 
 from grader.quizzes.answers import AnswerError, parse
 from grader.quizzes.sheet import SheetError, heading, kind_line
-from grader.quizzes.sheet_file import SheetFile, find_sheet
+from grader.quizzes.sheet_reader import SheetFile, find_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ DELETE = "-"
 WIDTH = 88
 """Longer lines are hard to read."""
 
-# Only colours that can be read on a dark and on a light background.
+# Only colours that are readable on a dark and on a light background.
 _CODE_THEME = ANSISyntaxTheme(
     {
         Keyword: Style(bold=True),
@@ -61,21 +61,21 @@ _WHAT_TO_TYPE = {
 
 
 class _Stop(Exception):
-    """The student wants to stop for now."""
+    """The student wants to stop."""
 
 
 def take_quiz(unit: str, console: Console, folder: Path | None = None) -> None:
-    """Ask a unit's quiz, from the first question without an answer on.
+    """Ask the questions of a unit's quiz, starting with the first that has no answer.
 
-    Its questions are in `folder`, by default the current one, or in its exercises/. Where it has no sheet yet, or only
-    the one that everyone received, one with a variant is written there.
+    The questions are in `folder`, by default the current one, or in its exercises/. If there is no sheet yet, or only
+    the one that everyone received, a sheet with a variant is written there.
 
     Raises:
         QuizError: There is no such quiz, or its sheet cannot be read.
         CourseError: The questions cannot be read.
         SheetNotSaved: The sheet cannot be written.
     """
-    if isinstance(sys.stdin, TextIOWrapper):  # an unknown character is no reason to stop
+    if isinstance(sys.stdin, TextIOWrapper):  # an unknown character must not end the quiz
         sys.stdin.reconfigure(errors="replace")
     file = find_sheet(unit, folder)
     file.begin()
@@ -92,7 +92,7 @@ class _Session:
         self.items = list(file.questions.items.items())
 
     def run(self) -> None:
-        """Ask from the first question without an answer on, until the last or until the student stops."""
+        """Start with the first question without an answer; end after the last, or when the student stops."""
         answers = self.file.read().answers
         place = next((place for place, (name, _) in enumerate(self.items) if name not in answers), 0)
         self._welcome()
@@ -126,7 +126,7 @@ class _Session:
         self._say(f"{answered} of {len(self.items)} answered. To {aim}: grader quiz {self.file.questions.unit}")
 
     def _ask(self, place: int) -> int:
-        """Ask a question until it is answered or skipped; return how many places to move on."""
+        """Ask a question until it is answered or skipped; return how many questions to move forward."""
         name, question = self.items[place]
         sheet = self.file.read()
         damage = self.file.find_damage(name)
@@ -150,7 +150,7 @@ class _Session:
                     return -1
                 case "stop":
                     raise _Stop
-            if damage:  # it may be repaired by now
+            if damage:  # the student may have repaired it
                 return 0
             problem = self._save(name, question, typed)
             if not problem and typed != DELETE:
@@ -164,7 +164,7 @@ class _Session:
         )
 
     def _read_line(self, name: str, question: Question, is_damaged: bool) -> str:
-        """Return what the student types, below a line on what can be typed. Raises _Stop at the end of the input."""
+        """Print what can be typed, and return what the student types. Raises _Stop at the end of the input."""
         answer = self.file.read().answers.get(name)
         if answer:
             self._say(f"Your answer: {answer}")
@@ -181,7 +181,7 @@ class _Session:
             raise _Stop from None
 
     def _save(self, name: str, question: Question, typed: str) -> str | None:
-        """Save what was typed; return a sentence where that is not possible."""
+        """Save what was typed; return a sentence if that is not possible."""
         try:
             self.file.write(name, "" if typed == DELETE else _as_written(question, typed))
         except (AnswerError, SheetError) as error:
@@ -196,7 +196,7 @@ class _Session:
 
 
 def _as_written(question: Question, typed: str) -> str:
-    """Return the answer as it is written in the sheet. Raises AnswerError."""
+    """Return the answer as the sheet has it. Raises AnswerError."""
     if question.kind == "true_false":
         letters = {text: letter for letter, text in question.options(0).items()}
         typed = letters.get(typed.casefold(), typed)
