@@ -30,14 +30,6 @@ _LINE_END = re.compile("(\r\n|\r|\n)")
 _TICKS = {"x", "✓", "✔", "☑"}
 
 
-class QuizError(GraderError):
-    """The quiz cannot start; the text says why, and what to do."""
-
-
-class SheetNotSaved(InternalError):
-    """The disk is full or not writable; the text says so."""
-
-
 def read_sheet(text: str, questions: Questions) -> Sheet:
     """Read a student's sheet. Never fails: each fault of an item becomes its problem."""
     name = questions.filename
@@ -234,10 +226,10 @@ class SheetFile:
             self._save(write_sheet(self.questions, secrets.randbelow(VARIANTS), {}))
 
     def read(self) -> Sheet:
-        """Read the sheet. Raises QuizError if it does not belong to this quiz."""
+        """Read the sheet. Raises GraderError if it does not belong to this quiz."""
         sheet = read_sheet(self._text(), self.questions)
         if sheet.remarks:
-            raise QuizError(sheet.remarks[0])
+            raise GraderError(sheet.remarks[0])
         return sheet
 
     def write(self, name: str, answer: str) -> None:
@@ -256,22 +248,22 @@ class SheetFile:
         try:
             return self.path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
-            raise QuizError(f"{self.path} is not UTF-8: save it as UTF-8.") from None
+            raise GraderError(f"{self.path} is not UTF-8: save it as UTF-8.") from None
         except OSError as error:
-            raise QuizError(f"{self.path} cannot be read ({error.strerror}): put a readable file there.") from None
+            raise GraderError(f"{self.path} cannot be read ({error.strerror}): put a readable file there.") from None
 
     def _save(self, text: str) -> None:
         try:
             write_atomically(self.path, text)
         except OSError as error:
             why = error.strerror or error
-            raise SheetNotSaved(f"{self.path} could not be written ({why}). It is as it was before.") from None
+            raise InternalError(f"{self.path} could not be written ({why}). It is as it was before.") from None
 
 
 def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
     """Return the sheet of a unit's quiz in `folder`, by default the current one, or its exercises/.
 
-    Raises QuizError.
+    Raises GraderError.
     """
     places = [folder or Path(), (folder or Path()) / "exercises"]
     sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
@@ -279,14 +271,14 @@ def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
         try:
             here = folder or Path.cwd()
         except FileNotFoundError:
-            raise QuizError("This folder no longer exists: go to your course's folder.") from None
-        raise QuizError(
+            raise GraderError("This folder no longer exists: go to your course's folder.") from None
+        raise GraderError(
             f"There is no {FILENAME} in {here} or its exercises/: go to the folder of your course's repository, or "
             "take the file from there."
         )
     quizzes = read_questions(sources[0])
     if unit not in quizzes:
-        raise QuizError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
+        raise GraderError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
     filename = quizzes[unit].filename
     place = next((place for place in places if (place / filename).exists()), sources[0].parent)
     return SheetFile(quizzes[unit], place / filename)

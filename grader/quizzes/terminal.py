@@ -71,9 +71,9 @@ def take_quiz(unit: str, console: Console, folder: Path | None = None) -> None:
     the one that everyone received, a sheet with a variant is written there.
 
     Raises:
-        QuizError: There is no such quiz, or its sheet cannot be read.
+        GraderError: There is no such quiz, or its sheet cannot be read.
         CourseError: The questions cannot be read.
-        SheetNotSaved: The sheet cannot be written.
+        InternalError: The sheet cannot be written.
     """
     if isinstance(sys.stdin, TextIOWrapper):  # an unknown character must not end the quiz
         sys.stdin.reconfigure(errors="replace")

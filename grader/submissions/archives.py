@@ -80,8 +80,7 @@ class Folder(Files):
         """Return the tree of a folder or of an archive. Raises UnreadableError."""
         if self.kind(relative) == "folder":
             return Folder(self.path / relative)
-        content = self.read_bytes(relative, SUBMISSION.size)
-        return super().below(relative) if content is None else open_archive(content, relative)
+        return open_archive(self.read_bytes(relative, SUBMISSION.size) or b"", relative)
 
 
 def _kind_of(entry: os.DirEntry[str]) -> Kind:
@@ -152,8 +151,7 @@ class Archive(Files):
                 f"{relative} is an archive in an archive in an archive, of which at most two levels are read: "
                 "hand in the files themselves."
             )
-        content = self.read_bytes(relative, SUBMISSION.size)
-        return super().below(relative) if content is None else open_archive(content, relative, self.level + 1)
+        return open_archive(self.read_bytes(relative, SUBMISSION.size) or b"", relative, self.level + 1)
 
     def require(self, limits: Limits) -> None:
         """Raise UnreadableError if what is below the root is too much."""
@@ -216,10 +214,6 @@ class Broken(Files):
     problem: str
 
     def read_bytes(self, relative: str, limit: int) -> bytes | None:  # noqa: ARG002
-        """Raise UnreadableError."""
-        raise UnreadableError(self.problem)
-
-    def below(self, relative: str) -> Files:  # noqa: ARG002
         """Raise UnreadableError."""
         raise UnreadableError(self.problem)
 

@@ -21,10 +21,10 @@ _MOST_WRAPPED = 3
 
 
 def layout_of(where: ClassTree, in_roster: Collection[str]) -> str:
-    """Return the one layout that explains everything that may be a submission.
+    """Return the only layout that explains every entry that may be a submission.
 
     Args:
-        where: What the instructor gives.
+        where: The tree that the instructor gives.
         in_roster: The entries whose student the roster names.
 
     Raises:
@@ -59,7 +59,7 @@ def _fitting(where: ClassTree, in_roster: Collection[str]) -> list[str]:
 
 
 def _fitting_submission(where: ClassTree, trees: Sequence[Entry]) -> list[str]:
-    """Return the layouts that fit a tree with unit files: it may also be a class with files beside the students'."""
+    """Return the layouts that fit a tree with unit files, which may also be a class with files beside the students'."""
     if marked := [entry for entry in where.relevant if is_marked(entry)]:
         return [SINGLE, *_knowing(where, marked)]
     others = [one for one in trees if one.name not in {*where.units, *WRAPPERS, FOLDER}]
@@ -94,7 +94,7 @@ def _refusal(where: ClassTree, in_roster: Collection[str], fitting: Sequence[str
 
 
 def unwrapped(where: ClassTree) -> ClassTree:
-    """Return the folder of the class, where others are wrapped around it. Raises SubmissionError if it is not clear."""
+    """Return the folder of the class, without folders around it. Raises SubmissionError if it is not clear."""
     for _ in range(_MOST_WRAPPED):
         trees = [entry for entry in where.entries if entry.is_tree]
         if len(trees) != 1 or where.has_loose_answers() or any(map(is_marked, where.entries)):
@@ -110,7 +110,7 @@ def unwrapped(where: ClassTree) -> ClassTree:
 
 
 def _is_the_class(where: ClassTree, child: Entry, inside: ClassTree) -> bool:
-    """Tell whether the child is a submission. Raises SubmissionError where it may as well be a class."""
+    """Return whether this is the class and the child a submission. Raises SubmissionError if it is not clear."""
     within = [entry for entry in inside.entries if entry.is_tree]
     holding = [entry.name for entry in within[:3] if inside.holds_answers_anywhere(entry)]
     if not holding or holding[0] in {*WRAPPERS, *where.units, FOLDER} or _BRANCH.fullmatch(holding[0]):

@@ -1,4 +1,4 @@
-"""The commit that a folder has checked out, read from its .git without git, which would run what the settings name."""
+"""Reads the commit of a checkout from its .git, without git, which would run programs that the settings name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 GIT_LIMIT = 4 * MEGABYTE
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# What git itself allows, `$(…)` and quotes included: it is only ever a path, and no shell sees it.
+# What git allows, including `$(…)` and quotes: it is only used as a path, never in a shell.
 _GIT_REFERENCE = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
 
 
 def read_commit(folder: Files) -> str | None:
-    """Return the hash of the commit checked out; None where there is none or it cannot be read."""
+    """Return the hash of the commit checked out; None if there is none or it cannot be read."""
     head = _git_text(folder, "HEAD")
     reference = head.removeprefix("ref: ")
     if reference == head:
@@ -32,7 +32,7 @@ def read_commit(folder: Files) -> str | None:
 
 
 def _git_text(folder: Files, name: str) -> str:
-    """Return a file of .git without its last line end; "" where it cannot be read."""
+    """Return a file of .git without its last line end; "" if it cannot be read."""
     try:
         return (read_text(folder, f".git/{name}", GIT_LIMIT) or "").removesuffix("\n")
     except UnreadableError:

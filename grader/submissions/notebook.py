@@ -1,6 +1,6 @@
-"""What is in a notebook: its code, its answers to the quiz, and which cells are damaged.
+"""Reads the code of a notebook and its answers to the quiz, and repairs what a student deleted or copied by accident.
 
-Nothing of it is run or parsed as Python. Whatever the JSON holds, the result is text and sentences, or an
+None of it is run or parsed as Python. Whatever the JSON contains, the result is text and sentences, or an
 UnreadableError.
 """
 
@@ -28,11 +28,11 @@ NOTEBOOK_VALUES = 8_000_000
 """The most values of a notebook. Parsed JSON can take 25 times the memory of its text; this is half a gigabyte."""
 
 ANSWER = re.compile(r"^answer_([0-9]{1,4})[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
-"""A line of a notebook that answers a question of the quiz, up to the answer."""
+"""The beginning of a line that answers a question of the quiz, up to the answer."""
 QUIZ_MARK = "quiz_"
-"""The beginning of the grade_id of a cell for an answer; the name of the item follows."""
+"""The prefix of the grade_id of a cell for an answer, before the name of the item."""
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
-"""What JSON can spell and no text file holds: a zero, or one half of a surrogate pair."""
+"""Characters that JSON can encode but a text file cannot contain: zero, and half of a surrogate pair."""
 
 _BLANK_ANSWER = re.compile(r"answer_[0-9]+\s*(?::[^=]*)?=\s*(?:(?:\.\.\.|None|\"\"|'')\s*)?(?:#.*)?")
 _CLOSING = re.compile(r"[)\]}]")
@@ -42,14 +42,14 @@ _CELL_START = re.compile(r"^# %%(.*)\n?", re.MULTILINE)
 
 
 class Notebook(NamedTuple):
-    """What was read of a notebook: its code, and its cells with answers to the quiz, of which it may have none."""
+    """The code of a notebook, and its cells with answers to the quiz, if it has any."""
 
     code: UnitSource
     quiz: UnitSource
 
 
 def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
-    """Read the notebook `relative` below `folder`; None where there is none. Raises UnreadableError."""
+    """Read the notebook `relative` below `folder`; None if there is no such file. Raises UnreadableError."""
     all_cells = read_all_cells(folder, relative)
     if all_cells is None:
         return None
@@ -70,7 +70,7 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
         if is_marked or ANSWER.search(source):
             answers.append(source)
             grade_ids.append(grade_id)
-        # Code that was merged into one of the course's own cells is a student's all the same.
+        # A student may have merged code into one of the course's own cells.
         if DEFINITION.search(source) or not (is_test or is_marked or _only_answers(source)):
             cells.append(source)
     if code_size > CODE_LIMIT:
@@ -87,7 +87,7 @@ def read_notebook(folder: Path | Tree, relative: str) -> Notebook | None:
 
 
 def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
-    """Return all cells of a notebook unchanged; None where there is no such file. Raises UnreadableError."""
+    """Return all cells of a notebook unchanged; None if there is no such file. Raises UnreadableError."""
     text = read_text(folder, relative, NOTEBOOK_LIMIT)
     if text is None:
         return None
@@ -111,7 +111,7 @@ def read_all_cells(folder: Path | Tree, relative: str) -> list[Any] | None:
 
 
 def source_of(cell: Any) -> str | None:
-    """Return the text of a cell of any type; None where it has none. Lines end in a newline."""
+    """Return the text of a cell of any type; None if it has none. Lines end in a newline."""
     if not isinstance(cell, dict):
         return None
     source = cell.get("source", cell.get("input"))  # nbformat 3 says "input"
@@ -121,20 +121,20 @@ def source_of(cell: Any) -> str | None:
 
 
 def marks_of(cell: Any) -> dict[str, Any]:
-    """Return nbgrader's metadata of a cell, whatever else may be wrong with it."""
+    """Return nbgrader's metadata of a cell; {} if it has none that can be read."""
     metadata = cell.get("metadata") if isinstance(cell, dict) else None
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return marks if isinstance(marks, dict) else {}
 
 
 def grade_id_of(cell: Any) -> str | None:
-    """Return the name that nbgrader's metadata give a cell; None where it is invalid."""
+    """Return the name that nbgrader's metadata give a cell; None if it is invalid."""
     grade_id = marks_of(cell).get("grade_id")
     return grade_id if isinstance(grade_id, str) and _GRADE_ID.fullmatch(grade_id) else None
 
 
 def code_lines(cells: Iterable[str]) -> list[str]:
-    """Return the lines that are neither blank nor a comment: the same for a stub as a script and as a notebook."""
+    """Return the lines that are neither blank nor a comment. A stub has the same as a script and as a notebook."""
     lines = (line.rstrip() for cell in cells for line in cell.split("\n"))
     return [line for line in lines if line and not line.lstrip().startswith("#")]
 
@@ -145,7 +145,7 @@ def answer_lines(cells: Iterable[str]) -> list[str]:
 
 
 def _code(cell: Any) -> str | None:
-    """Return the text of a code cell; None where it is damaged."""
+    """Return the text of a code cell; None if it is damaged."""
     source = source_of(cell)
     if source is None or NO_TEXT.search(source):
         return None
@@ -153,34 +153,34 @@ def _code(cell: Any) -> str | None:
 
 
 def _is_text(cell: Any) -> bool:
-    """Tell whether a cell is text, and not an answer that became text by accident."""
+    """Return whether a cell is text, and not an answer that became text by accident."""
     is_text = isinstance(cell, dict) and cell.get("cell_type") in ("markdown", "raw", "heading")
     return is_text and not _is_answer(cell)
 
 
 def _is_answer(cell: Any) -> bool:
-    """Tell whether a cell was released for code. One key in Jupyter turns it into text, and leaves this metadata."""
+    """Return whether a cell was released for code. A keypress in Jupyter can turn it into text; the metadata stay."""
     marks = marks_of(cell)
     return marks.get("solution") is True and marks.get("cell_type", "code") == "code"
 
 
 def _is_test(cell: Any) -> bool:
-    """Tell whether a cell is one of the course's own tests for nbgrader."""
+    """Return whether a cell is one of the course's own tests for nbgrader."""
     marks = marks_of(cell)
     return marks.get("grade") is True and marks.get("solution") is False
 
 
 def _only_answers(source: str) -> bool:
-    """Tell whether a cell answers the quiz and does nothing else. Indented lines belong to the line above them."""
+    """Return whether a cell contains only answers to the quiz. Indented lines belong to the line above them."""
     lines = [line for line in code_lines([source]) if not line[0].isspace() and not _CLOSING.match(line)]
     return bool(lines) and all(ANSWER.match(line) for line in lines)
 
 
 def repaired(code: UnitSource, stub: str) -> UnitSource:
-    """Remove repeated stubs and add imports that are missing, each with a remark.
+    """Remove repeated stubs and add missing imports, each with a remark.
 
     Args:
-        code: The student's, from a notebook.
+        code: The student's code, from a notebook.
         stub: The unit as students receive it, a script in percent format.
     """
     stub_cells = _percent_cells(stub)
@@ -190,7 +190,7 @@ def repaired(code: UnitSource, stub: str) -> UnitSource:
 
 
 def imported_names(code: str) -> Iterator[str]:
-    """Yield the names that code imports without indentation."""
+    """Yield the names that code imports at top level."""
     for imports in _IMPORT.findall(code):
         for part in re.sub("#.*", "", imports).strip("() \t").split(","):
             if words := part.split():
@@ -208,7 +208,7 @@ def _percent_cells(script: str) -> list[str]:
 def _without_repeated_stubs(
     cells: Sequence[str], stub_cells: list[str], relative: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the cells, blank where they repeat a stub of which another cell has the answer; and remarks."""
+    """Return the cells, with those emptied that repeat a stub which another cell answers; and remarks."""
     unwritten = {
         tuple(code_lines([cell])): set(DEFINITION.findall(cell))
         for cell in stub_cells
@@ -220,7 +220,7 @@ def _without_repeated_stubs(
         if not opens[number]:
             for name in DEFINITION.findall(cell):
                 places.setdefault(name, number)
-    # They stay as blank cells, so that cells are counted as in the notebook.
+    # They stay as empty cells, so that the numbers of cells are those of the notebook.
     kept = tuple("" if names and names <= places.keys() else cell for cell, names in zip(cells, opens, strict=True))
     below = [
         name
@@ -236,7 +236,7 @@ def _without_repeated_stubs(
 def _with_imports(
     cells: Sequence[str], stub_cells: list[str], relative: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the cells, below the stub's imports where they need one that was deleted; and a remark."""
+    """Return the cells, after the stub's imports that they need but lack; and a remark."""
     code = "\n".join(cells)
     bound = set(imported_names(code))
     code = _IMPORT.sub("", code)
@@ -255,6 +255,6 @@ def _with_imports(
 
 
 def _needs(code: str, name: str) -> bool:
-    """Tell whether code without its imports uses a name, but has no line at top level that defines or assigns it."""
+    """Return whether code without its imports uses a name that it does not define or assign at top level."""
     binds = rf"^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*=)"
     return bool(re.search(rf"\b{name}\b", code)) and not re.search(binds, code, re.MULTILINE)

@@ -1,7 +1,7 @@
 """Reads one plain file that others wrote.
 
-They may be hostile, and this process is trusted. So it opens nothing but plain files, follows no link on the way to
-them, never waits for one, and reads no more than a limit. It raises UnreadableError for any other file.
+The file may be hostile, and this process is trusted. So it opens only plain files, follows no link on the way to them,
+never waits for one, and reads at most a limit. It raises UnreadableError for any other file.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ MEGABYTE = 2**20
 # Each of these is missing on some platform.
 _PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = _PLAIN | getattr(os, "O_DIRECTORY", 0)
-# A named pipe that takes the file's place after the check would otherwise hold the opening up for ever.
+# Without O_NONBLOCK, opening a named pipe that replaced the file after the check would wait for ever.
 _FILE = _PLAIN | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket"}
 
-# Not on Windows, where each step is looked at by path instead.
+# False on Windows, where each step is checked by its path instead.
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd
 
 
 class UnreadableError(Exception):
-    """A file is not read; the text says why in one sentence that begins with its name."""
+    """A file cannot be read; the text is a sentence that begins with its name and says why."""
 
 
 class Tree(Protocol):
-    """Files that are read as those of a folder are, such as those of an archive."""
+    """Files that are not in a folder on disk, such as those of an archive."""
 
     def read_bytes(self, relative: str, limit: int) -> bytes | None:
-        """Return the content of a plain file; None where there is no such file. Raises UnreadableError."""
+        """Return the content of a plain file; None if there is no such file. Raises UnreadableError."""
 
 
 def read_text(folder: Path | Tree, relative: str, limit: int) -> str | None:
     """Read the text of a file. Lines end in a newline.
 
     Args:
-        folder: The folder that it is below.
+        folder: The folder or tree that contains it.
         relative: Its path from there.
         limit: The most bytes that it may have.
 
     Returns:
-        The text; None where there is no such file.
+        The text; None if there is no such file.
 
     Raises:
         UnreadableError: It is too large, not a plain file, not text, or not readable.
@@ -81,10 +81,10 @@ def _decoded(content: bytes, relative: str) -> str:
 
 
 def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
-    """Return the content of a plain file below `folder`; None where there is no such file. Raises UnreadableError."""
+    """Return the content of a plain file below `folder`; None if there is no such file. Raises UnreadableError."""
     try:
         with _opened(folder, relative) as descriptor:
-            # Looked at again, for it can have changed between the first look and the opening.
+            # Checked again, because the file can change between the first check and the opening.
             status = os.fstat(descriptor)
             _refuse_unless_file(status, relative)
             refuse_beyond(limit, status.st_size, relative)
@@ -103,7 +103,7 @@ def read_bytes(folder: Path, relative: str, limit: int) -> bytes | None:
 
 @contextlib.contextmanager
 def _opened(folder: Path, relative: str) -> Iterator[int]:
-    """Yield a descriptor of the file, reached folder by folder so that no link on the way is followed."""
+    """Yield a descriptor of the file, opened folder by folder so that no link on the way is followed."""
     *parents, name = relative.split("/")
     with contextlib.ExitStack() as stack:
 
@@ -143,7 +143,7 @@ def _refuse_unless_file(status: os.stat_result, relative: str) -> None:
 
 
 def refuse_beyond(limit: int, size: int, relative: str) -> None:
-    """Raise UnreadableError where a file has more bytes than `limit`."""
+    """Raise UnreadableError if a file has more bytes than `limit`."""
     if size > limit:
         fixes = {"ipynb": "clear its outputs and save it.", "md": "hand in the sheet alone."}
         fix = fixes.get(relative.rpartition(".")[2], "hand in your code alone and save it.")

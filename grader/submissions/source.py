@@ -1,4 +1,4 @@
-"""What was read of one student's submission: the source of each unit, the answers to each quiz, and what is wrong."""
+"""One student's submission as it was read: the source of each unit, the answers to each quiz, and problems."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from grader.submissions.tree import Files, Ignored
 
 SHEET_LIMIT = 256 * 1024
-"""The most bytes of a quiz's sheet, which is a few pages of text."""
+"""The most bytes of a quiz's sheet: it is a few pages of text."""
 DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 """A line that defines a function or class at top level, with its name."""
 
 
 @dataclass(frozen=True)
 class UnitSource:
-    """What was read of one file of a unit: its code, or the answers to its quiz. Lines end in a newline.
+    """One file of a unit: its code, or the answers to its quiz. Lines end in a newline.
 
     Attributes:
         path: The file's path in the submission.
         cells: The cells of a notebook in order; a script or a sheet is a single cell.
         remarks: Sentences for the student.
-        grade_ids: Of answers in a notebook, the grade_id of each cell, or None where that is invalid.
+        grade_ids: Of answers in a notebook, the grade_id of each cell, or None if that is invalid.
     """
 
     path: str
@@ -44,7 +44,7 @@ class UnitSource:
         return self.path.endswith(".ipynb")
 
     def line_of(self, name: str) -> int | None:
-        """Return the line on which a script last defines a function or class, found without parsing it."""
+        """Return the line of a script's last definition of a function or class, found without parsing it."""
         if self.is_notebook:
             return None
         places = [found.start() for found in DEFINITION.finditer(self.cells[0]) if found[1] == name]
@@ -53,7 +53,7 @@ class UnitSource:
 
 @dataclass(frozen=True)
 class UnitSubmission:
-    """What was handed in of one unit.
+    """The submission of one unit.
 
     Attributes:
         code: Its code, if that could be read.
@@ -70,11 +70,11 @@ class UnitSubmission:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in.
+    """The submission of one student.
 
     Attributes:
         student: The name in reports.
-        folder: Where it was read from.
+        folder: The folder or tree that it was read from.
         commit: The commit that is checked out there, if any.
         units: The units to grade, whether they could be read or not.
         siblings: The code of other units, which these may import.
@@ -94,5 +94,5 @@ class Submission:
 
     @property
     def sources(self) -> dict[str, UnitSource]:
-        """The code of the units to grade, as far as it could be read."""
+        """The code of the units to grade that could be read."""
         return {name: unit.code for name, unit in self.units.items() if unit.code}
