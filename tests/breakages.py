@@ -146,7 +146,7 @@ BREAKAGES = {
         Change(
             "a student's name may go on with any characters", "grader/submissions/names.py",
             "if not STUDENT.fullmatch(student):", "if not STUDENT.match(student):",
-            "tests/submissions/test_layouts.py::test_a_student_named_by_hand_needs_a_plain_name"),
+            "tests/submissions/test_layouts.py::test_the_name_of_a_student_that_the_user_gives_must_be_valid"),
         Change(
             "a name that leads out of an archive is read", "grader/submissions/archives.py",
             'or ".." in parts or', "or",
@@ -155,15 +155,15 @@ BREAKAGES = {
             "the first of several layouts that fit is used", "grader/submissions/detect.py",
             "if len(fitting) != 1:", "if not fitting:",
             "tests/submissions/test_layouts.py"
-            "::test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named"),
+            "::test_an_unclear_layout_is_refused_until_one_is_named"),
         Change(
             "the untouched stub is graded, not the answers", "grader/submissions/candidates.py",
-            "lines not in self.untouched)", "lines in self.untouched)",
-            "tests/submissions/test_submission.py::test_the_untouched_script_yields_to_the_notebook"),
+            "lines not in self._untouched)", "lines in self._untouched)",
+            "tests/submissions/test_submission.py::test_the_notebook_is_graded_if_the_script_is_untouched"),
         Change(
             "a reference leads out of .git", "grader/submissions/git_commit.py",
             'not {"", ".", ".."}.isdisjoint(', 'not {"", "."}.isdisjoint(',
-            "tests/submissions/test_submission.py::test_a_head_that_says_anything_odd_is_no_commit"),
+            "tests/submissions/test_submission.py::test_a_malformed_head_is_not_a_commit"),
     ],
     "suites": [
         Change(

@@ -189,9 +189,7 @@ class BugItem(BaseItem):
 Item = ChoiceItem | NumberItem | ShapeItem | OrderItem | BugItem
 
 KINDS: dict[str, type[Item]] = {
-    "one_choice": ChoiceItem,
-    "several_choices": ChoiceItem,
-    "true_false": ChoiceItem,
+    **dict.fromkeys(("one_choice", "several_choices", "true_false"), ChoiceItem),
     "number": NumberItem,
     "shape": ShapeItem,
     "order": OrderItem,

@@ -22,15 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.submissions import plain_files
-from grader.submissions.members import (
-    SUBMISSION,
-    Limits,
-    Member,
-    members_of,
-    require_few,
-    require_ratio,
-    require_small,
-)
+from grader.submissions.members import SUBMISSION, Limits, Member, members_of, require_within
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.tree import Entry, Files, Ignored, Kind, joined, kind_of
 
@@ -157,11 +149,7 @@ class Archive(Files):
         """Raise UnreadableError if what is below the root is too much."""
         below = f"{self.root}/" if self.root else ""
         found = [member for path, member in self.members.items() if path.startswith(below)]
-        size, packed = sum(member.size for member in found), sum(member.packed for member in found)
-        label = self.root.rpartition("/")[2] or self.name
-        require_few(len(found), limits, label)
-        require_small(size, limits, label)
-        require_ratio(size, packed, label)
+        require_within(limits, found, self.root.rpartition("/")[2] or self.name)
 
     def add(self, name: str, member: Member) -> None:
         """Add a file under its name in the archive, unless that name leads out of it."""

@@ -16,7 +16,7 @@ from grader.submissions.plain_files import MEGABYTE, UnreadableError, size_text
 from grader.submissions.tree import Kind, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Limits(NamedTuple):
@@ -60,12 +60,23 @@ def members_of(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str,
     """
     members = _zip_members if content.startswith(b"PK") else _tar_members
     for number, member in enumerate(members(content, name, limits), start=1):
-        require_few(number, limits, name)
+        _require_few(number, limits, name)
         yield member
 
 
-def require_few(number: int, limits: Limits, name: str) -> None:
-    """Raise UnreadableError if the archive `name` has more than the allowed number of files."""
+def require_within(limits: Limits, members: Sequence[Member], name: str) -> None:
+    """Raise UnreadableError if the files of the archive `name` are too many, too large, or compressed too well."""
+    size = sum(member.size for member in members)
+    _require_few(len(members), limits, name)
+    if size > limits.size:
+        raise UnreadableError(
+            f"{name} unpacks to {size_text(size)}; at most {size_text(limits.size)} are read: "
+            "hand in your answers alone."
+        )
+    _require_ratio(size, sum(member.packed for member in members), name)
+
+
+def _require_few(number: int, limits: Limits, name: str) -> None:
     if number > limits.entries:
         raise UnreadableError(
             f"{name} holds more than {limits.entries:,} files, which is the most that is read: "
@@ -73,27 +84,17 @@ def require_few(number: int, limits: Limits, name: str) -> None:
         )
 
 
-def require_ratio(size: int, packed: float, name: str) -> None:
-    """Raise UnreadableError if the archive `name` is compressed so well that it can only be an attack."""
+def _require_ratio(size: int, packed: float, name: str) -> None:
     if size > max(MEGABYTE, RATIO * packed):
         raise UnreadableError(
             f"{name} unpacks to more than {RATIO} times its size, as only an attack does: hand in your answers alone."
         )
 
 
-def require_small(size: int, limits: Limits, name: str) -> None:
-    """Raise UnreadableError if the archive `name` unpacks to too many bytes."""
-    if size > limits.size:
-        raise UnreadableError(
-            f"{name} unpacks to {size_text(size)}; at most {size_text(limits.size)} are read: "
-            "hand in your answers alone."
-        )
-
-
 def _zip_members(content: bytes, name: str, limits: Limits) -> Iterator[tuple[str, Member]]:
     # Counted first, because zipfile would keep a record of each. Archives in this one contain such marks as well.
     if (marks := content.count(b"PK\1\2")) > 2 * limits.entries:
-        require_few(marks, limits, name)
+        _require_few(marks, limits, name)
     archive = zipfile.ZipFile(io.BytesIO(content))
     for info in archive.infolist():
         path = _name(info)
@@ -128,7 +129,7 @@ def _tar_members(content: bytes, name: str, limits: Limits) -> Iterator[tuple[st
             f"{name} unpacks to more than {size_text(limits.size)}, which is the most that is read: "
             "hand in your answers alone."
         )
-    require_ratio(len(unpacked), len(content), name)
+    _require_ratio(len(unpacked), len(content), name)
     archive = tarfile.TarFile(fileobj=io.BytesIO(unpacked), tarinfo=_TarInfo)
     for info in archive:
         if not info.isdir():

@@ -55,12 +55,12 @@ def test_a_number_is_read_exactly_as_it_is_written(raw: str, number: Fraction) -
         "१२", "½", "five", "5 tokens", "x = 5", "5!", "√2", "2**10", "🙂", "(5)", "/", ".", "-",
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_refused(raw: str) -> None:
+def test_text_that_is_not_a_number_is_refused(raw: str) -> None:
     assert refusal(NUMBER, raw) == f"{raw!r} is not a number: write it like 50257, 3.125, 1e-3 or 1/8."
 
 
 @pytest.mark.parametrize("raw", ["50,257", "3,125", "1,000,000.5", "-3,5"])
-def test_a_comma_is_refused_for_it_can_mean_two_things(raw: str) -> None:
+def test_a_comma_is_refused_because_it_is_ambiguous(raw: str) -> None:
     assert refusal(NUMBER, raw) == f"{raw!r} has a comma: write 50257 without one, and 3.125 with a point."
 
 
@@ -70,7 +70,7 @@ def test_a_division_by_zero_is_refused() -> None:
 
 @pytest.mark.parametrize("question", [NUMBER, SHAPE])
 @pytest.mark.parametrize("raw", ["1" * 100_000, "1 " * 100_000, "(" * 100_000, "$" * 100_000 + "x", "-" * 100_000])
-def test_an_answer_without_end_is_refused_and_not_repeated(question: Question, raw: str) -> None:
+def test_a_very_long_answer_is_refused_and_not_quoted(question: Question, raw: str) -> None:
     assert len(refusal(question, raw)) < 100
 
 
@@ -96,7 +96,7 @@ def test_an_answer_without_end_is_refused_and_not_repeated(question: Question, r
         ("torch.Size([])", ()),
     ],
 )
-def test_a_shape_is_read_in_any_of_the_usual_ways(raw: str, shape: tuple[int, ...]) -> None:
+def test_a_shape_is_read_in_any_usual_notation(raw: str, shape: tuple[int, ...]) -> None:
     assert parse(SHAPE, raw) == shape
 
 
@@ -104,7 +104,7 @@ def test_a_shape_is_read_in_any_of_the_usual_ways(raw: str, shape: tuple[int, ..
     "raw",
     ["(2, 4", "2)", "(2, -4)", "(2.0, 4)", "(B, T)", "(2,, 4)", ",", "x", "2*4", "1234567890", "१", "((2, 4), 5)"],
 )
-def test_what_is_no_shape_is_refused(raw: str) -> None:
+def test_text_that_is_not_a_shape_is_refused(raw: str) -> None:
     message = refusal(SHAPE, raw)
     assert message == f"{raw!r} is not a shape: write whole numbers like (2, 4, 5), (7,) or, for a scalar, ()."
 
@@ -128,7 +128,7 @@ def test_what_is_no_shape_is_refused(raw: str) -> None:
         "b\N{NO-BREAK SPACE}c a d",
     ],
 )
-def test_an_order_is_read_in_any_of_the_usual_ways(quiz: Quiz, raw: str) -> None:
+def test_an_order_is_read_in_any_usual_notation(quiz: Quiz, raw: str) -> None:
     assert parse(quiz.questions.items["long_addition"], raw) == ("b", "c", "a", "d")
 
 
@@ -143,22 +143,22 @@ def test_an_order_is_read_in_any_of_the_usual_ways(quiz: Quiz, raw: str) -> None
         ("->", "'->' is not an option: please answer with all letters from a to d."),
     ],
 )
-def test_an_order_that_is_none_is_refused(quiz: Quiz, raw: str, sentence: str) -> None:
+def test_an_invalid_order_is_refused(quiz: Quiz, raw: str, sentence: str) -> None:
     assert refusal(quiz.questions.items["long_addition"], raw) == sentence
 
 
-def test_of_one_choice_one_letter_is_the_answer(quiz: Quiz) -> None:
+def test_one_choice_takes_one_letter(quiz: Quiz) -> None:
     question = quiz.questions.items["order_of_terms"]
     assert parse(question, "B)") == ("b",)
     assert refusal(question, "a c") == "only one letter can be the answer, not a and c: choose one of them."
     assert refusal(question, "d") == "'d' is not an option: please answer with one letter from a to c."
 
 
-def test_of_several_choices_the_letters_are_in_any_order(quiz: Quiz) -> None:
+def test_several_choices_take_letters_in_any_order(quiz: Quiz) -> None:
     assert parse(quiz.questions.items["even_sums"], "c, a, c") == ("a", "c")
 
 
 @pytest.mark.parametrize("raw", ["", " ", "______", "_", " \t__ __ ", "\N{NO-BREAK SPACE}______"])
-def test_the_place_for_an_answer_is_blank_until_something_is_written(raw: str) -> None:
+def test_spaces_and_underscores_are_a_blank_answer(raw: str) -> None:
     assert is_blank(raw)
     assert not is_blank(f"{raw}0")

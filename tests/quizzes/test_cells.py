@@ -75,7 +75,7 @@ def test_an_answer_is_read_as_it_is_written(
 
 
 @pytest.mark.parametrize("blank", ["...", "None", "", "''", '" "', "[]", "# nothing yet", '"___"'])
-def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
+def test_a_blank_value_is_no_answer(read: Read, blank: str) -> None:
     assert read(f"answer_1 = {blank}\nprint('done')") == Sheet()
 
 
@@ -108,35 +108,35 @@ def test_a_blank_answer_is_none(read: Read, blank: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_reported_with_the_answers_name(read: Read, cell: str, problem: str) -> None:
+def test_an_unreadable_answer_is_reported_with_its_name(read: Read, cell: str, problem: str) -> None:
     assert only_problem(read(cell)) == f"sums.ipynb: {cell[:8]}: {problem}"
 
 
-def test_nothing_is_run(read: Read) -> None:
+def test_answers_are_not_run(read: Read) -> None:
     assert "is not a number" in only_problem(read("answer_4 = __import__('os')._exit(1)"))
 
 
-def test_no_escape_that_python_frowns_at_is_heard_of(read: Read) -> None:
+def test_an_invalid_escape_makes_no_warning(read: Read) -> None:
     assert "is not an option" in only_problem(read(r'answer_1 = "\d"'))
 
 
-def test_what_else_a_cell_holds_costs_no_answer(read: Read) -> None:
+def test_other_code_in_a_cell_does_not_affect_its_answers(read: Read) -> None:
     cell = '%%time\n!pip install x\nx = = 1\nanswer_1 = "b"; y = 2\nif\nanswer_2 = "a"\nanswer_3 = True\n  indented(\n'
     assert read(cell).answers == {"order_of_terms": "b", "even_sums": "a", "is_larger": "a"}
 
 
-def test_only_the_beginning_of_a_line_answers(read: Read) -> None:
+def test_an_answer_must_begin_its_line(read: Read) -> None:
     assert read('# answer_1 = "a"\nif x:\n    answer_2 = "a"\nanswer_1 == "b"\nmy_answer_1 = "c"') == Sheet()
 
 
 @pytest.mark.parametrize("mark", [None, "quiz_order_of_terms", "quiz_is_larger", "quiz_of_another_course"])
-def test_an_answer_belongs_to_the_item_of_its_number_in_whatever_cell_it_is(read: Read, mark: str | None) -> None:
+def test_an_answer_belongs_to_the_item_with_its_number_in_any_cell(read: Read, mark: str | None) -> None:
     cells = [(mark, 'answer_1 = "a"'), ("quiz_order_of_terms", "answer_3 = False")]
     assert read(*cells).answers == {"order_of_terms": "a", "is_larger": "b"}
 
 
 @pytest.mark.parametrize("number", ["0", "9", "22"])
-def test_an_answer_whose_number_is_no_items_belongs_to_the_item_of_its_cell(read: Read, number: str) -> None:
+def test_an_answer_with_an_unknown_number_belongs_to_the_item_of_its_cell(read: Read, number: str) -> None:
     assert read(("quiz_even_sums", f'answer_{number} = "a"')).answers == {"even_sums": "a"}
 
 
@@ -162,6 +162,6 @@ def test_an_answer_to_no_question_is_reported(read: Read) -> None:
     assert read('answer_9 = "a"', 'answer_9 = "b"').remarks == (message,)
 
 
-def test_there_is_an_end_to_answers(read: Read) -> None:
+def test_too_many_answers_are_not_read(read: Read) -> None:
     sheet = read("answer_1 = (\n" * (MOST_ANSWERS + 1))
     assert sheet == Sheet(remarks=("sums.ipynb assigns answers far too often: keep one for each question.",))

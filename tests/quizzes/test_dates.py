@@ -35,7 +35,7 @@ def test_every_year_is_that_of_a_work_in_the_table(name: str) -> None:
     assert found <= {year(work) for work in WORKS}
 
 
-def test_every_work_has_its_own_year_where_it_is_named() -> None:
+def test_every_work_is_named_with_its_year() -> None:
     named = {found for text in TEXTS.values() for found in re.findall(r"\*([A-Z][^*]+)\* \((\d{4})\)", text)}
     assert named == {(work, year(work)) for work in WORKS}
 

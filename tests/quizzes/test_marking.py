@@ -30,7 +30,7 @@ def points(quiz: Quiz, name: str, raw: str, variant: int = 0, weight: int = 1) -
         ("no_sum", "d", "c"),
     ],
 )
-def test_all_or_nothing_is_earned(quiz: Quiz, name: str, right: str, wrong: str) -> None:
+def test_most_kinds_earn_all_points_or_none(quiz: Quiz, name: str, right: str, wrong: str) -> None:
     assert points(quiz, name, right) == quiz.items[name].points
     assert points(quiz, name, wrong) == 0
 
@@ -39,7 +39,7 @@ def test_all_or_nothing_is_earned(quiz: Quiz, name: str, right: str, wrong: str)
     ("raw", "earned"),
     [("a c", 3), ("a", 1), ("c", 1), ("a b c", 1), ("a b", 0), ("a b c d", 0), ("b", 0), ("b d", 0), ("a b d", 0)],
 )
-def test_of_several_choices_the_share_of_wrong_ones_is_taken_from_the_share_of_right_ones(
+def test_several_choices_earn_the_share_of_right_ones_minus_the_share_of_wrong_ones(
     quiz: Quiz, raw: str, earned: int
 ) -> None:
     assert points(quiz, "even_sums", raw) == earned
@@ -57,18 +57,16 @@ def test_of_several_choices_the_share_of_wrong_ones_is_taken_from_the_share_of_r
         ("d a c b", 0),  # none
     ],
 )
-def test_of_an_order_the_pairs_the_wrong_way_round_are_taken_from_those_the_right_way_round(
-    quiz: Quiz, raw: str, earned: int
-) -> None:
+def test_an_order_earns_its_right_pairs_minus_its_wrong_pairs(quiz: Quiz, raw: str, earned: int) -> None:
     assert points(quiz, "long_addition", raw) == earned
 
 
-def test_the_weight_comes_before_the_rounding(quiz: Quiz) -> None:
+def test_points_are_weighted_before_rounding(quiz: Quiz) -> None:
     assert [points(quiz, "even_sums", "a", weight=weight) for weight in (1, 2, 3, 4)] == [1, 3, 4, 6]
     assert points(quiz, "mean_of_two", "1.625", weight=5) == 10
 
 
-def test_points_are_whole_and_between_nothing_and_all(quiz: Quiz) -> None:
+def test_points_are_whole_and_between_zero_and_all(quiz: Quiz) -> None:
     generator = random.Random(4)
     for _ in range(2000):
         name = generator.choice(["order_of_terms", "even_sums", "is_larger", "long_addition", "no_sum"])
@@ -94,12 +92,12 @@ def test_every_permutation_but_the_right_one_earns_less_than_all(quiz: Quiz) -> 
 
 
 @pytest.mark.parametrize("raw", ["1.625", "1.62", "1.63", "1.615", "1.635", "13/8", "1625e-3", "+1.625", "$1.625$"])
-def test_within_one_unit_of_the_last_decimal_a_number_is_right(quiz: Quiz, raw: str) -> None:
+def test_a_number_within_one_unit_of_the_last_decimal_is_right(quiz: Quiz, raw: str) -> None:
     assert points(quiz, "mean_of_two", raw) == 2
 
 
 @pytest.mark.parametrize("raw", ["1.614999", "1.635001", "1.6", "-1.625", "1e999", "-1e999", "0"])
-def test_farther_away_it_is_wrong(quiz: Quiz, raw: str) -> None:
+def test_a_number_farther_away_is_wrong(quiz: Quiz, raw: str) -> None:
     assert points(quiz, "mean_of_two", raw) == 0
 
 
@@ -108,14 +106,14 @@ def test_a_whole_number_is_right_only_exactly(quiz: Quiz, raw: str, earned: int)
     assert points(quiz, "how_many_terms", raw) == earned
 
 
-def test_each_variant_has_its_own_answer_and_they_come_round_again(quiz: Quiz) -> None:
+def test_each_variant_has_its_own_answer_and_variants_repeat(quiz: Quiz) -> None:
     answers = ["1.625", "2.75", "-0.5", "2.25", "5"]
     for variant in range(12):
         earned = [points(quiz, "mean_of_two", raw, variant) for raw in answers]
         assert earned == [2 if number == variant % 5 else 0 for number in range(5)]
 
 
-def test_a_shape_is_right_whatever_it_is_written_like(quiz: Quiz) -> None:
+def test_a_shape_is_right_in_any_notation(quiz: Quiz) -> None:
     assert [points(quiz, "sum_over_rows", raw) for raw in ("(3,)", "3", "torch.Size([3])", "(3, 1)", "()")] == [
         1, 1, 1, 0, 0,
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> N
 
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
-def test_every_other_number_of_a_row_is_what_its_slip_comes_to(unit: str, name: str) -> None:
+def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
     item = worked_out(QUIZZES[unit])[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
         assert row.keys() - parameters.keys() - {"answer"} == SLIPS[name].keys()
@@ -95,7 +95,7 @@ def text(item: dict[str, Any], *keys: str) -> str:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_other_decimal_of_an_item_is_worked_out_too(name: str) -> None:
+def test_every_other_decimal_of_an_item_is_recomputed(name: str) -> None:
     given = text(SOURCES[name], "question", "text", "steps", "code", "fix")
     said = text(SOURCES[name], "explanation", "sentence", "slips")
     figures = FIGURES.get(name, {})
@@ -121,7 +121,7 @@ def test_a_program_prints_what_the_question_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_steps_are_ordered_by_what_they_come_to(name: str) -> None:
+def test_steps_are_ordered_by_their_values(name: str) -> None:
     [item] = [quiz.items[name] for quiz in QUIZZES.values() if name in quiz.items]
     assert isinstance(item, OrderItem)
     values = [value for step in item.steps for words, value in ORDERS[name].items() if words in step]

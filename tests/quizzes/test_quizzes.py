@@ -55,12 +55,12 @@ def test_every_unit_has_its_quiz() -> None:
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
-def test_a_quiz_has_ten_items_at_least(unit: str) -> None:
+def test_a_quiz_has_at_least_ten_items(unit: str) -> None:
     assert len(QUIZZES[unit].items) >= 10
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
-def test_a_quiz_is_called_by_the_number_of_its_unit(unit: str) -> None:
+def test_the_title_of_a_quiz_has_the_number_of_its_unit(unit: str) -> None:
     assert QUIZZES[unit].title.startswith(f"Quiz {list(COURSE.units).index(unit) + 1}: ")
 
 
@@ -81,7 +81,7 @@ def test_a_blank_sheet_of_any_variant_is_read_as_blank(unit: str, name: str) -> 
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_every_topic_is_covered_by_items_that_are_there(topic: str) -> None:
+def test_every_topic_is_covered_by_existing_items(topic: str) -> None:
     assert TOPICS[topic]
     assert set(TOPICS[topic]) <= {f"{unit}/{name}" for unit, name in ITEMS}
 
@@ -126,7 +126,7 @@ def printed(program: str) -> str:
 
 
 @pytest.mark.parametrize(("unit", "name"), BUGS)
-def test_a_program_with_a_mistake_runs_and_with_the_fix_prints_something_else(unit: str, name: str) -> None:
+def test_a_program_with_a_mistake_runs_and_prints_something_else_with_the_fix(unit: str, name: str) -> None:
     item = QUIZZES[unit].items[name]
     assert isinstance(item, BugItem)
     wrong, right = printed(item.program()), printed(item.program(fixed=True))
@@ -188,7 +188,7 @@ def with_other_answers(source: dict[str, Any], name: str, generator: random.Rand
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
-def test_what_students_receive_is_the_same_whatever_the_answers_are(tmp_path: Path, unit: str) -> None:
+def test_students_files_do_not_depend_on_the_answers(tmp_path: Path, unit: str) -> None:
     quiz = QUIZZES[unit]
     path = tmp_path / f"{unit}_quiz.yml"
     source = yaml.safe_load((REPOSITORY / "solutions" / path.name).read_text(encoding="utf-8"))
@@ -201,7 +201,7 @@ def test_what_students_receive_is_the_same_whatever_the_answers_are(tmp_path: Pa
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
-def test_no_text_for_after_the_due_date_is_in_what_students_receive(unit: str) -> None:
+def test_students_files_contain_no_text_for_after_the_due_date(unit: str) -> None:
     received = copies(QUIZZES[unit])
     withheld: list[str] = []
     for item in QUIZZES[unit].items.values():

@@ -159,7 +159,7 @@ def some_answer(question: Question, generator: random.Random) -> str:
             return generator.choice(question.letters)
 
 
-def test_what_was_written_is_read_for_any_answers_and_any_variant(quiz: Quiz) -> None:
+def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -> None:
     generator = random.Random(1)
     for _ in range(200):
         variant = generator.randrange(10**9)
@@ -211,7 +211,7 @@ def test_what_was_written_is_read_for_any_answers_and_any_variant(quiz: Quiz) ->
         lambda text: text[text.index("# Quiz") :],
     ],
 )
-def test_what_editors_and_students_do_to_a_sheet_does_no_harm(
+def test_usual_changes_by_editors_and_students_do_not_matter(
     read: Callable[[str], Sheet], filled: str, change: Callable[[str], str]
 ) -> None:
     changed = change(filled)
@@ -220,7 +220,7 @@ def test_what_editors_and_students_do_to_a_sheet_does_no_harm(
 
 
 @pytest.mark.parametrize("answers", [ANSWERS, {}])
-def test_a_formatter_that_escapes_and_knows_no_front_matter_does_no_harm(quiz: Quiz, answers: dict[str, str]) -> None:
+def test_the_changes_of_a_formatter_without_front_matter_do_not_matter(quiz: Quiz, answers: dict[str, str]) -> None:
     formatted = (
         write_sheet(quiz.questions, 7, answers)
         .replace("---\nquiz: sums\nvariant: 7\n---\n", f"{'_' * 70}\n\n## quiz: sums variant: 7\n")
@@ -235,7 +235,7 @@ def test_a_formatter_that_escapes_and_knows_no_front_matter_does_no_harm(quiz: Q
     )
 
 
-def test_a_question_with_emphasis_is_known_again_however_that_is_written(quiz: Quiz) -> None:
+def test_a_question_is_recognised_in_another_style_of_emphasis(quiz: Quiz) -> None:
     question = quiz.questions.items["is_larger"].model_copy(update={"question": "A sum is *larger* than\n__all__."})
     questions = quiz.questions.model_copy(update={"items": {"is_larger": question}})
     formatted = write_sheet(questions, None, {}).replace("*larger* than\n__all__", "_larger_\nthan **all**")
@@ -247,14 +247,14 @@ def test_items_may_be_in_any_order(read: Callable[[str], Sheet], filled: str) ->
     assert read("\n## ".join([head, *reversed(items)]) + "\n").answers == ANSWERS
 
 
-def test_the_text_of_questions_and_choices_is_not_looked_at(read: Callable[[str], Sheet], filled: str) -> None:
+def test_the_text_of_questions_and_choices_is_not_compared(read: Callable[[str], Sheet], filled: str) -> None:
     assert read(filled.replace("Nothing.", "Rien.").replace("What changes", "Was ändert sich")) == Sheet(0, ANSWERS)
 
 
 # -- what costs the item, and no other ------------------------------------------------------------------------
 
 
-def test_two_boxes_ticked_where_one_is_asked(read: Callable[[str], Sheet], filled: str) -> None:
+def test_two_ticked_boxes_in_an_item_with_one_choice(read: Callable[[str], Sheet], filled: str) -> None:
     text = filled.replace("- [ ] c) The sign", "- [x] c) The sign")
     assert only_problem(read(text), "order_of_terms") == (
         f"sums_quiz.md:{line_of(text, '- [x] c) The sign')}: only one letter can be the answer, not b and c: "
@@ -292,7 +292,7 @@ def test_boxes_that_are_not_those_of_the_question(
 
 
 @pytest.mark.parametrize("raw", ["nan", "1e9999", "१२", "🙂", "[x]", "x" * 190])
-def test_what_is_no_number(read: Callable[[str], Sheet], filled: str, raw: str) -> None:
+def test_an_answer_that_is_not_a_number(read: Callable[[str], Sheet], filled: str, raw: str) -> None:
     text = filled.replace("1.625", raw)
     assert only_problem(read(text), "mean_of_two") == (
         f"sums_quiz.md:{line_of(filled, 'Answer: 1.625')}: {raw!r} is not a number: "
@@ -330,7 +330,7 @@ def test_an_answer_below_its_line(read: Callable[[str], Sheet], filled: str) -> 
     )
 
 
-def test_a_heading_that_is_there_twice(read: Callable[[str], Sheet], filled: str) -> None:
+def test_a_repeated_heading(read: Callable[[str], Sheet], filled: str) -> None:
     text = filled + "\n## 9. No sum\n"
     first, second = line_of(text, "## 8."), line_of(text, "## 9.")
     assert only_problem(read(text), "no_sum") == (
@@ -339,14 +339,14 @@ def test_a_heading_that_is_there_twice(read: Callable[[str], Sheet], filled: str
 
 
 @pytest.mark.parametrize("new", ["", "## 1. Order of te", "### 1. Order of terms", "Order of terms"])
-def test_a_heading_that_is_not_there(read: Callable[[str], Sheet], filled: str, new: str) -> None:
+def test_a_missing_heading(read: Callable[[str], Sheet], filled: str, new: str) -> None:
     assert only_problem(read(filled.replace("## 1. Order of terms", new)), "order_of_terms") == (
         "sums_quiz.md has no heading `## 1. Order of terms`: put back what was there, "
         "or move the file away and start again with `grader quiz sums`."
     )
 
 
-def test_an_answer_below_a_heading_of_no_item_is_none_of_the_item_above(
+def test_an_answer_below_an_unknown_heading_does_not_belong_to_the_item_above(
     read: Callable[[str], Sheet], filled: str
 ) -> None:
     text = filled.replace("## 6.", "## My own notes\n\n- [x] a)\n\nAnswer: 7\n\n## 6.")
@@ -357,7 +357,7 @@ def test_an_answer_below_a_heading_of_no_item_is_none_of_the_item_above(
 
 
 @pytest.mark.parametrize("text", ["", "\n" * 100, "hello", "# Quiz 1: sums", "\x00\x1b\ufffe", "---", "---\nquiz"])
-def test_a_file_that_is_no_sheet_makes_one_remark(read: Callable[[str], Sheet], text: str) -> None:
+def test_a_file_that_is_not_a_sheet_gets_one_remark(read: Callable[[str], Sheet], text: str) -> None:
     assert read(text) == Sheet(
         remarks=(
             "sums_quiz.md has none of the quiz's headings: put back what was there, "
@@ -373,7 +373,7 @@ def test_the_sheet_of_another_quiz_is_not_read(read: Callable[[str], Sheet], fil
 
 
 @pytest.mark.parametrize("variant", ["seven", "-1", "1.5", "", "१", "1" * 5000])
-def test_a_variant_that_is_no_number_is_taken_for_none_and_remarked_on(
+def test_an_unreadable_variant_is_read_as_zero_with_a_remark(
     read: Callable[[str], Sheet], filled: str, variant: str
 ) -> None:
     sheet = read(filled.replace("quiz: sums\n", f"quiz: sums\nvariant: {variant}\n"))
@@ -382,7 +382,7 @@ def test_a_variant_that_is_no_number_is_taken_for_none_and_remarked_on(
 
 
 @pytest.mark.parametrize("line", ["", "variant: 8\n"])
-def test_questions_of_another_variant_than_the_file_says_are_remarked_on(quiz: Quiz, line: str) -> None:
+def test_questions_of_another_variant_get_a_remark(quiz: Quiz, line: str) -> None:
     """A lost or a wrong line would otherwise cost every number without a word."""
     text = write_sheet(quiz.questions, 7, ANSWERS).replace("variant: 7\n", line)
     sheet = read_sheet(text, quiz.questions)
@@ -399,7 +399,7 @@ def test_questions_of_another_variant_than_the_file_says_are_remarked_on(quiz: Q
 
 
 @pytest.mark.parametrize("text", ["x" * (SHEET_LIMIT + 1), "\n" * LINE_LIMIT])
-def test_what_is_far_longer_than_a_sheet_is_not_read(read: Callable[[str], Sheet], filled: str, text: str) -> None:
+def test_a_file_far_longer_than_a_sheet_is_not_read(read: Callable[[str], Sheet], filled: str, text: str) -> None:
     assert read(filled + text) == Sheet(remarks=("sums_quiz.md is far longer than a sheet: hand in the sheet alone.",))
 
 
@@ -440,7 +440,7 @@ def damaged(text: str, generator: random.Random) -> str:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
+def test_any_damage_is_reported_as_sentences(quiz: Quiz) -> None:
     generator = random.Random(2)
     messages: set[str] = set()
     for _ in range(3000):
@@ -456,7 +456,7 @@ def test_no_damage_is_more_than_a_sentence(quiz: Quiz) -> None:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_most_damage_to_one_item_leaves_the_others_as_they_were(quiz: Quiz, filled: str) -> None:
+def test_damage_to_one_item_does_not_affect_the_others(quiz: Quiz, filled: str) -> None:
     generator = random.Random(3)
     head, *items = filled.split("\n## ")
     headings = tuple(f"{item.split(chr(10))[0]}" for item in items)
@@ -484,7 +484,7 @@ def test_most_damage_to_one_item_leaves_the_others_as_they_were(quiz: Quiz, fill
     ],
     ids=ascii,
 )  # fmt: skip
-def test_a_quarter_of_a_megabyte_of_anything_is_read_to_its_end(quiz: Quiz, filled: str, unit: str) -> None:
+def test_a_sheet_of_the_largest_size_is_read_to_its_end(quiz: Quiz, filled: str, unit: str) -> None:
     for start in ("Answer: 6", "- [x] b) Nothing.", "- a) Write the last digit of the sum down."):
         room = SHEET_LIMIT - len(filled) - 10
         flood = (unit * (room // len(unit) + 1))[:room]
@@ -493,7 +493,7 @@ def test_a_quarter_of_a_megabyte_of_anything_is_read_to_its_end(quiz: Quiz, fill
         assert sheet.answers["no_sum"] == "d"
 
 
-def test_lists_in_lists_without_end_are_read_to_their_end(quiz: Quiz, filled: str) -> None:
+def test_deeply_nested_lists_are_read_to_their_end(quiz: Quiz, filled: str) -> None:
     for deeper in ("  ", " ", "   ", "\t"):
         nested = "\n".join(f"{deeper * depth}- a" for depth in range(400))
         sheet = read_sheet(filled.replace("Answer: 6", f"{nested}\n\nAnswer: 6"), quiz.questions)
@@ -518,7 +518,7 @@ def test_a_sheet_filled_in_item_by_item_is_the_filled_sheet(quiz: Quiz, blank: s
     assert text == blank
 
 
-def test_what_went_on_below_an_answer_stays_beside_the_new_one(quiz: Quiz, filled: str) -> None:
+def test_text_that_continued_an_answer_stays_below_the_new_one(quiz: Quiz, filled: str) -> None:
     text = fill_in(filled.replace("Answer: 6", "Answer: 5\r\nor is it 6?"), quiz.questions, "how_many_terms", "7")
     assert text == filled.replace("Answer: 6", "Answer: 7\r\n\r\nor is it 6?")
 
@@ -538,7 +538,7 @@ def test_what_went_on_below_an_answer_stays_beside_the_new_one(quiz: Quiz, fille
         ("quiz: sums", "quiz: products", "this is the sheet of another quiz"),
     ],
 )
-def test_nothing_is_filled_in_where_no_one_place_asks_the_question(
+def test_nothing_is_filled_in_without_exactly_one_place_for_it(
     quiz: Quiz, filled: str, old: str, new: str, sentence: str
 ) -> None:
     with pytest.raises(SheetError, match=re.escape(sentence)):
@@ -546,7 +546,7 @@ def test_nothing_is_filled_in_where_no_one_place_asks_the_question(
 
 
 @pytest.mark.proof(part="quizzes")
-def test_whatever_became_of_a_sheet_an_answer_changes_nothing_but_its_own_item(quiz: Quiz) -> None:
+def test_filling_in_a_damaged_sheet_changes_only_the_item(quiz: Quiz) -> None:
     generator = random.Random(4)
     done = 0
     for _ in range(2000):

@@ -125,7 +125,7 @@ def test_all_problems_of_all_items_are_reported_in_the_order_of_the_lines(path: 
     assert lines == [1, line_of("points: 2"), line_of("kind: bug")]
 
 
-def test_a_column_that_nothing_uses_is_a_mistake(path: Path) -> None:
+def test_an_unused_column_is_a_mistake(path: Path) -> None:
     text = re.sub(r"answer: (\d+)}", r"answer: \1, spare: 0}", GOOD)
     [problem] = problems(path, text)
     assert problem.endswith("the column 'spare' is used nowhere: use it, or leave it out of every row.")
@@ -150,7 +150,7 @@ def test_a_question_must_not_read_like_a_part_of_the_sheet(path: Path, question:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_no_damage_to_a_source_is_more_than_sentences_with_their_places(path: Path) -> None:
+def test_any_damage_to_a_source_is_reported_as_sentences_with_places(path: Path) -> None:
     generator = random.Random(5)
     lines = GOOD.split("\n")
     odd = [
@@ -192,7 +192,7 @@ def test_no_damage_to_a_source_is_more_than_sentences_with_their_places(path: Pa
     assert not [line for line in messages if not re.fullmatch(r"solutions/sums_quiz\.yml:\d+:\d+: .+[.?]", line)]
 
 
-def test_a_file_that_is_no_quiz_says_what_belongs_there(path: Path) -> None:
+def test_an_empty_source_is_reported_with_the_keys_that_belong_there(path: Path) -> None:
     assert problems(path, "") == ["1:1: the file is empty: title and items belong here."]
 
 
@@ -220,7 +220,7 @@ def test_the_items_in_the_documentation_make_a_quiz(path: Path) -> None:
 # -- what students may know ------------------------------------------------------------------------------------
 
 
-def test_a_variant_puts_its_values_in_the_place_of_the_parameters(quiz: Quiz) -> None:
+def test_a_variant_replaces_the_parameters_by_its_values(quiz: Quiz) -> None:
     mean = quiz.questions.items["mean_of_two"]
     assert mean.text(0) == "What is the mean of 1 and 2.25?"
     assert mean.text(2) == "What is the mean of 3 and -4?"
@@ -252,12 +252,12 @@ def test_questions_that_cannot_be_read_are_named(tmp_path: Path, content: str) -
         read_questions(tmp_path / "quizzes.json")
 
 
-def test_questions_hold_nothing_but_what_is_asked(quiz: Quiz) -> None:
+def test_questions_contain_no_answers(quiz: Quiz) -> None:
     assert quiz.questions.items["mean_of_two"].variants[0] == {"a": 1, "b": 2.25}
     assert Questions.model_fields.keys() == {"unit", "title", "items"}
 
 
-def test_nothing_heavy_is_imported_for_it() -> None:
+def test_no_heavy_module_is_imported() -> None:
     heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
     code = f"import sys, grader.quizzes.marking; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -125,7 +125,7 @@ def test_a_sheet_with_a_variant_keeps_it(take: Take, put: Callable[..., str], pa
     assert path.read_text(encoding="utf-8") == before
 
 
-def test_a_sheet_with_answers_and_no_variant_stays_without(
+def test_a_sheet_with_answers_and_no_variant_gets_none(
     take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
 ) -> None:
     put(variant=0, order_of_terms="b")
@@ -138,7 +138,7 @@ def test_the_quiz_is_found_in_the_current_folder_as_well(take: Take, path: Path,
     assert sheet().answers == {"order_of_terms": "b"}
 
 
-def test_a_sheet_beside_exercises_is_taken_where_it_lies(
+def test_a_sheet_beside_exercises_is_used(
     take: Take, put: Callable[..., str], repository: Path, path: Path, quiz: Quiz
 ) -> None:
     put()
@@ -178,7 +178,7 @@ One letter or more · Enter to skip · back · stop
 > """ in re.sub(" +$", "", out, flags=re.MULTILINE).replace("\n>\n", "\n> \n")
 
 
-def test_the_quiz_goes_on_with_the_first_question_that_has_no_answer(take: Take, put: Callable[..., str]) -> None:
+def test_the_quiz_starts_with_the_first_unanswered_question(take: Take, put: Callable[..., str]) -> None:
     put(order_of_terms="b", even_sums="a", mean_of_two="1")
     done = take("", "stop")
     assert asked(done) == [3, 4]
@@ -186,12 +186,12 @@ def test_the_quiz_goes_on_with_the_first_question_that_has_no_answer(take: Take,
     assert done.stdout.endswith("3 of 8 answered. To go on: grader quiz sums\n")
 
 
-def test_a_quiz_with_all_answers_begins_at_the_first(take: Take, put: Callable[..., str]) -> None:
+def test_a_fully_answered_quiz_starts_with_the_first_question(take: Take, put: Callable[..., str]) -> None:
     put(**WRITTEN)
     assert asked(take("stop")) == [1]
 
 
-def test_enter_keeps_the_answer_that_is_there(take: Take, put: Callable[..., str], path: Path) -> None:
+def test_enter_keeps_the_current_answer(take: Take, put: Callable[..., str], path: Path) -> None:
     before = put(**WRITTEN)
     done = take(*[""] * 8)
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -199,7 +199,7 @@ def test_enter_keeps_the_answer_that_is_there(take: Take, put: Callable[..., str
     assert path.read_text(encoding="utf-8") == before
 
 
-def test_one_can_go_back_but_not_beyond_the_first(
+def test_back_goes_to_the_previous_question_but_not_before_the_first(
     take: Take, put: Callable[..., str], sheet: Callable[[], Sheet]
 ) -> None:
     put()
@@ -207,7 +207,7 @@ def test_one_can_go_back_but_not_beyond_the_first(
     assert sheet().answers == {"order_of_terms": "c"}
 
 
-def test_an_answer_can_be_taken_back(take: Take, put: Callable[..., str], path: Path) -> None:
+def test_an_answer_can_be_deleted(take: Take, put: Callable[..., str], path: Path) -> None:
     blank = put()
     put(**WRITTEN)
     done = take(*["-", ""] * 8)
@@ -227,7 +227,7 @@ def test_an_answer_can_be_taken_back(take: Take, put: Callable[..., str], path: 
         (6, "a b c", "d is missing: write each letter once."),
     ],
 )
-def test_an_answer_that_cannot_be_read_gets_its_sentence_and_the_question_again(
+def test_an_unreadable_answer_is_explained_and_the_question_asked_again(
     take: Take, put: Callable[..., str], sheet: Callable[[], Sheet], place: int, typed: str, sentence: str
 ) -> None:
     put()
@@ -250,7 +250,9 @@ def test_stopping_and_the_end_of_the_input_keep_what_was_answered(
         assert sheet().answers == {"order_of_terms": "b", "even_sums": "a"}
 
 
-def test_nothing_shown_depends_on_whether_answers_are_right(take: Take, put: Callable[..., str], quiz: Quiz) -> None:
+def test_the_output_does_not_depend_on_whether_answers_are_right(
+    take: Take, put: Callable[..., str], quiz: Quiz
+) -> None:
     shown = []
     for part, lines in {
         1: ["b", "a c", "b", "-0.5", "20", "(5,)", "b c a d", "d"],
@@ -291,9 +293,7 @@ My own words below.
 
 @pytest.mark.proof(part="quizzes")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_answer_changes_its_own_lines_and_no_other(
-    take: Take, repository: Path, path: Path, quiz: Quiz, end: str
-) -> None:
+def test_an_answer_changes_only_its_own_lines(take: Take, repository: Path, path: Path, quiz: Quiz, end: str) -> None:
     items = {name: quiz.questions.items[name] for name in ("order_of_terms", "mean_of_two")}
     two = Questions(unit="sums", title="Two sums", items=items)
     (repository / "exercises" / "quizzes.json").write_text(to_json([two]), encoding="utf-8")
@@ -309,7 +309,7 @@ def test_an_answer_changes_its_own_lines_and_no_other(
     assert path.read_bytes().decode() == expected.replace("\n", end)
 
 
-def test_what_an_editor_saves_meanwhile_is_kept(
+def test_changes_that_an_editor_saves_meanwhile_are_kept(
     put: Callable[..., str], repository: Path, path: Path, sheet: Callable[[], Sheet]
 ) -> None:
     text = put()
@@ -333,7 +333,7 @@ def test_what_an_editor_saves_meanwhile_is_kept(
         ("Which of these sums are even?", "Which sums are even?", "this is not the question of quizzes.json"),
     ],
 )
-def test_what_is_damaged_or_of_another_release_is_reported_and_left_alone(
+def test_a_damaged_or_outdated_item_is_reported_and_left_unchanged(
     take: Take, put: Callable[..., str], path: Path, sheet: Callable[[], Sheet], old: str, new: str, sentence: str
 ) -> None:
     text = put(even_sums="a", is_larger="a")
@@ -358,7 +358,7 @@ def test_what_is_damaged_or_of_another_release_is_reported_and_left_alone(
         ("\udcff", "exercises/sums_quiz.md is not UTF-8: save it as UTF-8."),
     ],
 )
-def test_a_file_that_is_no_sheet_is_reported_and_left_alone(
+def test_a_file_that_is_not_a_sheet_is_reported_and_left_unchanged(
     take: Take, path: Path, content: str, sentence: str
 ) -> None:
     written = content.encode("utf-8", "surrogateescape")
@@ -386,7 +386,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
-def test_where_the_room_ends_the_sheet_stays_as_it_was(put: Callable[..., str], repository: Path, path: Path) -> None:
+def test_a_failed_write_leaves_the_sheet_unchanged(put: Callable[..., str], repository: Path, path: Path) -> None:
     before = put(even_sums="a")
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *COMMAND],
@@ -409,7 +409,7 @@ def test_an_unknown_unit_is_reported_with_the_nearest(take: Take, path: Path) ->
     assert path.read_bytes() == before
 
 
-def test_without_the_questions_it_says_where_to_go(take: Take, path: Path) -> None:
+def test_missing_questions_are_reported_with_where_to_go(take: Take, path: Path) -> None:
     (path.parent / "quizzes.json").unlink()
     done = take("b")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -424,7 +424,7 @@ def test_damaged_questions_are_reported(take: Take, path: Path) -> None:
 
 
 @pytest.mark.proof(part="quizzes")
-def test_a_terminal_that_does_not_know_every_letter_will_do(
+def test_the_quiz_works_in_a_terminal_without_unicode(
     put: Callable[..., str], repository: Path, sheet: Callable[[], Sheet]
 ) -> None:
     put()
@@ -517,7 +517,7 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
 
 
 @pytest.mark.parametrize("end", [b"stop\n", b"\x03", b"\x04"])
-def test_in_a_terminal_the_quiz_is_asked_and_can_be_left_at_any_time(
+def test_the_quiz_in_a_real_terminal_can_be_left_at_any_time(
     terminal: tuple[subprocess.Popen[bytes], Callable[[bytes], str]],
     sheet: Callable[[], Sheet],
     end: bytes,

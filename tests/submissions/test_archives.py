@@ -128,7 +128,7 @@ def test_a_name_that_leads_out_of_an_archive_is_refused_by_name(pack: Callable[.
     assert refused.path.startswith(repr(name)[:80])
 
 
-def test_an_archive_in_an_archive_is_read_and_none_in_that_one(tmp_path: Path) -> None:
+def test_archives_are_read_two_levels_deep(tmp_path: Path) -> None:
     folder = Folder(write(tmp_path, {"a.zip": zipped({"b.zip": DEEP}), "d.zip": DEEP}))
     files, problems, _ = walk(folder)
     assert [file.path for file in files] == ["d.zip/c.zip/unit.py"]
@@ -139,7 +139,7 @@ def test_an_archive_in_an_archive_is_read_and_none_in_that_one(tmp_path: Path) -
     assert not list(tmp_path.glob("*.py"))
 
 
-def test_a_walk_ends_and_leaves_out_what_programs_make(tmp_path: Path) -> None:
+def test_a_walk_ends_after_1000_names_and_skips_generated_files(tmp_path: Path) -> None:
     tree = {"b.py": "", ".git/a": "", "__MACOSX/a": "", "venv/a": "", **{f"many/{n:04}": "" for n in range(1100)}}
     files, problems, refused = walk(Folder(write(tmp_path, tree)))
     assert files[0].path == "b.py"
@@ -160,7 +160,7 @@ def test_no_link_on_disk_is_followed_on_a_walk(tmp_path: Path) -> None:
             file.tree.read_bytes(file.relative, LIMIT)
 
 
-def test_a_download_may_hold_more_than_a_submission_and_each_submission_in_it_may_not() -> None:
+def test_a_class_may_be_larger_than_a_submission_but_each_submission_in_it_may_not() -> None:
     content = zipped({**{f"ada/{n}": "" for n in range(1001)}, "eve/unit.py": "x"})
     archive = open_archive(content, "class.zip", limits=CLASS)
     with pytest.raises(UnreadableError, match="ada holds more than 1,000 files"):
@@ -171,7 +171,7 @@ def test_a_download_may_hold_more_than_a_submission_and_each_submission_in_it_ma
     assert read_text(eve, UNIT, LIMIT) == "x"
 
 
-def test_a_name_in_utf8_is_read_even_where_the_archive_does_not_say_so() -> None:
+def test_a_utf8_name_is_read_even_without_the_flag_for_it() -> None:
     data = bytearray(zipped({"müller/unit.py": "x"}))
     for mark, offset in ((b"PK\3\4", 7), (b"PK\1\2", 9)):
         data[data.index(mark) + offset] &= ~8

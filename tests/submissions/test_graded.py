@@ -15,9 +15,7 @@ SOLUTION = courses.SMALL_COURSE["solutions/sums.py"]
 STUB = courses.SMALL_COURSE["exercises/sums.py"]
 
 
-def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_reported(
-    small_course: Path, tmp_path: Path
-) -> None:
+def test_a_moodle_download_with_many_kinds_of_submissions_is_graded(small_course: Path, tmp_path: Path) -> None:
     folder = "{}_assignsubmission_file_/{}".format
     download: dict[str, str | bytes] = {
         folder("Zoë O'Brien_1", "sums.py"): SOLUTION,
@@ -46,9 +44,7 @@ def test_a_download_of_moodle_with_everything_that_students_do_is_graded_and_rep
     assert done.returncode == 0
 
 
-def test_what_cannot_be_graded_is_named_at_the_end_and_the_rest_is_graded_and_most_zeros_are_said_first(
-    small_course: Path, tmp_path: Path
-) -> None:
+def test_many_empty_submissions_are_reported_first_and_ungraded_ones_last(small_course: Path, tmp_path: Path) -> None:
     names = (
         "ada/sums.py",
         "eve/notes.txt",
@@ -77,7 +73,7 @@ def test_what_cannot_be_graded_is_named_at_the_end_and_the_rest_is_graded_and_mo
     assert done.returncode == 1
 
 
-def test_an_empty_class_and_one_that_is_not_clear_exit_2(tmp_path: Path) -> None:
+def test_an_empty_or_unclear_class_exits_with_2(tmp_path: Path) -> None:
     unclear = {"self_attention.py": "", "ada/self_attention.py": "", "eve/self_attention.py": ""}
     for path, sentence in (
         (write(tmp_path / "empty", {}), "is empty: give the folder"),

@@ -331,7 +331,7 @@ DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, st
 
 
 @pytest.mark.parametrize("name", DOWNLOADS)
-def test_a_download_is_read_as_it_comes(name: str, tmp_path: Path, stubs: Path) -> None:
+def test_a_download_is_read_without_changes(name: str, tmp_path: Path, stubs: Path) -> None:
     path, content, layout, expected = DOWNLOADS[name]
     found = find_submissions([write(tmp_path / path, content)], UNITS)
     assert found.layouts == [layout]
@@ -387,7 +387,7 @@ AMBIGUOUS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, li
 
 
 @pytest.mark.parametrize("name", AMBIGUOUS)
-def test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named(name: str, tmp_path: Path) -> None:
+def test_an_unclear_layout_is_refused_until_one_is_named(name: str, tmp_path: Path) -> None:
     path, content, sentence, layouts = AMBIGUOUS[name]
     download = write(tmp_path / path, content)
     with pytest.raises(SubmissionError) as error:
@@ -398,7 +398,7 @@ def test_what_is_not_clear_is_refused_with_the_rules_that_fit_until_one_is_named
         assert [student for student, _ in find_submissions([download], UNITS, layout=layout).found] == students
 
 
-def test_a_class_in_a_class_or_a_submission_in_a_folder_is_not_guessed(tmp_path: Path) -> None:
+def test_whether_a_folder_is_a_class_or_a_submission_is_not_guessed(tmp_path: Path) -> None:
     write(tmp_path / "class", {"hw1/ada/self_attention.py": A})
     with pytest.raises(SubmissionError, match="a class with the student 'hw1', or hold a class with the student 'ada'"):
         find_submissions([tmp_path / "class"], UNITS)
@@ -422,12 +422,12 @@ def test_an_empty_class_is_an_error(tmp_path: Path, content: dict[str, Content] 
         find_submissions([path], UNITS)
 
 
-def test_an_unknown_layout_is_refused_with_those_that_exist(tmp_path: Path) -> None:
+def test_an_unknown_layout_is_refused_with_a_list_of_layouts(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError, match=r"no layout 'modle'.* Did you mean 'moodle'"):
         find_submissions([tmp_path], UNITS, layout="modle")
 
 
-def test_all_that_cannot_be_graded_is_named_in_one_run_and_the_others_are_graded(tmp_path: Path) -> None:
+def test_one_run_names_everything_that_cannot_be_graded_and_grades_the_rest(tmp_path: Path) -> None:
     unit = {"self_attention.py": A}
     names = ("ada", "___", "李", "Bo Li", "Bo-Li", "Eve", "zed")
     path = write(tmp_path / "class", {f"{name}/{UNIT}": A for name in names} | {"eve.zip": zipped(unit)})
@@ -443,14 +443,14 @@ def test_all_that_cannot_be_graded_is_named_in_one_run_and_the_others_are_graded
     ]
 
 
-def test_a_roster_with_mistakes_names_their_lines(tmp_path: Path) -> None:
+def test_mistakes_in_the_roster_are_reported_by_line(tmp_path: Path) -> None:
     path = write(tmp_path / "class", {"x/self_attention.py": A, "roster.csv": "student,folder\n../x,x\nada,y\n"})
     found = find_submissions([path], UNITS)
     assert [student for student, _ in found.found] == ["x"]
     assert ["line 2: '../x'" in found.problems[0], "line 3: there is no 'y'" in found.problems[1]] == [True, True]
 
 
-def test_what_is_ignored_is_listed_and_what_might_have_counted_says_what_to_do(tmp_path: Path, stubs: Path) -> None:
+def test_ignored_files_are_listed_with_advice_for_possible_answers(tmp_path: Path, stubs: Path) -> None:
     path = write(
         tmp_path / "class",
         {
@@ -499,23 +499,21 @@ def test_older_uploads_and_late_marks_of_canvas_are_reported(tmp_path: Path) -> 
         ("self_attention.ipynb.txt", "was graded as self_attention.ipynb: rename it to self_attention.ipynb."),
     ],
 )
-def test_a_near_miss_is_graded_with_a_remark_that_names_it(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
+def test_a_misnamed_file_is_graded_with_a_remark(tmp_path: Path, stubs: Path, name: str, remark: str) -> None:
     folder = write(tmp_path / "ada", {name: NOTEBOOK if "ipynb" in name else A})
     submission = read(stubs, "ada", folder)
     assert submission.sources["self_attention"].remarks == (f"{name!r} {remark}",)
     assert submission.ignored == ()
 
 
-def test_a_file_of_any_name_is_graded_where_one_unit_is_asked_for_and_it_is_the_only_one(
-    tmp_path: Path, stubs: Path
-) -> None:
+def test_the_only_file_is_graded_under_any_name_if_one_unit_is_graded(tmp_path: Path, stubs: Path) -> None:
     write_notebook(write(tmp_path / "ada", {"exercises/test_self_attention.py": ""}) / "Homework.ipynb", code(A))
     assert read(stubs, "ada", tmp_path / "ada").sources["self_attention"].cells == (A,)
     write(tmp_path / "ada", {"more.py": A})
     assert text_of(stubs, "ada", tmp_path / "ada").startswith(MISSING)
 
 
-def test_of_work_under_the_right_name_nothing_else_is_searched(
+def test_nothing_is_searched_if_answers_have_the_right_name(
     tmp_path: Path, stubs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "ada", {UNIT: A, "old/self_attention.py": B, "causal_attention.py": C})
@@ -545,7 +543,7 @@ def test_a_folder_of_folders_is_a_class_in_the_order_of_names(tmp_path: Path) ->
     assert find_submissions([folder], UNITS).found == [("ada", folder / "ada"), ("eve", folder / "eve")]
 
 
-def test_a_student_may_be_called_like_a_unit(tmp_path: Path) -> None:
+def test_a_student_may_have_the_name_of_a_unit(tmp_path: Path) -> None:
     folder = write(tmp_path / "class", {"self_attention/causal_attention/causal_attention.ipynb": NOTEBOOK})
     assert find_submissions([folder], UNITS).found == [("self_attention", folder / "self_attention")]
 
@@ -555,20 +553,18 @@ def test_several_paths_are_graded_in_the_order_given(tmp_path: Path) -> None:
     assert find_submissions(paths, UNITS).found == [("eve", paths[0]), ("ada", paths[1])]
 
 
-def test_the_current_folder_has_the_name_that_it_has_from_outside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_current_folder_gives_the_student_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write(tmp_path / "ada", {UNIT: A}))
     assert find_submissions([Path()], UNITS).found == [("ada", Path())]
 
 
-def test_with_the_student_named_a_path_is_one_submission_even_if_nothing_is_in_it(tmp_path: Path) -> None:
+def test_a_path_with_a_named_student_is_one_submission_even_if_it_is_empty(tmp_path: Path) -> None:
     folder = write(tmp_path / "class", {"src/": ""})
     assert find_submissions([folder], UNITS, student="eve").found == [("eve", folder)]
 
 
 @pytest.mark.parametrize("name", ["", "..", "../eve", "eve\n"])
-def test_a_student_named_by_hand_needs_a_plain_name(tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_student_that_the_user_gives_must_be_valid(tmp_path: Path, name: str) -> None:
     with pytest.raises(SubmissionError, match="rename the folder or name the student"):
         find_submissions([tmp_path], UNITS, student=name)
 

@@ -22,7 +22,7 @@ UNITS = ["self_attention", "causal_attention"]
         ("a" * 300, "a" * 100),
     ],
 )
-def test_an_id_has_letters_digits_and_marks_that_a_file_name_may_have(name: str, made: str) -> None:
+def test_an_id_contains_only_characters_that_a_file_name_may_have(name: str, made: str) -> None:
     assert student_id(name) == made
 
 
@@ -44,5 +44,5 @@ def test_an_id_has_letters_digits_and_marks_that_a_file_name_may_have(name: str,
         ("attention.py", None),
     ],
 )
-def test_a_misnamed_file_is_meant_to_be_one_of_the_courses(name: str, canonical: str | None) -> None:
+def test_the_intended_name_of_a_misnamed_file_is_found(name: str, canonical: str | None) -> None:
     assert intended_name(name, UNITS) == canonical

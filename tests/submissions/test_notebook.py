@@ -35,14 +35,14 @@ def problem(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_a_notebook_that_is_not_there_is_none(folder: Path) -> None:
+def test_a_missing_notebook_is_none(folder: Path) -> None:
     assert read_notebook(folder, "unit.ipynb") is None
 
 
 # Code
 
 
-def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path) -> None:
+def test_a_notebook_has_a_larger_size_limit_than_a_script(folder: Path) -> None:
     picture = {"output_type": "display_data", "data": {"image/png": "A" * 2_000_000}, "metadata": {}}
     write_notebook(folder / "unit.ipynb", {**code(ANSWER), "outputs": [picture]})
     assert read(folder).code.cells == (ANSWER,)
@@ -50,7 +50,7 @@ def test_a_notebook_may_be_larger_than_a_script_but_not_without_end(folder: Path
     assert problem(folder) == "unit.ipynb is 65.0 MB; at most 64 MB are read: clear its outputs and save it."
 
 
-def test_of_a_notebook_the_code_cells_are_read_in_order(folder: Path) -> None:
+def test_the_code_cells_of_a_notebook_are_read_in_order(folder: Path) -> None:
     prose = {"cell_type": "markdown", "source": "# Title", "metadata": {}}
     write_notebook(folder / "unit.ipynb", code("a = 1"), prose, code(["b = 2\r\n", "c = 3"]))
     assert read(folder) == Notebook(UnitSource("unit.ipynb", ("a = 1", "b = 2\nc = 3")), UnitSource("unit.ipynb", ()))
@@ -74,7 +74,7 @@ def test_a_notebook_of_the_old_format_is_read(folder: Path) -> None:
     "damaged",
     [None, 7, {}, {"cell_type": "code"}, {"cell_type": ["code"]}, code(["a", 1]), code("\0"), code("\ud800")],
 )
-def test_a_damaged_cell_spoils_only_itself(folder: Path, damaged: Any) -> None:
+def test_a_damaged_cell_does_not_affect_the_others(folder: Path, damaged: Any) -> None:
     write_notebook(folder / "unit.ipynb", damaged, code(ANSWER))
     assert read(folder).code.cells == (ANSWER,)
     assert read(folder).code.remarks == ("unit.ipynb is damaged: cell 1 cannot be read; the rest is graded.",)
@@ -94,23 +94,23 @@ def test_a_notebook_that_is_not_json_is_a_problem(folder: Path, text: str) -> No
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '{"cells": {}}', '{"worksheets": "none"}'])
-def test_json_without_cells_is_no_notebook(folder: Path, text: str) -> None:
+def test_json_without_cells_is_not_a_notebook(folder: Path, text: str) -> None:
     (folder / "unit.ipynb").write_text(text)
     assert problem(folder) == ("unit.ipynb is not a notebook (it has no cells): open it in Jupyter and save it again.")
 
 
-def test_json_that_would_fill_the_memory_is_refused_unparsed(folder: Path) -> None:
+def test_json_that_would_fill_the_memory_is_refused_before_parsing(folder: Path) -> None:
     (folder / "unit.ipynb").write_text('{"cells": [' + "[]," * (NOTEBOOK_VALUES // 2) + "[]]}")
     assert problem(folder) == "unit.ipynb holds too many values to be read: clear its outputs and save it."
 
 
-def test_more_code_than_a_script_may_hold_is_refused_in_a_notebook_too(folder: Path) -> None:
+def test_a_notebook_may_contain_no_more_code_than_a_script(folder: Path) -> None:
     write_notebook(folder / "unit.ipynb", code("#" * 700_000), code("#" * 700_000))
     assert problem(folder) == ("unit.ipynb holds 1.3 MB of code; at most 1 MB are read: hand in your code alone.")
 
 
 @pytest.mark.parametrize("kind", ["markdown", "raw", "heading"])
-def test_an_answer_that_was_made_text_in_jupyter_is_read(folder: Path, kind: str) -> None:
+def test_an_answer_that_became_a_text_cell_in_jupyter_is_read(folder: Path, kind: str) -> None:
     answer = {"grade": False, "solution": True, "cell_type": "code"}
     cells = [
         code(ANSWER, nbgrader=answer),
@@ -138,7 +138,7 @@ def marked(item: str, text: str) -> dict[str, Any]:
     return code(text, nbgrader={"grade_id": f"quiz_{item}", "grade": False, "solution": True})
 
 
-def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: Path) -> None:
+def test_cells_with_answers_belong_to_the_quiz_and_not_to_the_code(folder: Path) -> None:
     cells = [code(ANSWER), marked("sums", 'answer_1 = "b"'), code('# mine\nanswer_2 = [\n    "a",\n]')]
     write_notebook(folder / "unit.ipynb", *cells)
     notebook = read(folder)
@@ -147,7 +147,7 @@ def test_of_a_notebook_the_cells_with_answers_are_the_quiz_and_no_code(folder: P
     assert notebook.quiz.grade_ids == ("quiz_sums", None)
 
 
-def test_a_cell_that_holds_code_and_an_answer_is_both(folder: Path) -> None:
+def test_a_cell_with_code_and_an_answer_belongs_to_both(folder: Path) -> None:
     both = f"{ANSWER}\nanswer_1 = 2"
     write_notebook(folder / "unit.ipynb", marked("sums", both), marked("more", "a = 3\nanswer_2 = a"))
     notebook = read(folder)
@@ -169,7 +169,7 @@ def damaged(folder: Path, *cells: str) -> UnitSource:
     return repaired(read(folder).code, IMPORTS + OTHERS)
 
 
-def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
+def test_deleted_imports_are_added_as_the_first_cell(folder: Path) -> None:
     found = damaged(folder, "def f(x: Tensor):\n    return Other(torch.ones(1))")
     assert found.cells[0] == "import torch\nfrom torch import Tensor, nn\nfrom other import Other"
     assert found.remarks == (
@@ -187,7 +187,7 @@ def test_imports_that_were_deleted_are_done_first(folder: Path) -> None:
         "def f():\n    import torch",
     ],
 )
-def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> None:
+def test_an_import_of_another_name_does_not_replace_a_deleted_one(folder: Path, own: str) -> None:
     found = damaged(folder, own, "x = torch.ones(1)")
     assert found.cells == ("import torch\nfrom torch import Tensor, nn", own, "x = torch.ones(1)")
     assert "no longer imports torch:" in found.remarks[0]
@@ -205,20 +205,20 @@ def test_imports_that_bind_other_names_do_not_count(folder: Path, own: str) -> N
         "import torch\nnn = torch.nn",
     ],
 )
-def test_imports_paraphrases_are_left_alone(folder: Path, own: str) -> None:
+def test_equivalent_imports_are_left_unchanged(folder: Path, own: str) -> None:
     cells = (own, "" if own.startswith("def") else "def f(x: nn.Module):\n    return torch.ones(1)")
     assert damaged(folder, *cells) == UnitSource("unit.ipynb", cells)
 
 
-def test_an_unwritten_cell_below_the_answer_costs_nothing(folder: Path) -> None:
+def test_an_unwritten_cell_below_the_answer_is_emptied_with_a_remark(folder: Path) -> None:
     found = damaged(folder, ANSWER, UNWRITTEN, UNWRITTEN)
     assert found.cells == (ANSWER, "", "")
     assert found.remarks == ("unit.ipynb has an unwritten f below yours, which was graded: remove it.",)
 
 
-def test_an_unwritten_cell_above_the_answer_is_no_matter(folder: Path) -> None:
+def test_an_unwritten_cell_above_the_answer_is_emptied_without_a_remark(folder: Path) -> None:
     assert damaged(folder, UNWRITTEN, ANSWER) == UnitSource("unit.ipynb", ("", ANSWER))
 
 
-def test_without_an_answer_the_unwritten_cells_stay(folder: Path) -> None:
+def test_unwritten_cells_stay_if_no_cell_has_the_answer(folder: Path) -> None:
     assert damaged(folder, UNWRITTEN, UNWRITTEN, "a = 1") == UnitSource("unit.ipynb", (UNWRITTEN, UNWRITTEN, "a = 1"))

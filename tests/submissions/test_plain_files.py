@@ -35,12 +35,12 @@ def write(path: Path, text: str) -> None:
 # Text
 
 
-def test_a_file_that_is_not_there_has_no_text(folder: Path) -> None:
+def test_a_missing_file_has_no_text(folder: Path) -> None:
     assert read_text(folder, "unit.py", MEGABYTE) is None
     assert read_text(folder / "gone", "exercises/unit.py", MEGABYTE) is None
 
 
-def test_a_byte_order_mark_and_other_line_ends_do_no_harm(folder: Path) -> None:
+def test_a_byte_order_mark_is_removed_and_line_ends_become_newlines(folder: Path) -> None:
     (folder / "unit.py").write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\rc = 3\n")
     assert read_text(folder, "unit.py", MEGABYTE) == "a = 1\nb = 2\nc = 3\n"
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_not_utf8_is_reported_with_the_byte(folder: Path) -> None
     assert problem(folder) == "unit.py is not UTF-8 (byte 13): save it as UTF-8."
 
 
-def test_a_file_with_zero_bytes_is_no_text(folder: Path) -> None:
+def test_a_file_with_zero_bytes_is_not_text(folder: Path) -> None:
     (folder / "unit.py").write_bytes("a = 1\n".encode("utf-16-le"))
     assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
 
@@ -75,7 +75,7 @@ def test_a_linked_folder_on_the_way_is_not_followed(folder: Path) -> None:
     assert problem(folder, "exercises/unit.py") == "exercises is a symbolic link: put the folder itself there."
 
 
-def test_a_file_in_the_place_of_a_folder_is_a_problem(folder: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_a_problem(folder: Path) -> None:
     write(folder / "exercises", TEXT)
     assert problem(folder, "exercises/unit.py") == "exercises is a file where a folder belongs: remove it."
 
@@ -134,7 +134,7 @@ def test_a_file_may_be_as_large_as_the_limit_and_no_larger(folder: Path) -> None
     assert problem(folder) == "unit.py is 1.0 MB; at most 1 MB are read: hand in your code alone and save it."
 
 
-def test_five_gigabytes_are_refused_unread(folder: Path) -> None:
+def test_five_gigabytes_are_refused_without_reading(folder: Path) -> None:
     with (folder / "unit.py").open("wb") as file:
         file.truncate(5 * 2**30)
     assert problem(folder) == ("unit.py is 5.0 GB; at most 1 MB are read: hand in your code alone and save it.")

@@ -73,7 +73,7 @@ def test_a_script_is_read_from_the_folder_or_from_its_exercises(folder: Path, pl
         ("f = abs\n", None),
     ],
 )
-def test_of_a_script_the_line_is_known_where_an_answer_begins(folder: Path, text: str, line: int | None) -> None:
+def test_the_first_line_of_an_answer_in_a_script_is_found(folder: Path, text: str, line: int | None) -> None:
     write(folder / "unit.py", text)
     assert source(folder).line_of("f") == line
 
@@ -83,13 +83,13 @@ def test_a_notebook_has_no_lines(folder: Path) -> None:
     assert source(folder).line_of("f") is None
 
 
-def test_a_submission_says_whose_it_is_and_where(folder: Path) -> None:
+def test_a_submission_has_its_student_and_folder(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     submission = read(folder)
     assert (submission.student, submission.folder) == ("ada", folder)
 
 
-def test_python_that_could_crash_a_parser_is_only_carried_along(folder: Path) -> None:
+def test_code_that_could_crash_a_parser_is_not_parsed(folder: Path) -> None:
     deep = "(" * 100_000
     write(folder / "unit.py", deep)
     assert source(folder).cells == (deep,)
@@ -101,12 +101,12 @@ def test_a_missing_file_is_reported_with_where_it_belongs(folder: Path) -> None:
     )
 
 
-def test_a_folder_that_has_gone_is_no_error(folder: Path) -> None:
+def test_a_deleted_folder_is_not_an_error(folder: Path) -> None:
     folder.rmdir()
     assert problem(folder).startswith("unit.py is missing")
 
 
-def test_one_unreadable_unit_leaves_the_others_alone(folder: Path) -> None:
+def test_one_unreadable_unit_does_not_affect_the_others(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     submission = read_submission("ada", folder, ["unit", "other"], folder.parent / "stubs")
     assert list(submission.sources) == ["unit"]
@@ -135,7 +135,7 @@ def test_a_notebook_is_read_from_the_exercises_too(folder: Path) -> None:
     assert source(folder).is_notebook
 
 
-def test_what_was_deleted_from_a_notebook_is_put_back_from_the_stub(folder: Path) -> None:
+def test_imports_deleted_from_a_notebook_are_restored_from_the_stub(folder: Path) -> None:
     own = "def f(x):\n    return torch.abs(x)"
     write_notebook(folder / "unit.ipynb", None, code(own))
     assert source(folder).cells == ("import torch", own)
@@ -154,24 +154,24 @@ def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) ->
 # Which file is graded where there are several
 
 
-def test_an_untouched_stub_alone_is_still_the_source_but_nothing_is_handed_in(folder: Path) -> None:
+def test_an_untouched_stub_is_the_source_but_does_not_count_as_handed_in(folder: Path) -> None:
     write(folder / "unit.py", STUB)
     assert source(folder) == UnitSource("unit.py", (STUB,), ())
     assert not read(folder).handed_in
 
 
-def test_the_first_answer_is_handed_in(folder: Path) -> None:
+def test_one_answer_counts_as_handed_in(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     assert read(folder).handed_in
 
 
-def test_a_file_that_cannot_be_read_is_handed_in_and_an_empty_folder_is_for_somebody_to_look_at(folder: Path) -> None:
+def test_an_unreadable_file_and_an_empty_folder_count_as_handed_in(folder: Path) -> None:
     assert read(folder).handed_in
     (folder / "unit.py").write_bytes(b"\0")
     assert read(folder).handed_in
 
 
-def test_an_answer_to_the_quiz_alone_is_handed_in(folder: Path) -> None:
+def test_an_answer_to_the_quiz_alone_counts_as_handed_in(folder: Path) -> None:
     write(folder / "unit.py", STUB)
     write(folder.parent / "stubs" / "unit.py", STUB)
     write(folder / "unit_quiz.md", SHEET)
@@ -180,19 +180,19 @@ def test_an_answer_to_the_quiz_alone_is_handed_in(folder: Path) -> None:
     assert read_quiz(folder, with_unit=False).handed_in
 
 
-def test_the_untouched_script_yields_to_the_notebook(folder: Path) -> None:
+def test_the_notebook_is_graded_if_the_script_is_untouched(folder: Path) -> None:
     write(folder / "unit.py", "# my name\n" + STUB.replace("\n", "  \r\n"))
     write_notebook(folder / "unit.ipynb", code(ANSWER))
     assert source(folder) == UnitSource("unit.ipynb", (ANSWER,), ())
 
 
-def test_the_untouched_notebook_yields_to_the_script(folder: Path) -> None:
+def test_the_script_is_graded_if_the_notebook_is_untouched(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write_notebook(folder / "unit.ipynb", code("import torch"), code("def f(x):\n    raise NotImplementedError()"))
     assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
 
 
-def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: Path) -> None:
+def test_the_script_is_graded_if_script_and_notebook_have_answers(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write_notebook(folder / "unit.ipynb", code("def f(x):\n    return 2 * x"))
     assert source(folder) == UnitSource(
@@ -202,13 +202,13 @@ def test_of_a_script_and_a_notebook_both_worked_on_the_script_is_graded(folder: 
     )
 
 
-def test_the_untouched_stub_in_the_folder_yields_to_the_exercises(folder: Path) -> None:
+def test_answers_in_exercises_are_graded_if_the_folder_has_the_stub(folder: Path) -> None:
     write(folder / "unit.py", STUB)
     write(folder / "exercises" / "unit.py", ANSWER)
     assert source(folder) == UnitSource("exercises/unit.py", (ANSWER,), ())
 
 
-def test_of_two_places_both_worked_on_the_folder_itself_is_graded(folder: Path) -> None:
+def test_the_file_in_the_folder_itself_is_graded_if_exercises_has_answers_as_well(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write(folder / "exercises" / "unit.py", "f = abs\n")
     assert source(folder) == UnitSource(
@@ -224,7 +224,7 @@ def test_the_same_work_in_two_forms_needs_no_remark(folder: Path) -> None:
     assert source(folder) == UnitSource("unit.py", (ANSWER,), ())
 
 
-def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+def test_an_unreadable_file_beside_a_readable_one_is_a_remark(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write(folder / "unit.ipynb", "no notebook")
     assert source(folder).cells == (ANSWER,)
@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: P
     )
 
 
-def test_what_lies_beside_an_answer_is_remarked_on_unless_it_is_the_courses_own(folder: Path) -> None:
+def test_files_beside_an_answer_are_a_remark_unless_they_are_the_courses_own(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write(folder / "conftest.py", "own = True\n")
     assert source(folder).remarks == ("Files beside unit.py are neither read nor run: conftest.py.",)
@@ -241,7 +241,7 @@ def test_what_lies_beside_an_answer_is_remarked_on_unless_it_is_the_courses_own(
     assert source(folder).remarks == ()
 
 
-def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> None:
+def test_the_script_is_graded_if_there_is_no_stub_to_compare(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     write_notebook(folder / "unit.ipynb", code(STUB))
     submission = read_submission("ada", folder, ["unit"], folder.parent / "no_stubs")
@@ -251,14 +251,14 @@ def test_without_a_stub_to_compare_with_the_script_is_graded(folder: Path) -> No
 # The folders of nbgrader
 
 
-def test_the_folder_of_a_unit_is_read_and_the_notebook_first(folder: Path) -> None:
+def test_the_notebook_in_the_folder_of_a_unit_is_preferred(folder: Path) -> None:
     write(folder / "unit" / "unit.py", "f = abs\n")
     write_notebook(folder / "unit" / "unit.ipynb", code(ANSWER))
     remark = "Both `unit/unit.ipynb` and `unit/unit.py` contain answers; only the notebook was graded."
     assert source(folder) == UnitSource("unit/unit.ipynb", (ANSWER,), (remark,))
 
 
-def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_quiz_is_read_from_it(
+def test_code_and_quiz_are_read_from_the_only_notebook_under_another_name(
     folder: Path,
 ) -> None:
     write_notebook(folder / "unit" / "Week 1.ipynb", code(ANSWER), code("answer_1 = 2"))
@@ -271,17 +271,17 @@ def test_a_notebook_by_another_name_is_graded_where_it_is_the_only_one_and_the_q
     assert submission.units["unit"].quiz == quiz
 
 
-def test_a_name_that_would_deceive_is_shown_as_it_is(folder: Path) -> None:
+def test_control_characters_in_a_name_are_escaped(folder: Path) -> None:
     write(folder / "unit" / "\u202e\n\x1b[2J.ipynb", "{}")
     assert problem(folder).startswith(r"'unit/\u202e\n\x1b[2J.ipynb' is not a notebook")
 
 
-def test_a_file_named_after_the_unit_is_no_folder(folder: Path) -> None:
+def test_a_file_named_after_the_unit_is_not_its_folder(folder: Path) -> None:
     write(folder / "unit", ANSWER)
     assert problem(folder).startswith("unit.py is missing")
 
 
-def test_a_link_in_the_place_of_a_units_folder_is_not_followed(folder: Path) -> None:
+def test_a_link_in_place_of_a_units_folder_is_not_followed(folder: Path) -> None:
     write_notebook(folder.parent / "eve" / "unit.ipynb", code(ANSWER))
     (folder / "unit").symlink_to("../eve")
     assert problem(folder) == "unit is a symbolic link: put the folder itself there."
@@ -321,37 +321,37 @@ def test_a_sheet_is_read_from_the_folder_and_from_the_exercises(folder: Path, pl
     assert sheet(folder) == UnitSource(place, (SHEET.replace("______", "3"),))
 
 
-def test_a_sheet_is_not_asked_for_where_the_unit_has_no_quiz(folder: Path) -> None:
+def test_no_sheet_is_expected_if_the_unit_has_no_quiz(folder: Path) -> None:
     write(folder / "unit.py", ANSWER)
     assert read(folder).units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)))}
 
 
-def test_a_sheet_that_is_missing_is_named_and_costs_the_quiz_alone(folder: Path) -> None:
+def test_a_missing_sheet_is_reported_and_affects_only_the_quiz(folder: Path) -> None:
     submission = read_quiz(folder)
     problem = "unit_quiz.md is missing: hand it in, in the folder itself or in exercises/."
     assert submission.units == {"unit": UnitSubmission(UnitSource("unit.py", (ANSWER,)), quiz_problem=problem)}
 
 
-def test_the_untouched_sheet_yields_to_the_one_with_answers(folder: Path) -> None:
+def test_the_sheet_with_answers_is_read_and_not_the_untouched_one(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("\n\n", "  \r\n\r\n\r\n"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "3"))
     assert sheet(folder) == UnitSource("exercises/unit_quiz.md", (SHEET.replace("______", "3"),))
 
 
-def test_a_blank_sheet_and_blank_cells_are_no_rivals(folder: Path) -> None:
+def test_a_blank_sheet_and_blank_cells_need_no_remark(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET)
     write_notebook(folder / "unit.ipynb", code("answer_1 = ..."))
     assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET,))
 
 
-def test_of_two_sheets_with_answers_the_one_in_the_folder_itself_is_read(folder: Path) -> None:
+def test_the_sheet_in_the_folder_itself_is_read_if_two_have_answers(folder: Path) -> None:
     write(folder / "unit_quiz.md", SHEET.replace("______", "3"))
     write(folder / "exercises" / "unit_quiz.md", SHEET.replace("______", "4"))
     remark = "Both `unit_quiz.md` and `exercises/unit_quiz.md` contain answers; only `unit_quiz.md` was graded."
     assert sheet(folder) == UnitSource("unit_quiz.md", (SHEET.replace("______", "3"),), (remark,))
 
 
-def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: Path) -> None:
+def test_an_unreadable_sheet_beside_a_readable_one_is_a_remark(folder: Path) -> None:
     write(folder / "exercises" / "unit_quiz.md", SHEET)
     (folder / "unit_quiz.md").write_bytes(b"\xff")
     remark = "unit_quiz.md is not UTF-8 (byte 1): save it as UTF-8. exercises/unit_quiz.md is graded."
@@ -361,7 +361,7 @@ def test_a_sheet_that_cannot_be_read_beside_one_that_can_makes_a_remark(folder: 
 # Quizzes that are answered in a notebook
 
 
-def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:
+def test_the_quiz_is_read_if_all_code_was_deleted(folder: Path) -> None:
     write_notebook(folder / "unit.ipynb", code("answer_1 = 2"))
     submission = read_quiz(folder, with_unit=False)
     problem = "unit.ipynb has no code in it: write your answers there and save it."
@@ -370,7 +370,7 @@ def test_the_quiz_is_read_where_all_code_was_deleted(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("blank", ["answer_1 = ...", "answer_1 = None  # later", "answer_1 = ''", "answer_1: str ="])
-def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(folder: Path, blank: str) -> None:
+def test_sheets_and_cells_with_answers_are_preferred_to_blank_ones(folder: Path, blank: str) -> None:
     filled = SHEET.replace("______", "3")
     write_notebook(folder / "unit.ipynb", code(blank))
     write(folder / "unit_quiz.md", SHEET)
@@ -381,7 +381,7 @@ def test_blank_cells_yield_to_a_sheet_with_answers_and_a_blank_sheet_to_cells(fo
     assert sheet(folder) == UnitSource("unit.ipynb", ("answer_1 = 4",), (remark,), (None,))
 
 
-def test_in_the_folder_of_a_unit_the_notebook_is_read_before_a_sheet_and_elsewhere_after_it(folder: Path) -> None:
+def test_the_notebook_is_preferred_to_a_sheet_only_in_the_folder_of_a_unit(folder: Path) -> None:
     filled = SHEET.replace("______", "3")
     write(folder / "unit" / "unit_quiz.md", filled)
     write_notebook(folder / "unit" / "unit.ipynb", code("answer_1 = 4"))
@@ -397,12 +397,12 @@ def test_a_notebook_without_cells_for_the_quiz_is_reported(folder: Path) -> None
     )
 
 
-def test_of_a_notebook_that_cannot_be_read_the_quiz_says_so_too(folder: Path) -> None:
+def test_an_unreadable_notebook_is_reported_for_the_quiz_as_well(folder: Path) -> None:
     write(folder / "unit.ipynb", "no notebook")
     assert sheet_problem(folder).startswith("unit.ipynb is not a notebook (it is not JSON)")
 
 
-def test_a_link_in_the_place_of_a_sheet_is_not_followed(folder: Path) -> None:
+def test_a_link_in_place_of_a_sheet_is_not_followed(folder: Path) -> None:
     write(folder.parent / "other.md", SHEET)
     (folder / "unit_quiz.md").symlink_to(folder.parent / "other.md")
     assert sheet_problem(folder) == "unit_quiz.md is a symbolic link: put the file itself there."
@@ -480,7 +480,7 @@ def test_without_git_there_is_no_commit(folder: Path) -> None:
         "ref: refs/heads/ma in",
     ],
 )
-def test_a_head_that_says_anything_odd_is_no_commit(folder: Path, head: str) -> None:
+def test_a_malformed_head_is_not_a_commit(folder: Path, head: str) -> None:
     write(folder.parent / "outside", "a" * 40)
     write(folder / ".git" / "refs" / "heads" / "ma in", "a" * 40)
     write(folder / ".git" / "refs" / "outside", "a" * 40)
@@ -496,7 +496,7 @@ def test_a_reference_that_is_a_link_is_not_followed(folder: Path) -> None:
     assert read(folder).commit is None
 
 
-def test_nothing_heavy_is_imported_for_it() -> None:
+def test_no_heavy_module_is_imported() -> None:
     heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
     code = f"import sys, grader.submissions.reader; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
