@@ -97,8 +97,8 @@ def _of_written(item: NumberItem | ShapeItem) -> Problems:
         yield ("slips", "answer"), "the answer is no slip: name a column with a wrong result."
     for name in item.withheld():
         if name not in item.variants[0]:
-            where = ("variants",) if name == "answer" else ("slips", name)
-            yield where, f"the variants have no column {name!r}: every row needs it."
+            location = ("variants",) if name == "answer" else ("slips", name)
+            yield location, f"the variants have no column {name!r}: every row needs it."
     for number, row in enumerate(item.variants):
         seen: dict[str, Any] = {}
         for name in item.withheld():

@@ -146,7 +146,7 @@ class Archive(Files):
         return open_archive(self.read_bytes(relative, SUBMISSION.size) or b"", relative, self.level + 1)
 
     def require(self, limits: Limits) -> None:
-        """Raise UnreadableError if what is below the root is too much."""
+        """Raise UnreadableError if the files below the root are too many or too large."""
         below = f"{self.root}/" if self.root else ""
         found = [member for path, member in self.members.items() if path.startswith(below)]
         require_within(limits, found, self.root.rpartition("/")[2] or self.name)

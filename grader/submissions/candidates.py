@@ -119,7 +119,7 @@ class Search:
         self.seen: set[str] = set()
 
     def find(self, wanted: Wanted, places: Collection[str]) -> tuple[list[Candidate], list[str]]:
-        """Find the files that may be what is wanted, other than those in the right places.
+        """Find the wanted files outside the right places.
 
         A file under another name is read only if those under the right names are as students receive them.
 

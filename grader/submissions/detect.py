@@ -20,69 +20,69 @@ _MOST_WRAPPED = 3
 """The most folders around the one of the class."""
 
 
-def layout_of(where: ClassTree, in_roster: Collection[str]) -> str:
+def layout_of(root: ClassTree, in_roster: Collection[str]) -> str:
     """Return the only layout that explains every entry that may be a submission.
 
     Args:
-        where: The tree that the instructor gives.
+        root: The tree that the instructor gives.
         in_roster: The entries whose student the roster names.
 
     Raises:
         SubmissionError: None fits, or several do.
     """
-    fitting = _fitting(where, in_roster)
+    fitting = _fitting(root, in_roster)
     if len(fitting) != 1:
-        raise SubmissionError(_refusal(where, in_roster, fitting))
+        raise SubmissionError(_refusal(root, in_roster, fitting))
     return fitting[0]
 
 
-def _fitting(where: ClassTree, in_roster: Collection[str]) -> list[str]:
-    trees = [entry for entry in where.entries if entry.is_tree]
-    relevant = where.relevant
-    if is_submission(where.tree, where.units):
-        return _fitting_submission(where, trees)
-    if len(trees) == 1 == len(relevant) and not in_roster and where.holds_answers(trees[0]):
+def _fitting(root: ClassTree, in_roster: Collection[str]) -> list[str]:
+    trees = [entry for entry in root.entries if entry.is_tree]
+    relevant = root.relevant
+    if is_submission(root.tree, root.units):
+        return _fitting_submission(root, trees)
+    if len(trees) == 1 == len(relevant) and not in_roster and root.holds_answers(trees[0]):
         only = trees[0]
-        is_archive = isinstance(where.tree, Archive)
-        own_name = ARCHIVE.sub("", where.path.resolve().name)
+        is_archive = isinstance(root.tree, Archive)
+        own_name = ARCHIVE.sub("", root.path.resolve().name)
         if only.name in WRAPPERS or (is_archive and (only.name == own_name or _BRANCH.fullmatch(only.name))):
             return [SINGLE]
         if is_archive and not is_marked(only):
             return [SINGLE, "folders"]
     if not relevant:
-        has_code = any(entry.kind == "file" and is_code(entry.name) for entry in where.entries)
-        return [SINGLE] if has_code or where.has_loose_answers() else []
-    if where.has_loose_answers() and not any(map(where.holds_answers_anywhere, trees[:3])):
+        has_code = any(entry.kind == "file" and is_code(entry.name) for entry in root.entries)
+        return [SINGLE] if has_code or root.has_loose_answers() else []
+    if root.has_loose_answers() and not any(map(root.holds_answers_anywhere, trees[:3])):
         return [SINGLE]
     rest = [entry for entry in relevant if entry.name not in in_roster]
-    return _knowing(where, rest) if rest else [ROSTER]
+    return _knowing(root, rest) if rest else [ROSTER]
 
 
-def _fitting_submission(where: ClassTree, trees: Sequence[Entry]) -> list[str]:
+def _fitting_submission(root: ClassTree, trees: Sequence[Entry]) -> list[str]:
     """Return the layouts that fit a tree with unit files, which may also be a class with files beside the students'."""
-    if marked := [entry for entry in where.relevant if is_marked(entry)]:
-        return [SINGLE, *_knowing(where, marked)]
-    others = [one for one in trees if one.name not in {*where.units, *WRAPPERS, FOLDER}]
-    return [SINGLE, "folders"] if sum(map(where.is_wrapped, others)) > 1 else [SINGLE]
+    if marked := [entry for entry in root.relevant if is_marked(entry)]:
+        return [SINGLE, *_knowing(root, marked)]
+    others = [one for one in trees if one.name not in {*root.units, *WRAPPERS, FOLDER}]
+    return [SINGLE, "folders"] if sum(map(root.is_wrapped, others)) > 1 else [SINGLE]
 
 
-def _knowing(where: ClassTree, entries: Sequence[Entry]) -> list[str]:
+def _knowing(root: ClassTree, entries: Sequence[Entry]) -> list[str]:
     """Return the layouts that know all of these entries."""
-    return [name for name, layout in LAYOUTS.items() if all(layout.claims(where, one) is not None for one in entries)]
+    return [name for name, layout in LAYOUTS.items() if all(layout.claims(root, one) is not None for one in entries)]
 
 
-def _refusal(where: ClassTree, in_roster: Collection[str], fitting: Sequence[str]) -> str:
-    path = quoted(where.path)
+def _refusal(root: ClassTree, in_roster: Collection[str], fitting: Sequence[str]) -> str:
+    path = quoted(root.path)
     if fitting:
         several = " and ".join(map(described, fitting))
         return f"{path} fits more than one layout, {several}: name the right one with --layout."
-    relevant = [one for one in where.relevant if one.name not in in_roster]
+    relevant = [one for one in root.relevant if one.name not in in_roster]
     if not relevant:
-        what = "holds none of the course's files" if where.entries else "is empty"
+        what = "holds none of the course's files" if root.entries else "is empty"
         return f"{path} {what}: give the folder of a submission or of a class."
     partly = []
     for name, layout in LAYOUTS.items():
-        unknown = [entry.name for entry in relevant if layout.claims(where, entry) is None]
+        unknown = [entry.name for entry in relevant if layout.claims(root, entry) is None]
         if len(unknown) < len(relevant):
             partly.append(f"{name} fits {len(relevant) - len(unknown)} of {len(relevant)}, and not {unknown[0]!r:.80}")
     if not partly:
@@ -93,31 +93,31 @@ def _refusal(where: ClassTree, in_roster: Collection[str], fitting: Sequence[str
     )
 
 
-def unwrapped(where: ClassTree) -> ClassTree:
+def unwrapped(root: ClassTree) -> ClassTree:
     """Return the folder of the class, without folders around it. Raises SubmissionError if it is not clear."""
     for _ in range(_MOST_WRAPPED):
-        trees = [entry for entry in where.entries if entry.is_tree]
-        if len(trees) != 1 or where.has_loose_answers() or any(map(is_marked, where.entries)):
-            return where
+        trees = [entry for entry in root.entries if entry.is_tree]
+        if len(trees) != 1 or root.has_loose_answers() or any(map(is_marked, root.entries)):
+            return root
         [child] = trees
-        if child.name in where.units or child.name == FOLDER or where.holds_answers(child):
-            return where
-        inside = ClassTree(where.below(child.name), where.path / child.name, where.units)
-        if not any(map(is_marked, inside.entries)) and _is_the_class(where, child, inside):
-            return where
-        where = inside
-    return where
+        if child.name in root.units or child.name == FOLDER or root.holds_answers(child):
+            return root
+        inside = ClassTree(root.below(child.name), root.path / child.name, root.units)
+        if not any(map(is_marked, inside.entries)) and _is_the_class(root, child, inside):
+            return root
+        root = inside
+    return root
 
 
-def _is_the_class(where: ClassTree, child: Entry, inside: ClassTree) -> bool:
+def _is_the_class(root: ClassTree, child: Entry, inside: ClassTree) -> bool:
     """Return whether this is the class and the child a submission. Raises SubmissionError if it is not clear."""
     within = [entry for entry in inside.entries if entry.is_tree]
     holding = [entry.name for entry in within[:3] if inside.holds_answers_anywhere(entry)]
-    if not holding or holding[0] in {*WRAPPERS, *where.units, FOLDER} or _BRANCH.fullmatch(holding[0]):
+    if not holding or holding[0] in {*WRAPPERS, *root.units, FOLDER} or _BRANCH.fullmatch(holding[0]):
         return True
     if len(holding) == 1:
         raise SubmissionError(
-            f"{quoted(where.path)} may be the folder of a class with the student {child.name!r:.80}, or hold a class "
+            f"{quoted(root.path)} may be the folder of a class with the student {child.name!r:.80}, or hold a class "
             f"with the student {holding[0]!r:.80}: give the path of the class, or of the submission."
         )
     return False

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Submissions:
-    """What was found.
+    """The submissions that were found.
 
     Attributes:
         found: Each student with the folder or tree to grade.
         layouts: The layouts that were used.
-        problems: Sentences on what is not graded though it should be.
+        problems: Sentences on submissions that cannot be graded.
         ignored: The names that were ignored.
         late: The students whom the platform marked as late.
     """
@@ -78,13 +78,13 @@ def find_submissions(
     result = Submissions()
     members: list[_Member] = []
     for path in paths:
-        where = ClassTree(_open(path), path, frozenset(unit_names))
+        root = ClassTree(_open(path), path, frozenset(unit_names))
         if student is not None:
             require_name(student, path)
             chosen = SINGLE
-            members.append(_Member(student, path, where.tree))
+            members.append(_Member(student, path, root.tree))
         else:
-            chosen, found = _members(where, layout, result)
+            chosen, found = _members(root, layout, result)
             members += found
         if chosen not in result.layouts:
             result.layouts.append(chosen)
@@ -109,7 +109,7 @@ def _require_valid(paths: Sequence[Path], student: str | None, layout: str | Non
 
 
 def _open(path: Path) -> Files:
-    if not ARCHIVE.search(path.name):
+    if not ARCHIVE.search(path.name) or (path.is_dir() and not path.is_symlink()):
         require_folder(path)
         return Folder(path)
     try:
@@ -118,45 +118,43 @@ def _open(path: Path) -> Files:
             raise missing(path)
         return open_archive(content, path.name, limits=CLASS)
     except UnreadableError as error:
-        if path.is_dir() and not path.is_symlink():
-            return Folder(path)
         raise SubmissionError(str(error)) from None
 
 
-def _members(where: ClassTree, layout: str | None, result: Submissions) -> tuple[str, list[_Member]]:
+def _members(root: ClassTree, layout: str | None, result: Submissions) -> tuple[str, list[_Member]]:
     """Return the layout of a tree, and its submissions."""
-    if isinstance(where.tree, Folder):
+    if isinstance(root.tree, Folder):
         try:
-            next(where.path.iterdir(), None)
+            next(root.path.iterdir(), None)
         except OSError:
-            raise SubmissionError(f"{quoted(where.path)} cannot be listed: make it readable for the grader.") from None
+            raise SubmissionError(f"{quoted(root.path)} cannot be listed: make it readable for the grader.") from None
     if layout is None:
-        where = unwrapped(where)
-    roster = _read_roster(where, result.problems)
-    chosen = layout or layout_of(where, roster)
+        root = unwrapped(root)
+    roster = _read_roster(root, result.problems)
+    chosen = layout or layout_of(root, roster)
     if chosen == SINGLE:
-        whole = Entry(where.path.resolve().name, "archive" if isinstance(where.tree, Archive) else "folder")
-        return chosen, [_Member(id_of(whole), where.path, where.tree)]
-    result.ignored.extend(where.tree.refused)
-    claims = [claim for entry in where.entries for claim in _claims(where, entry, chosen, roster, result)]
-    return chosen, _put_together(where, claims, result)
+        whole = Entry(root.path.resolve().name, "archive" if isinstance(root.tree, Archive) else "folder")
+        return chosen, [_Member(id_of(whole), root.path, root.tree)]
+    result.ignored.extend(root.tree.refused)
+    claims = [claim for entry in root.entries for claim in _claims(root, entry, chosen, roster, result)]
+    return chosen, _put_together(root, claims, result)
 
 
-def _read_roster(where: ClassTree, problems: list[str]) -> dict[str, list[Claim]]:
+def _read_roster(root: ClassTree, problems: list[str]) -> dict[str, list[Claim]]:
     """Return the claims of roster.csv by entry; none if it does not exist or lacks the columns student and folder.
 
     Each line that is wrong becomes a problem. Raises SubmissionError if the file cannot be read.
     """
-    label = quoted(where.path / ROSTER)
+    label = quoted(root.path / ROSTER)
     try:
-        text = read_text(where.tree, ROSTER, MEGABYTE)
+        text = read_text(root.tree, ROSTER, MEGABYTE)
         rows = list(csv.DictReader(io.StringIO(text or "", newline=""), skipinitialspace=True))
     except (UnreadableError, csv.Error) as error:
         raise SubmissionError(f"{label}: {error}") from None
     if not rows or not {"student", "folder"} <= rows[0].keys():
         return {}
     claims = {}
-    kinds = dict(where.entries)
+    kinds = dict(root.entries)
     for line, row in enumerate(rows, start=2):
         student, folder = ((row[column] or "").strip() for column in ("student", "folder"))
         name = folder.rstrip("/")
@@ -173,11 +171,11 @@ def _read_roster(where: ClassTree, problems: list[str]) -> dict[str, list[Claim]
 
 
 def _claims(
-    where: ClassTree, entry: Entry, layout: str, roster: Mapping[str, list[Claim]], result: Submissions
+    root: ClassTree, entry: Entry, layout: str, roster: Mapping[str, list[Claim]], result: Submissions
 ) -> list[Claim]:
     """Return the claims on an entry; if there are none, it is a problem or ignored."""
-    label = quoted(where.path / entry.name)
-    found = roster.get(entry.name) or (LAYOUTS[layout].claims(where, entry) if layout in LAYOUTS else None)
+    label = quoted(root.path / entry.name)
+    found = roster.get(entry.name) or (LAYOUTS[layout].claims(root, entry) if layout in LAYOUTS else None)
     if entry.kind == "link":
         result.problems.append(f"{label} is a symbolic link: put the submission's own folder there.")
     elif found is not None:
@@ -190,12 +188,12 @@ def _claims(
     elif entry.is_tree or is_marked(entry):
         result.problems.append(f"{label} does not fit the layout {layout}: add it to {ROSTER}, or move it away.")
     else:
-        advice = "put it into its student's folder" if where.is_answer(entry) else ""
+        advice = "put it into its student's folder" if root.is_answer(entry) else ""
         result.ignored.append(Ignored(entry.name, advice))
     return []
 
 
-def _put_together(where: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
+def _put_together(root: ClassTree, claims: Iterable[Claim], result: Submissions) -> list[_Member]:
     """Make one tree of each student's files. Two files for one place are a problem; older uploads are ignored."""
     groups: dict[str, dict[str, Claim]] = {}
     for claim in claims:
@@ -203,7 +201,7 @@ def _put_together(where: ClassTree, claims: Iterable[Claim], result: Submissions
         rival = group.get(claim.place)
         if rival and not claim.number and not rival.number:
             result.problems.append(
-                f"{quoted(where.path / rival.source)} and {quoted(where.path / claim.source)} both belong to "
+                f"{quoted(root.path / rival.source)} and {quoted(root.path / claim.source)} both belong to "
                 f"{claim.student!r}: remove one of them."
             )
         elif rival:
@@ -214,16 +212,16 @@ def _put_together(where: ClassTree, claims: Iterable[Claim], result: Submissions
     for group in groups.values():
         first = group.get("") or next(iter(group.values()))
         whole = group.pop("", None)
-        base = where.below(whole.source) if whole else Files()
-        mounts = {place: _mount(where, claim) for place, claim in group.items()}
-        members.append(_Member(first.student, where.path / first.source, View(mounts, base) if mounts else base))
+        base = root.below(whole.source) if whole else Files()
+        mounts = {place: _mount(root, claim) for place, claim in group.items()}
+        members.append(_Member(first.student, root.path / first.source, View(mounts, base) if mounts else base))
     return members
 
 
-def _mount(where: ClassTree, claim: Claim) -> Mount:
-    if claim.place in where.units and where.tree.kind(claim.source) in ("folder", "archive"):
-        return Mount(where.below(claim.source), "", claim.place)
-    return Mount(where.tree, claim.source, claim.place)
+def _mount(root: ClassTree, claim: Claim) -> Mount:
+    if claim.place in root.units and root.tree.kind(claim.source) in ("folder", "archive"):
+        return Mount(root.below(claim.source), "", claim.place)
+    return Mount(root.tree, claim.source, claim.place)
 
 
 def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[tuple[str, Path | Files]]:
@@ -243,9 +241,9 @@ def _distinct(members: Iterable[_Member], problems: list[str]) -> Iterator[tuple
                 for one in same
             )
         elif len(same) > 1:
-            where = " and ".join(quoted(one.path) for one in same)
+            paths = " and ".join(quoted(one.path) for one in same)
             is_one_name = len({one.student for one in same}) == 1
             are = f"both called {student!r}" if is_one_name else "named alike except for case"
-            problems.append(f"{where} are {are}: rename one of the folders.")
+            problems.append(f"{paths} are {are}: rename one of the folders.")
         else:
             yield student, tree.path if isinstance(tree, Folder) else tree

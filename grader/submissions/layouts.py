@@ -141,33 +141,33 @@ def _canvas(_: ClassTree, entry: Entry) -> list[Claim] | None:
     return [Claim(f"{found[1]}_{found[3]}", _with_number(found[1], found[3]), entry.name, place, int(found[4] or 0))]
 
 
-def _gradescope(where: ClassTree, entry: Entry) -> list[Claim] | None:
+def _gradescope(root: ClassTree, entry: Entry) -> list[Claim] | None:
     if entry.name == METADATA:
         return []
     # Without the metadata each folder is a student's like any other.
-    if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(where.entries):
+    if entry.kind != "folder" or not _GRADESCOPE.fullmatch(entry.name) or METADATA not in dict(root.entries):
         return None
-    names = where.submitters.get(entry.name)
+    names = root.submitters.get(entry.name)
     number = entry.name.removeprefix("submission_")
     return [Claim(entry.name, _with_number(" ".join(names), number) if names else entry.name, entry.name)]
 
 
-def _units(where: ClassTree, entry: Entry) -> list[Claim] | None:
-    if entry.kind != "folder" or entry.name not in where.units:
+def _units(root: ClassTree, entry: Entry) -> list[Claim] | None:
+    if entry.kind != "folder" or entry.name not in root.units:
         return None
-    students = [one for one in where.tree.entries(entry.name) if one.is_tree and not one.is_junk]
-    inside = ClassTree(where.below(entry.name), where.path / entry.name, frozenset({entry.name}))
+    students = [one for one in root.tree.entries(entry.name) if one.is_tree and not one.is_junk]
+    inside = ClassTree(root.below(entry.name), root.path / entry.name, frozenset({entry.name}))
     # If these are named after units as well, the folder is rather that of one student.
-    if any(one.name in where.units for one in students) and not any(map(inside.holds_answers, students)):
+    if any(one.name in root.units for one in students) and not any(map(inside.holds_answers, students)):
         return None
     ids = [(one.name, id_of(one)) for one in students]
     return [Claim(student or name, student, f"{entry.name}/{name}", entry.name) for name, student in ids]
 
 
-def _folders(where: ClassTree, entry: Entry) -> list[Claim] | None:
+def _folders(root: ClassTree, entry: Entry) -> list[Claim] | None:
     if not entry.is_tree or is_marked(entry):
         return None
-    if entry.name in where.units and not is_submission(where.below(entry.name), where.units):
+    if entry.name in root.units and not is_submission(root.below(entry.name), root.units):
         return None
     return [Claim(entry.name, id_of(entry), entry.name)]
 

@@ -1,4 +1,4 @@
-"""Names and paths: the ids of students, the files of a unit and where they belong, and the paths that a user gives."""
+"""Names and paths: the ids of students, the files of a unit and their places, and the paths that a user gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What students write is read as a number, a shape or letters; what cannot be is reported in one sentence."""
+"""Answers are read as a number, a shape or letters; unreadable ones are reported in one sentence."""
 
 from __future__ import annotations
 

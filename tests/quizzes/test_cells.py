@@ -1,4 +1,4 @@
-"""Answers are read from a notebook's cells, however they are written and whatever became of the cells."""
+"""Answers are read from a notebook's cells in any notation, even if the cells were changed."""
 
 from __future__ import annotations
 

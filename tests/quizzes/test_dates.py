@@ -1,4 +1,4 @@
-"""Every year in the units and the quizzes is that of a work in a table with sources."""
+"""Every year in the units and the quizzes belongs to a work in a table with sources."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def year(work: str) -> str:
 
 
 def month(work: str) -> str:
-    """As in a text: June 2014."""
+    """The month as texts name it: June 2014."""
     return f"{calendar.month_name[int(WORKS[work][0][5:])]} {year(work)}"
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_year_is_that_of_a_work_in_the_table(name: str) -> None:
-    # A number from 1980 on; 2000 is no year here, but a score.
+    # Years since 1980. 2000 is a score here, not a year.
     found = set(re.findall(r"\b(?:19[89]\d|20[0-2]\d)\b", TEXTS[name])) - {"2000"}
     assert found <= {year(work) for work in WORKS}
 

@@ -1,4 +1,4 @@
-"""Answers earn points by their kind's rule, and meet the sentence that was written for them."""
+"""Answers earn points by the rule of their kind, and get the sentence that was written for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number and shape in the quizzes is worked out once more, in another way than its author did."""
+"""Every number and shape in the quizzes is computed again, in another way."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def oracles(unit: str) -> dict[str, Callable[..., Any]]:
     return {name: function for name, function in functions if function.__module__ == module.__name__}
 
 
-def worked_out(quiz: Quiz) -> dict[str, NumberItem | ShapeItem]:
+def recomputed(quiz: Quiz) -> dict[str, NumberItem | ShapeItem]:
     return {name: item for name, item in quiz.items.items() if isinstance(item, NumberItem | ShapeItem)}
 
 
-ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in worked_out(quiz)]
+ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in recomputed(quiz)]
 
 
 @pytest.mark.parametrize("unit", QUIZZES)
 def test_every_number_and_shape_of_a_quiz_has_its_oracle(unit: str) -> None:
     public = {name for name in oracles(unit) if not name.startswith("_")}
-    assert public == set(worked_out(QUIZZES[unit]))
+    assert public == set(recomputed(QUIZZES[unit]))
 
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
 def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> None:
-    item = worked_out(QUIZZES[unit])[name]
+    item = recomputed(QUIZZES[unit])[name]
     oracle = oracles(unit)[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
         found = oracle(**parameters)
@@ -62,13 +62,13 @@ def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> N
             assert list(found) == row["answer"], parameters
         else:
             assert isfinite(found)
-            # Whoever rounds the true result as asked has to be right, and with room to spare.
+            # The true result, rounded as asked, must be right with a margin.
             assert abs(Fraction(found) - exact(row["answer"])) <= item.tolerance / 2 + Fraction(1, 10**9), parameters
 
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
 def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
-    item = worked_out(QUIZZES[unit])[name]
+    item = recomputed(QUIZZES[unit])[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
         assert row.keys() - parameters.keys() - {"answer"} == SLIPS[name].keys()
         for column, slip in SLIPS[name].items():
@@ -97,12 +97,12 @@ def text(item: dict[str, Any], *keys: str) -> str:
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_other_decimal_of_an_item_is_recomputed(name: str) -> None:
     given = text(SOURCES[name], "question", "text", "steps", "code", "fix")
-    said = text(SOURCES[name], "explanation", "sentence", "slips")
+    later = text(SOURCES[name], "explanation", "sentence", "slips")
     figures = FIGURES.get(name, {})
-    decimals = re.compile(r"(?<![\w.*])\d+\.\d+")  # no exponent of a program
-    assert set(decimals.findall(said)) <= {*decimals.findall(given), *figures}
+    decimals = re.compile(r"(?<![\w.*])\d+\.\d+")  # not the exponent in a program
+    assert set(decimals.findall(later)) <= {*decimals.findall(given), *figures}
     for written, value in figures.items():
-        assert re.search(rf"(?<![\w.,]){re.escape(written)}(?![.,]?\d)", f"{given} {said}"), written
+        assert re.search(rf"(?<![\w.,]){re.escape(written)}(?![.,]?\d)", f"{given} {later}"), written
         number = written.replace(",", "").replace("−", "-")
         assert abs(value - float(number)) <= 10.0 ** -len(number.partition(".")[2]) / 2 + 1e-9, written
 

@@ -1,4 +1,4 @@
-"""The eight quizzes themselves: what every one of them has to be, and what students receive of them."""
+"""The eight quizzes: the rules that each of them follows, and the files that students receive."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-# -- what a quiz has to be ------------------------------------------------------------------------------------
+# -- rules for every quiz ------------------------------------------------------------------------------------
 
 
 def test_every_unit_has_its_quiz() -> None:
@@ -114,7 +114,7 @@ def test_the_length_of_a_choice_does_not_give_it_away(extreme: Callable[[list[in
 
 
 def printed(program: str) -> str:
-    """What a program prints, and the error that ends it."""
+    """The output of a program, and the error that ends it."""
     output = io.StringIO()
     torch.manual_seed(0)
     with contextlib.redirect_stdout(output):
@@ -141,14 +141,14 @@ def test_a_program_with_a_mistake_runs_and_prints_something_else_with_the_fix(un
 
 
 def copies(quiz: Quiz) -> str:
-    """All that students receive of a quiz: every sheet that can be written, and what it is written from."""
+    """All that students receive of a quiz: the sheet of every variant, and the questions in JSON."""
     rows = max(len(question.variants) for question in quiz.questions.items.values())
     sheets = [write_sheet(quiz.questions, variant, {}) for variant in range(max(1, rows))]
     return "\n".join([*sheets, to_json([quiz.questions])])
 
 
 def with_other_answers(source: dict[str, Any], name: str, generator: random.Random) -> None:
-    """Change all of one item that is for after the due date, and nothing that students see."""
+    """Change the answer and the later texts of an item, and nothing that students see before the due date."""
     item = source["items"][name]
     item["explanation"] = f"Explanation {generator.random()}."
     for number, choice in enumerate(item.get("choices", [])):
@@ -181,7 +181,7 @@ def with_other_answers(source: dict[str, Any], name: str, generator: random.Rand
             del item["lines"][was]["fix"]
             for number, line in item["lines"].items():
                 line["sentence"] = f"Sentence {number} {generator.random()}."
-            # A line that stays Python by itself, whatever is around it.
+            # A line that stays valid Python with a comment after it.
             is_simple = {number: not code[number - 1].rstrip().endswith(("(", ":", ",")) for number in item["lines"]}
             now = generator.choice([number for number in item["lines"] if number != was and is_simple[number]])
             item["lines"][now] |= {"right": True, "fix": code[now - 1].rstrip() + "  # fixed"}

@@ -1,4 +1,4 @@
-"""A sheet is written as Markdown and read back, whatever a student, an editor or bad luck has made of it."""
+"""A sheet is written as Markdown and read back, even if a student or an editor changed or damaged it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(quiz: Quiz) -> Callable[[str], Sheet]:
 
 
 def only_problem(sheet: Sheet, name: str) -> str:
-    """The problem of one item, where every other answer was read."""
+    """The problem of one item, if every other answer was read."""
     assert sheet.remarks == ()
     assert sheet.answers == {item: answer for item, answer in ANSWERS.items() if item != name}
     assert list(sheet.problems) == [name]
@@ -133,7 +133,7 @@ def test_the_sheet_of_variant_zero_names_no_variant(blank: str) -> None:
     assert blank.startswith("---\nquiz: sums\n---\n")
 
 
-# -- reading what was written ---------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------
 
 
 def test_a_blank_sheet_has_no_answer_and_no_problem(read: Callable[[str], Sheet], blank: str) -> None:
@@ -172,7 +172,7 @@ def test_a_written_sheet_is_read_back_with_any_answers_and_variant(quiz: Quiz) -
         assert read_sheet(text, quiz.questions) == Sheet(variant, answers)
 
 
-# -- what does no harm ----------------------------------------------------------------------------------------
+# -- changes that do not matter ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_the_text_of_questions_and_choices_is_not_compared(read: Callable[[str],
     assert read(filled.replace("Nothing.", "Rien.").replace("What changes", "Was ändert sich")) == Sheet(0, ANSWERS)
 
 
-# -- what costs the item, and no other ------------------------------------------------------------------------
+# -- changes that affect one item ------------------------------------------------------------------------
 
 
 def test_two_ticked_boxes_in_an_item_with_one_choice(read: Callable[[str], Sheet], filled: str) -> None:
@@ -383,7 +383,7 @@ def test_an_unreadable_variant_is_read_as_zero_with_a_remark(
 
 @pytest.mark.parametrize("line", ["", "variant: 8\n"])
 def test_questions_of_another_variant_get_a_remark(quiz: Quiz, line: str) -> None:
-    """A lost or a wrong line would otherwise cost every number without a word."""
+    """Without the remark, a lost or wrong line would make every number wrong for no visible reason."""
     text = write_sheet(quiz.questions, 7, ANSWERS).replace("variant: 7\n", line)
     sheet = read_sheet(text, quiz.questions)
     assert sheet == Sheet(
@@ -403,7 +403,7 @@ def test_a_file_far_longer_than_a_sheet_is_not_read(read: Callable[[str], Sheet]
     assert read(filled + text) == Sheet(remarks=("sums_quiz.md is far longer than a sheet: hand in the sheet alone.",))
 
 
-# -- damage of every sort -------------------------------------------------------------------------------------
+# -- random damage -------------------------------------------------------------------------------------
 
 ODD = [
     "\r", "\t", "\x00", "\ufeff", "\u2028", "🙂", "१२", "[", "]", "[x]", "[X] a)", "- [x] a)", "* [ ] b)", "+ [x] c)",
@@ -415,7 +415,7 @@ ODD = [
 
 
 def damaged(text: str, generator: random.Random) -> str:
-    """The text with a few lines deleted, doubled, moved, cut or made odd."""
+    """The text with a few lines deleted, copied, swapped, cut or changed."""
     lines = text.split("\n")
     for _ in range(generator.randint(1, 6)):
         here, there = generator.randrange(len(lines)), generator.randrange(len(lines))
@@ -452,7 +452,7 @@ def test_any_damage_is_reported_as_sentences(quiz: Quiz) -> None:
             assert sentence.endswith(".")
             assert "\n" not in sentence
         messages |= {sentence.split(": ", maxsplit=1)[-1] for sentence in sheet.problems.values()}
-    assert len(messages) > 30  # the damage was of many sorts
+    assert len(messages) > 30  # the damage was of many kinds
 
 
 @pytest.mark.proof(part="quizzes")
@@ -464,7 +464,7 @@ def test_damage_to_one_item_does_not_affect_the_others(quiz: Quiz, filled: str) 
         number = generator.randrange(len(items))
         first, *rest = items[number].split("\n")
         body = damaged("\n".join(rest), generator).replace("\r", "")
-        if "## " in body:  # another item's heading does cost that item
+        if "## " in body:  # another item's heading does affect that item
             continue
         sheet = read_sheet(
             "\n## ".join([head, *items[:number], f"{first}\n{body}", *items[number + 1 :]]), quiz.questions
@@ -567,6 +567,6 @@ def test_filling_in_a_damaged_sheet_changes_only_the_item(quiz: Quiz) -> None:
 
 
 def without(sheet: Sheet, name: str) -> tuple[int, dict[str, str], set[str]]:
-    """What was read, but for one item."""
+    """What was read, except for one item."""
     answers = {item: answer for item, answer in sheet.answers.items() if item != name}
     return sheet.variant, answers, sheet.problems.keys() - {name}

@@ -40,7 +40,7 @@ def changed(old: str, new: str) -> str:
 
 
 def line_of(text: str) -> int:
-    """The only line of the source that holds this text."""
+    """The only line of the source that contains this text."""
     [number] = [number for number, line in enumerate(GOOD.split("\n"), start=1) if text in line]
     return number
 
@@ -217,7 +217,7 @@ def test_the_items_in_the_documentation_make_a_quiz(path: Path) -> None:
     assert [item.kind for item in load_quiz(path).items.values()] == ["one_choice", "number", "order", "bug"]
 
 
-# -- what students may know ------------------------------------------------------------------------------------
+# -- questions without answers ------------------------------------------------------------------------------------
 
 
 def test_a_variant_replaces_the_parameters_by_its_values(quiz: Quiz) -> None:

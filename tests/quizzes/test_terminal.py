@@ -1,4 +1,4 @@
-"""`grader quiz`: questions asked one by one, and each answer written into the sheet at once."""
+"""`grader quiz`: asks questions one by one, and saves each answer in the sheet at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WRITTEN = {
 
 @pytest.fixture
 def repository(tmp_path: Path, quiz: Quiz) -> Path:
-    """A student's: what everyone received, and nothing else."""
+    """A student's repository, with the files that everyone received."""
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises" / "quizzes.json").write_text(to_json([quiz.questions]), encoding="utf-8")
     (tmp_path / "exercises" / "sums_quiz.md").write_text(write_sheet(quiz.questions, None, {}), encoding="utf-8")
@@ -55,7 +55,7 @@ def path(repository: Path) -> Path:
 
 @pytest.fixture
 def put(path: Path, quiz: Quiz) -> Callable[..., str]:
-    """Puts a sheet there, of variant 7 and with some answers."""
+    """Writes a sheet of variant 7 with some answers."""
 
     def put(variant: int = 7, **answers: str) -> str:
         path.write_text(write_sheet(quiz.questions, variant, answers), encoding="utf-8")
@@ -66,7 +66,7 @@ def put(path: Path, quiz: Quiz) -> Callable[..., str]:
 
 @pytest.fixture
 def take(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Take:
-    """Takes the quiz, and types these lines."""
+    """Runs the quiz and types these lines."""
 
     def take(*lines: str, folder: Path = repository, unit: str = "sums") -> Result:
         monkeypatch.chdir(folder)
@@ -83,7 +83,7 @@ def sheet(path: Path, quiz: Quiz) -> Callable[[], Sheet]:
 
 
 def words(text: str) -> str:
-    """Without the ends of lines, which depend on the terminal's width."""
+    """The text without line ends, which depend on the terminal's width."""
     return " ".join(text.split())
 
 
@@ -92,7 +92,7 @@ def asked(done: Result) -> list[int]:
     return [int(number) for number in re.findall(r"^(\d+) of 8 ·", done.stdout, re.MULTILINE)]
 
 
-# -- the sheet that is taken ----------------------------------------------------------------------------------
+# -- which sheet is used ----------------------------------------------------------------------------------
 
 
 def test_the_sheet_that_everyone_received_becomes_one_with_a_variant(
@@ -265,7 +265,7 @@ def test_the_output_does_not_depend_on_whether_answers_are_right(
     assert shown[0] == shown[1]
 
 
-# -- a sheet that was worked on by hand -----------------------------------------------------------------------
+# -- a sheet that was edited by hand -----------------------------------------------------------------------
 
 BY_HAND = """\
 \ufeff---
@@ -377,7 +377,7 @@ def test_a_sheet_that_cannot_be_read_is_reported(take: Take, path: Path) -> None
     assert done.stderr == "exercises/sums_quiz.md cannot be read (Is a directory): put a readable file there.\n"
 
 
-# Makes the program that follows unable to write more than some bytes to a file.
+# Runs the program that follows with a limit of 100 bytes per file.
 LIMITED = """\
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
@@ -471,7 +471,7 @@ def test_every_question_of_the_course_is_shown_in_full(take: Take, tmp_path: Pat
 
 
 def letters_of(text: str) -> str:
-    """Letters, digits and signs, without Markdown's own."""
+    """The text without spaces and the characters of Markdown."""
     return re.sub(r"[\s`*_.]", "", text)
 
 
@@ -479,17 +479,17 @@ def letters_of(text: str) -> str:
 
 
 def heed_ctrl_c() -> None:
-    """Also where the tests themselves do not, because they run in the background."""
+    """Handle Ctrl-C even if the tests ignore it because they run in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
 def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[bytes], str]]]:
-    """The quiz in a terminal of its own, and a function that types something and gives what is shown after it."""
+    """The quiz in its own terminal, and a function that types something and returns the output after it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     environment = {**courses.environment(REPOSITORY), "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
-    # The new session takes the first terminal that it opens for its own, so that Ctrl-C reaches it.
+    # The first terminal that the new session opens becomes its own, so that Ctrl-C reaches it.
     command = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&0', os.ttyname(theirs), *COMMAND]
     process = subprocess.Popen(
         command, cwd=repository, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
@@ -501,12 +501,12 @@ def terminal(repository: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callab
         os.write(ours, keys)
         shown = b""
         while not re.search(rb"\n(\x1b\[\?2004h)?> $", shown):
-            # Python misses a Ctrl-C that comes just before it begins to wait for a key; people press it again.
+            # Python misses a Ctrl-C just before it starts to wait for a key, so it is pressed again.
             if keys == b"\x03" and not select.select([ours], [], [], 1)[0]:
                 os.write(ours, keys)
             try:
                 shown += os.read(ours, 4096)
-            except OSError:  # it has ended
+            except OSError:  # the quiz has ended
                 break
         return shown.decode()
 

@@ -1,4 +1,4 @@
-"""Makes downloads: folders, zip and tar files with anything in them."""
+"""Makes downloads: folders, zip files and tar files with any content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives are read and never unpacked, whatever their authors have put into them."""
+"""Archives are read and never unpacked, even hostile ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def doubled() -> bytes:
 
 
 def lying(content: bytes) -> bytes:
-    """A zip file that says of each entry that it is one byte."""
+    """A zip file whose entry claims to be one byte."""
     data = bytearray(zipped({UNIT: content}))
     start = data.index(b"PK\1\2")
     data[start + 24 : start + 28] = (1).to_bytes(4, "little")
@@ -49,7 +49,7 @@ def lying(content: bytes) -> bytes:
 
 
 def bent(data: bytes) -> bytes:
-    """An archive with other bytes behind the name of its file."""
+    """An archive with changed bytes after the name of its file."""
     start = data.index(UNIT.encode()) + len(UNIT)
     return data[:start] + bytes(byte ^ 255 for byte in data[start : start + 4]) + data[start + 4 :]
 

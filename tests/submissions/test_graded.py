@@ -1,4 +1,4 @@
-"""Downloads through `grader grade`: what it prints of them, and the points."""
+"""Downloads through `grader grade`: the output and the points."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_many_empty_submissions_are_reported_first_and_ungraded_ones_last(small_
     first, second, third = done.stdout.split("\n\n")[0].splitlines()
     assert first.startswith("3 of 4 submissions hold none of the course's files and get no points")
     assert second.startswith("Layout: folders (")
-    # The list is cut, but a file that could hold answers is always in it.
+    # The list is cut, but always contains the files that could be answers.
     assert third.startswith("Ignored: sums (1).py (rename it to sums.py) (ada), draft0.txt (ada), ")
     assert third.endswith(" and 12 more.")
     problems = done.stderr.splitlines()[-3:]

@@ -1,4 +1,4 @@
-"""Which submissions a download holds, whose they are, and that nothing of it is passed over in silence."""
+"""The submissions of a download and their students are found, and everything ignored is listed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ submission_102:
 
 @pytest.fixture(autouse=True)
 def stubs(tmp_path: Path) -> Path:
-    """The course's own files, of which one lies in every repository."""
+    """The course's own files, which every repository contains."""
     return write(tmp_path / "course" / "exercises", {UNIT: STUB, "test_self_attention.py": "", "README.md": ""})
 
 
@@ -47,7 +47,7 @@ def read(stubs: Path, student: str, source: object, units: list[str] = UNITS) ->
 
 
 def text_of(stubs: Path, student: str, source: object) -> str:
-    """What is graded of a student's first unit, or why nothing is."""
+    """The code of a student's first unit that is graded, or why none is."""
     submission = read(stubs, student, source)
     unit = submission.units["self_attention"]
     return unit.code.cells[0] if unit.code else unit.problem
@@ -61,7 +61,7 @@ def below(name: str, tree: Mapping[str, Content]) -> dict[str, Content]:
     return {f"{name}/{path}": content for path, content in tree.items()}
 
 
-# What is downloaded (a folder or an archive), the layout, and what comes of each student's first unit.
+# The download (a folder or an archive), its layout, and the code or problem of each student's first unit.
 DOWNLOADS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, str]]] = {
     "folders, as always": (
         "class",
@@ -342,7 +342,7 @@ def test_a_download_is_read_without_changes(name: str, tmp_path: Path, stubs: Pa
         assert text == came[student] or (not text.startswith("def") and text in came[student]), came[student]
 
 
-# What no single rule explains, and what each of two layouts makes of it.
+# Downloads that fit several layouts or none, and the students that each layout finds.
 AMBIGUOUS: dict[str, tuple[str, Mapping[str, Content] | bytes, str, dict[str, list[str]]]] = {
     "moodle's folders and others": (
         "class",

@@ -1,4 +1,4 @@
-"""Which id a name becomes, and which file a misnamed one is meant to be."""
+"""The ids made from names, and the intended names of misnamed files."""
 
 from __future__ import annotations
 

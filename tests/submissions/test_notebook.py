@@ -1,4 +1,4 @@
-"""The code and the answers of a notebook are read, whatever else its author, or an accident, has put there."""
+"""The code and the answers of a notebook are read, even if it is damaged or contains other things."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_cell_with_code_and_an_answer_belongs_to_both(folder: Path) -> None:
     assert notebook.quiz.grade_ids == ("quiz_sums", "quiz_more")
 
 
-# Notebooks whose cells were deleted or doubled
+# Notebooks with deleted or copied cells
 
 IMPORTS = "# %%\nimport torch\nfrom torch import Tensor, nn\n\n# %% [markdown]\n# import text\n\n"
 OTHERS = '# %%\nfrom other import Other\n\n# %%\ndef f(x):\n    """F."""\n    raise NotImplementedError()\n'
@@ -164,7 +164,7 @@ UNWRITTEN = 'def f(x):\n    """F."""\n    # YOUR CODE HERE\n    raise NotImpleme
 
 
 def damaged(folder: Path, *cells: str) -> UnitSource:
-    """The code of a notebook of these cells, repaired by a stub that imports something."""
+    """The code of a notebook with these cells, repaired with a stub that has imports."""
     write_notebook(folder / "unit.ipynb", *map(code, cells))
     return repaired(read(folder).code, IMPORTS + OTHERS)
 

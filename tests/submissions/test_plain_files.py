@@ -1,4 +1,4 @@
-"""The text of a plain file is read, and nothing else in its place."""
+"""The text of a plain file is read, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_file_with_zero_bytes_is_not_text(folder: Path) -> None:
     assert problem(folder) == "unit.py is not a text file (byte 2 is zero): save it as UTF-8."
 
 
-# What is no plain file
+# Other kinds of files
 
 
 def test_a_symbolic_link_is_not_followed(folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_device_is_a_problem(folder: Path) -> None:
 
 
 def test_a_file_that_may_not_be_read_is_a_problem() -> None:
-    # Root reads every file, so here root is somebody else for a moment, in a folder that others may enter.
+    # Root can read every file, so root becomes another user here, in a folder that others may enter.
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         folder = Path(name, "ada")

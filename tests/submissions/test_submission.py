@@ -1,4 +1,4 @@
-"""Which folders are submissions, and which file of each unit is graded, whatever its author has put there."""
+"""Which file of each unit is graded, even if a submission is damaged or hostile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path) -> Submission:
-    """Read the unit 'unit' from a folder; the stub lies beside that folder."""
+    """Read the unit 'unit' from a folder; the stub is beside that folder."""
     stubs = folder.parent / "stubs"
     stubs.mkdir(exist_ok=True)
     (stubs / "unit.py").write_text(STUB)
@@ -151,7 +151,7 @@ def test_a_notebook_without_code_is_a_problem(folder: Path, cells: list[Any]) ->
     assert problem(folder) == "unit.ipynb has no code in it: write your answers there and save it."
 
 
-# Which file is graded where there are several
+# Which of several files is graded
 
 
 def test_an_untouched_stub_is_the_source_but_does_not_count_as_handed_in(folder: Path) -> None:
@@ -306,7 +306,7 @@ def sheet_problem(folder: Path) -> str:
 
 
 def read_quiz(folder: Path, with_unit: bool = True) -> Submission:
-    """Read the unit 'unit' and its quiz from a folder; the stub lies beside that folder."""
+    """Read the unit 'unit' and its quiz from a folder; the stub is beside that folder."""
     if with_unit:
         write(folder / "unit.py", ANSWER)
     stubs = folder.parent / "stubs"

@@ -1,1 +1,1 @@
-"""What the quizzes ask for, worked out in another way: a module a unit, a function for each number or shape."""
+"""The answers of the quizzes, computed in another way: one module per unit, one function per number or shape."""

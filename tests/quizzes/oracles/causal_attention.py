@@ -1,4 +1,4 @@
-"""Unit 3: each number and shape of the quiz, worked out by torch itself."""
+"""Unit 3: each number and shape of the quiz, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shape_of_weights(B: int, T: int, d_in: int, d_out: int, context_length: int)
 
 
 def sum_of_the_survivors(w1: float, w2: float, w3: float, p: float) -> float:
-    """Draw with torch's own dropout until the second of three weights alone is dropped."""
+    """Draw with torch's own dropout until only the second of three weights is dropped."""
     weights = torch.tensor([w1, w2, w3], dtype=torch.float64)
     with torch.random.fork_rng():
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""When the works that the course names came out: by title, the year and month where known, and where that is said."""
+"""The dates of the works that the course names: by title, the year, the month if known, and the source."""
 
 from __future__ import annotations
 

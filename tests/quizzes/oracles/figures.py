@@ -1,4 +1,4 @@
-"""The other figures of the quizzes: by item, what the text writes, and what it comes to."""
+"""The other figures of the quizzes: by item, the number in the text, and its value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _share(of: float, *others: float) -> float:
 
 _ROW = [_share(*scores) for scores in ((1, 0, 2), (0, 1, 2), (2, 1, 0))]
 
-# Numbers that an explanation chooses for its own example are written as they are.
+# Numbers that an explanation chooses for its own example are not computed.
 FIGURES: dict[str, dict[str, float]] = {
     # -- unit 1
     "most_to_itself": {"0.12": _share(1, 3), "0.88": _share(3, 1)},
@@ -92,7 +92,7 @@ FIGURES: dict[str, dict[str, float]] = {
     },
 }
 
-# What each program prints, and what it prints when its wrong line is fixed; as a regular expression.
+# The output of each program, and its output with the fix, as regular expressions.
 PRINTED = {
     "weights_of_two_queries": (r"tensor\(\[1.2490, 1.7510\]\)", r"tensor\(\[1.0000, 1.0000\]\)"),
     "two_weights": (r"tensor\(\[0.531\d, 0.46\d+\]\)", r"tensor\(\[0.731\d, 0.26\d+\]\)"),
@@ -110,7 +110,7 @@ PRINTED = {
     "a_context_of_100": (r"tensor\(\[100., 100.\]\)", r"tensor\(\[1\.\d+, 1\.\d+\]\)"),
 }
 
-# By what the steps of an order are ordered: a number for each step, by words in it.
+# The values by which the steps of an order are sorted: a number for each step, by words in it.
 ORDERS: dict[str, dict[str, float]] = {
     "smallest_weight_first": {
         f"({first}, {second})": 2 * first - second for first, second in ((3, 6), (1, -1), (-2, 0), (4, 1), (-1, 4))

@@ -1,4 +1,4 @@
-"""The quiz of unit 4: each answer, worked out by the layers and the tensor operations that its question speaks of."""
+"""Unit 4: each answer of the quiz, computed by the layers and tensor operations that its question is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unit 2: each number and shape of the quiz, worked out by torch itself."""
+"""Unit 2: each number and shape of the quiz, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def variance_after_scaling(d_k: int, s_q: int, s_k: int) -> float:
     """The exact variance over entries of ±s_q and ±s_k, from all cases of one product: d_k of them add up."""
     signs = torch.tensor([-1.0, 1.0], dtype=torch.float64)
     products = torch.outer(s_q * signs, s_k * signs).flatten() / d_k**0.5
-    return round(d_k * products.var(correction=0).item(), 9)  # a whole number but for rounding
+    return round(d_k * products.var(correction=0).item(), 9)  # a whole number, except for rounding
 
 
 def shape_of_contexts(B: int, T_q: int, T_k: int, d_k: int, d_v: int) -> tuple[int, ...]:

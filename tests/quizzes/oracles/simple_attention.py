@@ -1,4 +1,4 @@
-"""Unit 1: each number and shape of the quiz, worked out by torch itself."""
+"""Unit 1: each number and shape of the quiz, computed by torch itself."""
 
 from __future__ import annotations
 

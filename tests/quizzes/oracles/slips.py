@@ -1,4 +1,4 @@
-"""What each slip of the quizzes' numbers and shapes comes to, and each number that only an explanation shows.
+"""The value of each slip of the quizzes' numbers and shapes, and of each number that only an explanation shows.
 
 By item and column, as a function of the row's other columns.
 """
@@ -34,7 +34,7 @@ def _ratio(r: Row, layers: int, width: int) -> float:
 
 
 def _pairs(n: int) -> int:
-    """How many of n · n pairs a causal mask leaves open."""
+    """The number of the n · n pairs that a causal mask leaves open."""
     return n * (n + 1) // 2
 
 

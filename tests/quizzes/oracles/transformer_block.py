@@ -1,4 +1,4 @@
-"""Unit 7: each number and shape of the quiz, worked out by torch itself."""
+"""Unit 7: each number and shape of the quiz, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def normalised_feature(x: list[int]) -> float:
 
 
 def shape_of_the_means(B: int, T: int, C: int) -> tuple[int, ...]:
-    """The shape, of all that `mean` can give, with which the tokens come out as those of torch's layer norm."""
+    """The only shape of `mean` with which the tokens are normalised as by torch's layer norm."""
     x = torch.randn(B, T, C, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     shapes = []
     for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
@@ -26,7 +26,7 @@ def shape_of_the_means(B: int, T: int, C: int) -> tuple[int, ...]:
 
 
 def a_larger_model(
-    first: str,  # noqa: ARG001 - the models' names are a part of the question
+    first: str,  # noqa: ARG001 - the question contains the models' names
     first_layers: int,
     first_width: int,
     second: str,  # noqa: ARG001
@@ -43,7 +43,7 @@ def a_larger_model(
 
 
 def slope_of_the_stack(slope: float, steps: int) -> float:
-    """Ask autograd, at some point."""
+    """Compute the gradient with autograd, at some point."""
     first = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
     x = first
     for _ in range(steps):
