@@ -63,10 +63,10 @@ def parse_letters(question: Question, raw: str) -> tuple[str, ...]:
     if question.kind == "several_choices":
         return tuple(sorted(set(letters)))
     if question.kind == "order":
-        if twice := [letter for letter in allowed if letters.count(letter) > 1]:
-            raise AnswerError(f"{in_words(twice)} {_is(twice)} there more than once", "write each letter once")
-        if lacking := [letter for letter in allowed if letter not in letters]:
-            raise AnswerError(f"{in_words(lacking)} {_is(lacking)} missing", "write each letter once")
+        if repeated := [letter for letter in allowed if letters.count(letter) > 1]:
+            raise AnswerError(f"{in_words(repeated)} {_is(repeated)} there more than once", "write each letter once")
+        if absent := [letter for letter in allowed if letter not in letters]:
+            raise AnswerError(f"{in_words(absent)} {_is(absent)} missing", "write each letter once")
     elif len(letters) > 1:
         raise AnswerError(f"only one letter can be the answer, not {in_words(letters)}", "choose one of them")
     return letters

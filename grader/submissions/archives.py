@@ -196,7 +196,7 @@ def open_archive(content: bytes, name: str, level: int = 1, limits: Limits = SUB
 
 
 @dataclass(frozen=True)
-class Broken(Files):
+class Unreadable(Files):
     """A submission that cannot be read at all, and the sentence that says why."""
 
     problem: str
@@ -207,7 +207,7 @@ class Broken(Files):
 
 
 @dataclass(frozen=True)
-class Later(Files):
+class Unopened(Files):
     """A submission in an archive. It is opened when it is read and then dropped: a class may have hundreds."""
 
     tree: Files
@@ -241,5 +241,5 @@ def _opened(tree: Files, relative: str) -> Files:
         if isinstance(found, Archive):
             found.require(SUBMISSION)
     except UnreadableError as error:
-        return Broken(str(error))
+        return Unreadable(str(error))
     return found

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grader.submissions.archives import Folder, Later
+from grader.submissions.archives import Folder, Unopened
 from grader.submissions.names import FOLDER, STUDENT, SubmissionError, filenames, intended_name, quoted, student_id
 from grader.submissions.plain_files import MEGABYTE, UnreadableError, read_text
 from grader.submissions.tree import ARCHIVE, walk
@@ -72,7 +72,7 @@ class ClassTree:
     def below(self, name: str) -> Files:
         """Return the tree of one entry. An archive, or a part of one, is opened only when it is read."""
         is_folder = isinstance(self.tree, Folder) and self.tree.kind(name) == "folder"
-        return self.tree.below(name) if is_folder else Later(self.tree, name)
+        return self.tree.below(name) if is_folder else Unopened(self.tree, name)
 
     def is_answer(self, entry: Entry) -> bool:
         """Return whether an entry is named like a unit's file."""

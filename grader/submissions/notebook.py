@@ -240,17 +240,17 @@ def _with_imports(
     code = "\n".join(cells)
     bound = set(imported_names(code))
     code = _IMPORT.sub("", code)
-    lacking: list[str] = []
+    deleted: list[str] = []
     added: list[str] = []
     for cell in stub_cells:
         unbound = [name for name in imported_names(cell) if name not in bound and _needs(code, name)]
         if unbound and all(map(_IMPORT.fullmatch, code_lines([cell]))):
-            lacking += unbound
+            deleted += unbound
             added.append(cell)
     if not added:
         return tuple(cells), ()
     return ("\n".join(added), *cells), (
-        f"{relative} no longer imports {' and '.join(lacking)}: the import was added as cell 1.",
+        f"{relative} no longer imports {' and '.join(deleted)}: the import was added as cell 1.",
     )
 
 

@@ -12,7 +12,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.submissions.archives import Folder, Later
+from grader.submissions.archives import Folder, Unopened
 from grader.submissions.candidates import NEVER_READ, Candidate, Search, Wanted, choose, replace_untouched
 from grader.submissions.git_commit import read_commit
 from grader.submissions.names import (
@@ -64,7 +64,7 @@ def read_submission(
     """
     names, with_quiz = list(unit_names), set(quiz_names)
     tree: Files = Folder(folder) if isinstance(folder, Path) else folder
-    tree = tree.opened() if isinstance(tree, Later) else tree
+    tree = tree.opened() if isinstance(tree, Unopened) else tree
     reader = _Reader(tree, CourseFiles(stubs), [*dict.fromkeys([*names, *sibling_names])], only)
     units = {name: reader.read(name, name in with_quiz) for name in names}
     siblings = {
@@ -178,13 +178,13 @@ class _Reader:
         """Read the code in a script or a notebook; None if there is no file. Raises UnreadableError."""
         if path.endswith(".ipynb"):
             notebook = self._notebook(tree, path)
-            source, lack = notebook and notebook.code, "has no code in it"
+            source, fault = notebook and notebook.code, "has no code in it"
         else:
-            source, lack = _source(tree, path, CODE_LIMIT), "is empty"
+            source, fault = _source(tree, path, CODE_LIMIT), "is empty"
         if source is None:
             return None
         if not any(cell.strip() for cell in source.cells):
-            raise UnreadableError(f"{path} {lack}: write your answers there and save it.")
+            raise UnreadableError(f"{path} {fault}: write your answers there and save it.")
         return repaired(source, stub) if source.is_notebook else source
 
     def _answers(self, sheet: str, tree: Files, path: str) -> UnitSource | None:
