@@ -49,14 +49,12 @@ _CODE_THEME = ANSISyntaxTheme(
 _PROBLEM = "yellow"
 _THEME = Theme({"markdown.code": "cyan", "markdown.code_block": "none"})
 
+# For all other kinds: one letter.
 _WHAT_TO_TYPE = {
-    "one_choice": "One letter",
     "several_choices": "One letter or more",
-    "true_false": "One letter",
     "number": "A number",
     "shape": "A shape, written like (2, 4, 5)",
     "order": "All letters in the right order",
-    "bug": "One letter",
 }
 
 
@@ -168,12 +166,10 @@ class _Session:
         answer = self.file.read().answers.get(name)
         if answer:
             self._say(f"Your answer: {answer}")
+        what = _WHAT_TO_TYPE.get(question.kind, "One letter")
+        choices = [what, "Enter to keep it", f"{DELETE} to delete it"] if answer else [what, "Enter to skip"]
         if is_damaged:
             choices = ["Enter to go on"]
-        elif answer:
-            choices = [_WHAT_TO_TYPE[question.kind], "Enter to keep it", f"{DELETE} to delete it"]
-        else:
-            choices = [_WHAT_TO_TYPE[question.kind], "Enter to skip"]
         self._say(" · ".join([*choices, "back", "stop"]), style="dim")
         try:
             return input("> ").strip()
