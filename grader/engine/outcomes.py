@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 from grader.engine.budget import OUT_OF_MEMORY, LimitExceeded, ran_out_of_memory
 from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
-from grader.sandbox.failures import (
-    ALWAYS_TRUE,
-    NOT_PYTHON,
-    Ended,
-    FailedStatement,
-    Failure,
-    NotDefined,
-    Raised,
-    TimedOut,
-)
+from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
+from grader.sandbox.replies import ALWAYS_TRUE, NOT_PYTHON
 from grader.testing.checks import NO_ERROR, REFUSALS, CheckFailed
 from grader.testing.recorder import Observation, Recorder
 

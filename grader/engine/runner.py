@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from grader.engine.outcomes import Outcome
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source
-from grader.sandbox.failures import ALWAYS_TRUE, Failure
+from grader.sandbox.failures import Failure
+from grader.sandbox.replies import ALWAYS_TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge
 from grader.sandbox.clock import Clock, TimeBudget
-from grader.sandbox.failures import Ended, FailedStatement, Reader, TimedOut, failed_statements, value_of
+from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress
 from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.protocol import Calls
+from grader.sandbox.replies import Reader, failed_statements, value_of
 from grader.sandbox.transport import Left, OutputBuffer, Transport
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.sandbox import protocol
-from grader.sandbox.failures import value_of
+from grader.sandbox.replies import value_of
 from grader.sandbox.worker import Worker
 
 if TYPE_CHECKING:

@@ -1,0 +1,76 @@
+"""What a reply of a student process becomes: a value, or a failure with a sentence for the student.
+
+Student code may have worded the reply. What becomes part of a reason is therefore reduced to one line of plain words.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.failures import FailedStatement, NotDefined, Raised, Refused
+from grader.sandbox.loader import AlwaysTrue
+from grader.sandbox.messages import MAX_FAILURES, Error, Failed, Reply, checked
+from grader.sandbox.values import decode_reply
+
+if TYPE_CHECKING:
+    import torch
+
+# Tracebacks end at the line of the test: the frames below it help nobody.
+__tracebackhide__ = True
+
+NOT_PYTHON = "It is not valid Python."
+ALWAYS_TRUE = "This assert is always true."
+# Characters that terminals and workflow logs may interpret.
+CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
+
+Reader = Callable[["Reply | Error", "list[torch.Tensor]"], Any]
+
+
+def value_of(reply: Reply | Error, tensors: list[torch.Tensor]) -> Any:
+    """Return the value of a reply.
+
+    Raises:
+        Failure: The reply is an error.
+        ProtocolError: The value is malformed, or too large.
+    """
+    if isinstance(reply, Reply):
+        return decode_reply(reply.value, tensors)
+    text, types = _plain(reply.text), tuple(reply.types)
+    if types[:1] == ("Undefined",):
+        raise NotDefined(f"{text}.")
+    if types[:1] in (("Unsupported",), ("Unsendable",)):
+        raise Refused(f"{text[:1].upper()}{text[1:]}.")
+    raise Raised(_errors(types) or ("Exception",), reply.text, reply.line, reply.file)
+
+
+def failed_statements(reply: Reply | Error, tensors: list[torch.Tensor]) -> list[FailedStatement]:
+    """Return the statements that failed when a unit was loaded. Raises what value_of raises."""
+    found = value_of(reply, tensors)
+    if type(found) is not list or len(found) > MAX_FAILURES:
+        raise ProtocolError("another value than the statements that failed")
+    return [_statement(checked(Failed, one)) for one in found]
+
+
+def _statement(failed: Failed) -> FailedStatement:
+    if tuple(failed.types) == (AlwaysTrue.__name__,):
+        reason = ALWAYS_TRUE
+    else:
+        kinds = _errors(tuple(failed.types))
+        reason = NOT_PYTHON if "SyntaxError" in kinds else f"It raised {kinds[0] if kinds else 'an error'}."
+    file = None if failed.file is None else _plain(failed.file)
+    kept = tuple(name for name in failed.kept if name.isidentifier())
+    return FailedStatement(tuple(failed.names), reason, failed.text, failed.line, file, kept)
+
+
+def _errors(types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that are built-in errors."""
+    found = ((name, getattr(builtins, name, None)) for name in types)
+    return tuple(name for name, kind in found if isinstance(kind, type) and issubclass(kind, BaseException))
+
+
+def _plain(text: str) -> str:
+    return " ".join(CONTROL_CHARACTERS.sub(" ", text[:200]).split())
