@@ -1,1 +1,1 @@
-"""Makes mutants: a solution with one slip, as learners make it in tensor code, on the syntax tree."""
+"""Makes mutants: copies of a solution with one slip that learners make in tensor code."""

@@ -1,4 +1,4 @@
-"""Makes mutants: a unit's solution with one slip in one exercise, as the operators make it on the syntax tree."""
+"""Makes mutants: a unit's solution with one change in one exercise, made by an operator on the syntax tree."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.audit.mutation import arithmetic, conditions, gradients, modules, names, omissions, shapes
+from grader.audit.mutation import effects, structure, tensors
 from grader.audit.mutation.operators import Changed, Operator, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 OPERATORS: dict[str, Operator] = {
-    name: operator
-    for module in (shapes, arithmetic, names, omissions, conditions, gradients, modules)
-    for name, operator in module.OPERATORS.items()
+    name: operator for module in (tensors, structure, effects) for name, operator in module.OPERATORS.items()
 }
-"""Every operator by its name, in the order of the report: code that two of them make counts for the first."""
+"""All operators by name, in the order of the report. Code that two of them make counts for the first."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A solution with one slip.
+    """A solution with one change.
 
-    id: exercise/operator/number, the same as long as the solution and the operators are. line: in the solution's file.
-    diff: the changed lines of the definition, as Python writes it from its tree. source: the unit's whole file.
+    id: exercise/operator/number, stable while the solution and the operators are. line: in the solution's file.
+    diff: the changed lines of the unparsed definition. source: the unit's whole file.
     """
 
     unit: str
@@ -42,8 +40,8 @@ class Mutant:
 def mutants_of(unit: str, text: str, exercises: Sequence[str]) -> list[Mutant]:
     """Return every mutant of these exercises, which `text`, a unit's solution, defines at top level.
 
-    No two of an exercise are the same code, and none is the solution's. Docstrings are left out of a definition
-    that is changed; annotations and what an error says stay as they are.
+    No two mutants of an exercise have the same code, and none has the solution's. A changed definition has no
+    docstrings. Annotations and error messages are never changed.
     """
     definitions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     return [mutant for exercise in exercises for mutant in _mutants(unit, text, definitions[exercise])]
@@ -69,7 +67,7 @@ def _mutants(unit: str, text: str, definition: ast.FunctionDef | ast.ClassDef) -
 
 
 def changed_by(operator: Operator, definition: ast.stmt) -> Iterator[tuple[int, str]]:
-    """Yield all that one operator makes of a definition: the line of the change, and the whole code."""
+    """Yield every change that one operator makes to a definition: its line, and the changed code."""
     root = ast.Module([definition], [])
     for place in list(_places(root, ())):
         for changed in operator(place):
@@ -90,7 +88,7 @@ def _places(node: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Place]:
 
 
 def _unparsed(root: ast.Module, place: Place, changed: Changed) -> str:
-    """Return the code of the tree with the change in its place. The tree is as it was afterwards."""
+    """Return the code of the tree with the change applied. The tree itself is restored."""
     held = getattr(place.parent, place.field)
     new: Changed | list[ast.AST] = changed
     if place.index is not None:

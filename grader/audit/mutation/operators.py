@@ -1,8 +1,9 @@
-"""What an operator is: it makes the code that may stand in one place of a definition, often by rules in text.
+"""Operators: each yields the code that can replace one node of a definition, often by rules in text.
 
-A rule is `PATTERN -> TEMPLATE; TEMPLATE`, all in Python, with or without templates. A name in capitals stands for any
-expression, `*A` and `**K` for the rest of the arguments, an attribute of two capitals or more for any attribute, and IT
-for the whole. `{a|b}` stands for a or b, and `{}` in a template for the same one. The template `pass` is nothing.
+A rule is `PATTERN -> TEMPLATE; TEMPLATE`, all in Python; it may have no template. A name in capitals matches any
+expression, `*A` and `**K` match the rest of the arguments, and an attribute of two capitals or more matches any
+attribute. IT is the whole node. `{a|b}` is a or b, and `{}` in a template is the same one. The template `pass` deletes
+a statement.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 Changed = ast.AST | list[ast.stmt]
-"""What stands in the place of a node; some statements, or none, where it was a statement."""
+"""The replacement of a node. A list of statements, possibly empty, replaces a statement."""
 Changes = Iterator[Changed]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A node of an exercise's definition, with all that stands around it, the outermost first.
+    """A node of an exercise's definition, with its ancestors in `around`, the outermost first.
 
-    field, index: where the node is in the innermost of them; index is None where the field is no list.
+    field, index: where the node is in its parent; index is None if the field is not a list.
     """
 
     node: ast.AST
@@ -33,12 +34,12 @@ class Place:
 
     @property
     def parent(self) -> ast.AST:
-        """The innermost node around it."""
+        """The parent of the node."""
         return self.around[-1]
 
     @property
     def function(self) -> ast.FunctionDef | None:
-        """The innermost function around it."""
+        """The innermost function that contains the node."""
         return next((node for node in reversed(self.around) if isinstance(node, ast.FunctionDef)), None)
 
     @property
@@ -48,7 +49,7 @@ class Place:
 
     @property
     def statement(self) -> ast.stmt:
-        """The innermost statement that it is a part of, or is."""
+        """The innermost statement that contains the node, or is the node."""
         return next(node for node in (self.node, *reversed(self.around)) if isinstance(node, ast.stmt))
 
 
@@ -56,10 +57,7 @@ Operator = Callable[[Place], Changes]
 
 
 class Operators(dict[str, Operator]):
-    """Some operators by their names. Each gives all that may stand in one place; its docstring is for the report.
-
-    Code that two operators make counts for the first.
-    """
+    """Operators by name. Each yields the replacements of one node; its docstring appears in the report."""
 
     def add(self, function: Operator) -> Operator:
         """Add a function under its own name."""
@@ -67,7 +65,7 @@ class Operators(dict[str, Operator]):
         return function
 
     def rewrite(self, text: str) -> None:
-        """Add operators that are no more than rules: `name: sentence`, and below it each rule, indented."""
+        """Add operators that consist of rules: `name: sentence`, then one indented line per rule."""
         for name, sentence, rules in re.findall(r"^(\w+): (.+)\n((?: .+\n)+)", text, re.MULTILINE):
             self[name] = _rewriting(sentence, rules.splitlines())
 
@@ -83,7 +81,7 @@ def _rewriting(sentence: str, rules: Sequence[str]) -> Operator:
 def rewritten(node: ast.AST, *rules: str) -> Changes:
     """Yield each template of the first rule whose pattern a node matches.
 
-    Templates that are expressions are for expressions, and others for statements.
+    Templates that are expressions replace expressions; others replace statements.
     """
     for pattern, templates, is_expression in (case for rule in rules for case in _cases(rule)):
         found: dict[str, Any] = {"IT": node}
@@ -94,7 +92,7 @@ def rewritten(node: ast.AST, *rules: str) -> Changes:
 
 @functools.cache
 def _cases(rule: str) -> list[tuple[ast.AST, list[str], bool]]:
-    """Return the tree of each pattern that a rule stands for, its templates, and whether they are expressions."""
+    """Return each pattern of a rule as a tree, with its templates and whether these are expressions."""
     if choice := re.search(r"\{(.+?)\}", rule):
         rules = [_replaced(rule, choice[0], word) for word in choice[1].split("|")]
         return [case for one in rules for case in _cases(one)]
@@ -106,13 +104,13 @@ def _cases(rule: str) -> list[tuple[ast.AST, list[str], bool]]:
 
 
 def _replaced(rule: str, choice: str, word: str) -> str:
-    """Return a rule with this word for a choice in its pattern, and for the first `{}` of each template."""
+    """Replace a choice in a rule's pattern, and the first `{}` of each template, by one word."""
     pattern, arrow, after = rule.replace(choice, word, 1).partition("->")
     return pattern + arrow + ";".join(one.replace("{}", word, 1) for one in after.split(";"))
 
 
 def _matches(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
-    """Return whether a tree, a list or a value is as a pattern says, and add to `found` what its names stand for."""
+    """Return whether a tree, a list or a value matches a pattern; add what its names match to `found`."""
     match pattern:
         case ast.Name(name) if name.isupper():
             return isinstance(node, ast.expr) and ast.dump(found.setdefault(name, node)) == ast.dump(node)
@@ -120,14 +118,21 @@ def _matches(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
             return type(node) is type(pattern) and all(
                 _matches(value, getattr(node, field), found) for field, value in ast.iter_fields(pattern)
             )
-        case [*first, last] if rest := _rest(last):
-            found[rest] = node[len(first) :]
-            return _matches(first, node[: len(first)], found)
         case list():
-            return len(node) == len(pattern) and all(map(_matches, pattern, node, [found] * len(node)))
+            return _all_match(pattern, node, found)
         case str() if pattern.isupper() and len(pattern) > 1:
             return bool(found.setdefault(pattern, node) == node)
     return type(node) is type(pattern) and bool(node == pattern)
+
+
+def _all_match(patterns: list[Any], nodes: list[Any], found: dict[str, Any]) -> bool:
+    rests = [place for place, one in enumerate(patterns) if _rest(one)]
+    if rests:
+        [place] = rests
+        end = len(nodes) - len(patterns[place + 1 :])
+        found[_rest(patterns[place]) or ""] = nodes[place:end]
+        patterns, nodes = [*patterns[:place], *patterns[place + 1 :]], [*nodes[:place], *nodes[max(place, end) :]]
+    return len(nodes) == len(patterns) and all(_matches(*pair, found) for pair in zip(patterns, nodes, strict=True))
 
 
 def _rest(node: Any) -> str | None:
@@ -156,13 +161,13 @@ class _Filled(ast.NodeTransformer):
 
 
 def statements(template: str, **parts: Any) -> list[ast.stmt]:
-    """Return the template as trees, with these parts for their names."""
+    """Parse a template and replace the names in it by these parts."""
     tree: ast.Module = _Filled(parts).visit(ast.parse(template))
     return [] if template == "pass" else tree.body
 
 
 def make(template: str, **parts: Any) -> ast.expr:
-    """Return the template, an expression, as a tree, with these parts for their names."""
+    """Parse a template that is an expression, and replace the names in it by these parts."""
     [made] = statements(template, **parts)
     assert isinstance(made, ast.Expr)
     return made.value

@@ -1,4 +1,4 @@
-"""What is known of the code around a place: which names have values there, of which kind, and what is returned."""
+"""Analyzes the code around a place: which names have values there, of which kind, and what is returned."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 LIBRARIES = {"torch", "nn", "self"}
 FACTORIES = {"ones", "zeros", "zeros_like", "rand", "randn", "randint", "arange"}
-# Calls that give something of another kind than what they take.
+# Calls whose result is of another kind than their argument.
 OF_ANOTHER_KIND = FACTORIES | {"len", "range", "enumerate", "zip", "getattr", "super", "self"}
 
 
 def integer(place: Place) -> int | None:
-    """Return the int that is written here, with its sign."""
+    """Return the value of an int literal, with its sign."""
     match place.node, place.parent:
         case _, ast.UnaryOp(op=ast.USub()):
             return None
@@ -29,7 +29,7 @@ def integer(place: Place) -> int | None:
 
 
 def called(node: ast.AST) -> str:
-    """Return the last name of a function that is called."""
+    """Return the name of the function or method in a call."""
     match node:
         case ast.Call(ast.Attribute(_, name) | ast.Name(name)):
             return name
@@ -37,18 +37,18 @@ def called(node: ast.AST) -> str:
 
 
 def in_library(node: ast.AST) -> bool:
-    """Return whether it is a library, or self: what they have are no methods of a value."""
+    """Return whether a node is a library or self, whose attributes are not methods of a value."""
     return isinstance(node, ast.Name) and node.id in LIBRARIES
 
 
 def names_in(tree: ast.AST) -> set[str]:
-    """Return all names, attributes and functions that come up."""
+    """Return all names and attributes in a tree."""
     found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 def keyword_of(place: Place) -> str | None:
-    """Return the name that a value is given under in a call."""
+    """Return the name of a keyword argument whose value is here."""
     return place.parent.arg if isinstance(place.parent, ast.keyword) else None
 
 
@@ -56,7 +56,7 @@ def keyword_of(place: Place) -> str | None:
 
 
 def parameters(function: ast.FunctionDef | None) -> dict[str, str]:
-    """Return each parameter with its kind: its annotation in short."""
+    """Return each annotated parameter with its kind, which is its annotation, shortened."""
     if function is None:
         return {}
     annotations = {arg.arg: ast.unparse(arg.annotation) for arg in function.args.args if arg.annotation}
@@ -69,7 +69,7 @@ def tensors(function: ast.FunctionDef | None) -> list[str]:
 
 
 def kind_of(value: ast.expr, known: dict[str, str]) -> str:
-    """Return the kind of a value: "Tensor", "constant" for a tensor that no argument has a part in, "int", ..."""
+    """Return the kind of a value: "Tensor", "constant" for a tensor that depends on no argument, "int", ..."""
     match value:
         case ast.Name(name):
             return known.get(name, "")
@@ -132,7 +132,7 @@ def _bound(target: ast.expr, value: ast.expr, known: dict[str, str]) -> Iterator
 
 
 def _items(loop: ast.For | ast.comprehension, place: Place, known: dict[str, str]) -> dict[str, str]:
-    """Return what a loop binds, unless the place is in what it goes through."""
+    """Return the names that a loop binds, unless the place is in its iterable."""
     if any(found is place.node for found in ast.walk(loop.iter)):
         return {}
     is_tensor = isinstance(loop.iter, ast.Name) and kind_of(loop.iter, known) == "Tensor"
@@ -141,7 +141,7 @@ def _items(loop: ast.For | ast.comprehension, place: Place, known: dict[str, str
 
 
 def attributes(place: Place) -> dict[str, str]:
-    """Return each attribute that the class around it keeps on self, with its kind."""
+    """Return each attribute that the enclosing class sets on self, with its kind."""
     found = {}
     for node in ast.walk(place.around[1]) if len(place.around) > 1 else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -152,22 +152,22 @@ def attributes(place: Place) -> dict[str, str]:
     return found
 
 
-# -- where a function begins and what it returns -----------------------------------------------------------------
+# -- the start of a function and its result ----------------------------------------------------------------------
 
 
 def before_all(place: Place, *texts: str) -> Iterator[list[ast.stmt]]:
-    """Yield the first statement of a function with each of these before it."""
+    """If the place is the first statement of a function, yield it with each of these before it."""
     if place.parent is place.function and place.field == "body" and place.index == 0:
         yield from ([*statements(text), place.statement] for text in texts)
 
 
 def gives(place: Place) -> str:
-    """Return what the function around it says that it returns."""
+    """Return the return annotation of the enclosing function."""
     return ast.unparse(place.function.returns) if place.function and place.function.returns else ""
 
 
 def _is_returned(place: Place) -> bool:
-    """Return whether it is what a function returns, or one part of it."""
+    """Return whether the node is the result of a function, or one part of it."""
     match place.around[-2:]:
         case [_, ast.Return()]:
             return not isinstance(place.node, ast.Tuple)
@@ -177,13 +177,13 @@ def _is_returned(place: Place) -> bool:
 
 
 def of_tensor(place: Place, *templates: str) -> Iterator[ast.expr]:
-    """Yield each template for X, if it is a tensor that the function returns."""
+    """Yield each template with the node as X, if the node is a tensor that the function returns."""
     nothing = isinstance(place.node, ast.Constant)
     if _is_returned(place) and "Tensor" in gives(place) and "float" not in gives(place) and not nothing:
         yield from (make(template, X=place.node) for template in templates)
 
 
 def of_module(place: Place, template: str) -> Iterator[ast.expr]:
-    """Yield the template for X, if it is a module that the function returns."""
+    """Yield the template with the node as X, if the node is a module that the function returns."""
     if _is_returned(place) and gives(place) == "nn.Module":
         yield make(template, X=place.node)

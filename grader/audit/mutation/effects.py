@@ -1,0 +1,281 @@
+"""Slips in conditions, results, gradients, types, memory, modules, random draws, texts and sequences."""
+
+from __future__ import annotations
+
+import ast
+from itertools import takewhile
+
+from grader.audit.mutation.operators import Changes, Operators, Place, make, rewritten, statements
+from grader.audit.mutation.scope import (
+    attributes,
+    before_all,
+    gives,
+    in_scope,
+    kind_of,
+    names_in,
+    of_module,
+    of_tensor,
+    parameters,
+    tensors,
+)
+
+OPERATORS = Operators()
+
+# -- conditions, errors and results ------------------------------------------------------------------------------
+
+
+@OPERATORS.add
+def condition(place: Place) -> Changes:
+    """The way of an if is taken always, never, or in the other cases."""
+    match place.parent, place.node:
+        case ast.If(body=body), ast.expr() as test if place.field == "test":
+            yield test.operand if isinstance(test, ast.UnaryOp) else make("not X", X=test)
+            yield make("True")
+            if not isinstance(body[0], ast.Raise):
+                yield make("False")
+
+
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.GtE, ast.LtE, ast.NotEq), ast.NotEq: (ast.Gt, ast.Lt, ast.Eq), ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}  # fmt: skip
+
+
+@OPERATORS.add
+def comparison(place: Place) -> Changes:
+    """Another comparison is made: <= for <, > for !=."""
+    match place.node:
+        case ast.Compare(left, signs, others):
+            for index, sign in enumerate(signs):
+                choices = COMPARISONS.get(type(sign), ())
+                # The operator `condition` already makes the opposite of a whole condition.
+                alone = len(signs) == 1 and isinstance(place.parent, ast.If)
+                for other in choices[:-1] if alone else choices:
+                    yield ast.Compare(left, [*signs[:index], other(), *signs[index + 1 :]], others)
+
+
+@OPERATORS.add
+def boolean(place: Place) -> Changes:
+    """`and` stands for `or`, one side of it is left out, or a not is left out or added."""
+    match place.node:
+        case ast.BoolOp(sign, values):
+            yield ast.BoolOp(ast.Or() if isinstance(sign, ast.And) else ast.And(), values)
+            for value in values:
+                yield value
+                yield ast.BoolOp(sign, [make("not X", X=part) if part is value else part for part in values])
+        case ast.UnaryOp(ast.Not(), operand):
+            yield operand
+
+
+OPERATORS.rewrite("""
+other_error: An error of another type is raised.
+  raise ValueError(*A) -> raise TypeError(*A); raise RuntimeError(*A); raise KeyError(*A)
+""")
+
+
+@OPERATORS.add
+def other_result(place: Place) -> Changes:
+    """A step in between, or an argument, is returned."""
+    if not isinstance(place.node, ast.Name):
+        yield from of_tensor(place, *(name for name, kind in in_scope(place).items() if kind == "Tensor"))
+
+
+@OPERATORS.add
+def other_container(place: Place) -> Changes:
+    """The result is of another type: a list for a tuple, a tuple for a list, a float for an int."""
+    others = {"list": "tuple(X)", "int": "float(X)", "str": "list(X)"}
+    match place.node, place.parent:
+        case ast.Tuple(parts), ast.Return():
+            yield ast.List(parts)
+        case ast.expr() as result, ast.Return() if template := others.get(gives(place).partition("[")[0]):
+            yield make(template, X=result)
+
+
+# -- gradients, types and memory ---------------------------------------------------------------------------------
+
+# Common names of tensors of whole numbers or bools.
+WITHOUT_GRADIENT = {"idx", "targets", "data", "padding_mask"}
+
+
+def _has_gradient(function: ast.FunctionDef | None) -> bool:
+    return bool(function and (function.name == "forward" or {*tensors(function)} - WITHOUT_GRADIENT))
+
+
+@OPERATORS.add
+def detached(place: Place) -> Changes:
+    """No gradient flows through an argument, a step in between or a result."""
+    if not _has_gradient(place.function):
+        return
+    yield from of_tensor(place, "X.detach()")
+    differentiable = [name for name in tensors(place.function) if name not in WITHOUT_GRADIENT]
+    yield from before_all(place, *(f"{name} = {name}.detach()" for name in differentiable))
+    match place.node:
+        case ast.Assign([ast.Name(name)], value) if not _is_only_returned(name, place):
+            if kind_of(value, in_scope(place)) == "Tensor":
+                yield statements(f"{name} = X.detach()", X=value)
+        case ast.Attribute(ast.Name("self"), name, ast.Load()) if attributes(place).get(name) == "nn.Parameter":
+            yield make("X.detach()", X=place.node)
+
+
+def _is_only_returned(name: str, place: Place) -> bool:
+    """Return whether a local is used only in the return statement, where it counts as a result."""
+    assert place.function is not None
+    used = [node for node in ast.walk(place.function) if isinstance(node, ast.Name) and node.id == name]
+    match place.function.body[-1]:
+        case ast.Return(ast.Tuple(parts)):
+            return len(used) == 2 and any(part in used for part in parts)
+        case ast.Return(ast.Name() as whole):
+            return len(used) == 2 and whole in used
+    return False
+
+
+@OPERATORS.add
+def no_grad(place: Place) -> Changes:
+    """torch.no_grad() is put round a definition, or forgotten."""
+    match place.node:
+        case ast.FunctionDef(name, arguments, body, decorators, ast.expr() as returns) if _has_gradient(place.node):
+            if "Tensor" in ast.unparse(returns):
+                [wrapped] = statements("with torch.no_grad(): pass")
+                assert isinstance(wrapped, ast.With)
+                wrapped.body = body
+                yield ast.FunctionDef(name, arguments, [wrapped], decorators, returns, lineno=place.line)
+        case ast.With(body=body):
+            yield body
+
+
+@OPERATORS.add
+def frozen(place: Place) -> Changes:
+    """A parameter does not require gradients."""
+    yield from rewritten(place.node, "nn.Parameter(*A) -> nn.Parameter(*A, requires_grad=False)")
+    yield from of_module(place, "X.requires_grad_(False)")
+
+
+@OPERATORS.add
+def cast(place: Place) -> Changes:
+    """An argument or a result is cast to float32, or a module to float64."""
+    yield from of_tensor(place, "X.float()")
+    yield from of_module(place, "X.double()")
+    yield from before_all(place, *(f"{name} = {name}.float()" for name in tensors(place.function)))
+
+
+IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
+
+
+@OPERATORS.add
+def in_place(place: Place) -> Changes:
+    """A step is done in the memory of an argument."""
+    arguments = tensors(place.function)
+    match place.node:
+        case ast.Assign([ast.Name(name) as target], ast.BinOp(ast.Name(left), sign, right)) if name == left:
+            yield ast.AugAssign(target, sign, right)
+        case ast.BinOp(ast.Name(name) as left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as sign, right):
+            is_augmented = isinstance(place.parent, ast.Assign) and ast.unparse(place.parent.targets[0]) == name
+            if name in arguments and not is_augmented:
+                yield ast.Call(ast.Attribute(left, IN_PLACE[type(sign)]), [right], [])
+        case ast.Call(ast.Attribute(ast.Name(name), "masked_fill" | "transpose")) if name in arguments:
+            yield from rewritten(place.node, "X.{masked_fill|transpose}(*A) -> X.{}_(*A)")
+        case _:
+            yield from rewritten(place.node, "torch.{exp|relu|tanh}(X) -> X.{}_()")
+
+
+@OPERATORS.add
+def changed_argument(place: Place) -> Changes:
+    """An argument is not left as it was."""
+    match place.node:
+        case ast.Return(ast.expr() as value):
+            for name in tensors(place.function):
+                # Changes `.data`, because autograd would refuse an in-place change.
+                change = "zero_()" if name in WITHOUT_GRADIENT else "mul_(2)"
+                yield statements(f"result = X; {name}.data.{change}; return result", X=value)
+
+
+OPERATORS.rewrite("""
+alias: Numbers are shared where they should be copied.
+  X.copy_(Y) -> X.data = Y
+""")
+
+# -- modules and random draws ------------------------------------------------------------------------------------
+
+OPERATORS.rewrite("""
+plain_tensor: A tensor that should be a parameter is none.
+  nn.Parameter(X, **K) -> X
+""")
+
+
+@OPERATORS.add
+def buffer(place: Place) -> Changes:
+    """A buffer is a plain attribute, or a parameter without gradient."""
+    match place.node:
+        case ast.Expr(ast.Call(ast.Attribute(_, "register_buffer"), [ast.Constant(str(name)), value, *_])):
+            yield statements(f"self.{name} = X", X=value)
+            yield statements(f"self.{name} = nn.Parameter(X, requires_grad=False)", X=value)
+
+
+@OPERATORS.add
+def unregistered(place: Place) -> Changes:
+    """A module is kept where its parameters and its mode are not found."""
+    yield from rewritten(place.node, "nn.ModuleList(X) -> list(X)")
+    match place.node:
+        case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
+            if kind_of(value, parameters(place.function)) in {"nn.Module", "nn.Dropout"}:
+                yield statements(f"self.{name} = X.forward", X=value)
+
+
+@OPERATORS.add
+def shared(place: Place) -> Changes:
+    """One module stands in several places, where each should have one of its own."""
+    match place.node:
+        case ast.GeneratorExp(element, [ast.comprehension(ast.Name("_"), ast.Call(ast.Name("range"), [times]))]):
+            yield make("[X] * N", X=element, N=times)
+        case ast.Assign([ast.Attribute(ast.Name("self"), name)], ast.Call()):
+            known = attributes(place)
+            earlier = takewhile(lambda other: other != name, known)
+            yield from (statements(f"self.{name} = self.{one}") for one in earlier if known[one] == known.get(name))
+
+
+@OPERATORS.add
+def mode(place: Place) -> Changes:
+    """A module puts itself into training or evaluation mode, or drops numbers in both."""
+    kept = attributes(place)
+    holds_modules = "nn.Module" in kept.values() or "dropout" in kept
+    holds_modules |= len(place.around) > 1 and "dropout" in names_in(place.around[1])
+    if place.function and place.function.name == "forward" and holds_modules:
+        yield from before_all(place, "self.train()", "self.eval()")
+    yield from rewritten(place.node, "self.dropout(X) -> torch.nn.functional.dropout(X, self.dropout.p)")
+    yield from of_module(place, "X.eval()")
+
+
+@OPERATORS.add
+def generator(place: Place) -> Changes:
+    """The generator is not handed on, or another one draws."""
+    own = "torch.Generator().manual_seed(0)"
+    yield from rewritten(place.node, f"F(*A, **K, generator=G) -> F(*A, **K); F(*A, **K, generator={own})")
+    if "generator" in parameters(place.function):
+        yield from before_all(place, "torch.manual_seed(0)")
+
+
+OPERATORS.rewrite("""
+greedy: The likeliest is taken where one should be drawn.
+  L.multinomial(X, *A, **K) -> torch.argmax(X, dim=-1, keepdim=True)
+""")
+
+# -- texts and sequences -----------------------------------------------------------------------------------------
+
+
+@OPERATORS.add
+def backwards(place: Place) -> Changes:
+    """A sequence is gone through from its end, or sorted from the largest down."""
+    match place.node, place.parent:
+        case ast.expr() as sequence, ast.For(ast.Name(name)) | ast.comprehension(ast.Name(name)) if name != "_":
+            if place.field == "iter":
+                yield make("reversed(list(X))", X=sequence)
+        case _:
+            yield from rewritten(place.node, "sorted(*A, **K) -> sorted(*A, **K, reverse=True)")
+
+
+@OPERATORS.add
+def tidied_text(place: Place) -> Changes:
+    """A text loses its capital letters, or the white space at its ends."""
+    if parameters(place.function).get("text") == "str":
+        yield from before_all(place, "text = text.lower()", "text = text.strip()")
