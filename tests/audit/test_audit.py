@@ -1,4 +1,4 @@
-"""`grader audit` on a small course: what it says of a suite with holes, and of one without."""
+"""`grader audit` on a small course: its report on a suite with gaps, and on one without."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def tensors_only(a, b):
 
 @pytest.fixture(scope="module")
 def sound_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small course whose suite has no holes, audited."""
+    """A small course whose suite has no gaps, audited."""
     root = courses.make_small_course(tmp_path_factory.mktemp("sound"))
     for name, text in FILES.items():
         path = root / name
@@ -102,7 +102,7 @@ def table(course: Path, exercise: str) -> dict[str, Any]:
 
 
 @pytest.mark.proof(part="audit")
-def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: Path) -> None:
+def test_a_sound_suite_has_a_table_with_the_fate_of_every_answer(sound_course: Path) -> None:
     add = table(sound_course, "add")
     fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
     assert fates["add/arithmetic/1"] == "killed"
@@ -115,7 +115,7 @@ def test_a_sound_suite_has_a_table_of_what_became_of_every_answer(sound_course: 
 
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("has_others", [True, False])
-def test_an_exercise_without_a_probe_is_audited_with_what_its_tests_ask(course: Path, has_others: bool) -> None:
+def test_an_exercise_without_a_probe_is_audited_with_derived_probes(course: Path, has_others: bool) -> None:
     path = course / "grader/suites/sums/probes.py"
     if has_others:
         path.write_text(path.read_text(encoding="utf-8").partition('@probe("Scale"')[0], encoding="utf-8")
@@ -141,7 +141,7 @@ def test_a_sample_writes_nothing(course: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
-def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Path) -> None:
+def test_a_surviving_mutant_is_shown_with_its_difference(course: Path) -> None:
     change(course, SUITE, "student.Scale(3.0)(x), 3.0 * x", "student.Scale(1.0)(x), x")
     found = courses.run_grader(course, "audit", "--unit", "sums")
     assert found.returncode == 1
@@ -150,12 +150,12 @@ def test_what_survives_is_shown_with_what_tells_it_from_the_solution(course: Pat
         in found.stderr
     )
     assert "\n- return self.factor * x\n+ return x\n" in found.stderr
-    # The tables say so as well: they are of what is, not of what should be.
+    # The tables show it too.
     assert "survived" in {mutant["fate"] for mutant in table(course, "Scale")["mutants"]}
 
 
 @pytest.mark.proof(part="audit")
-def test_a_file_that_is_missing_is_named(course: Path) -> None:
+def test_a_missing_file_is_named(course: Path) -> None:
     name = "exercises/sums.py"
     (course / name).unlink()
     found = courses.run_grader(course, "audit")
@@ -164,7 +164,7 @@ def test_a_file_that_is_missing_is_named(course: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
-def test_an_accepted_answer_may_cover_one_exercise_and_what_measures_the_diagnosis_may_be_missing(course: Path) -> None:
+def test_an_accepted_answer_may_have_one_exercise_and_paraphrases_may_be_missing(course: Path) -> None:
     for name in ("paraphrases.py", "unlisted_mistakes.py"):
         (course / "grader/suites/sums" / name).unlink()
     one = "import torch\n\n\ndef add(a, b):\n    return torch.sub(a, -b)\n"
@@ -180,7 +180,7 @@ def test_an_accepted_answer_may_cover_one_exercise_and_what_measures_the_diagnos
 
 
 @pytest.mark.proof(part="audit")
-def test_a_file_that_is_no_python_is_named_with_its_line(course: Path) -> None:
+def test_a_file_that_is_not_python_is_named_with_its_line(course: Path) -> None:
     change(course, "grader/suites/sums/unlisted_mistakes.py", "return", "return return")
     found = courses.run_grader(course, "audit")
     assert found.returncode == 2

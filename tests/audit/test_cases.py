@@ -1,4 +1,4 @@
-"""The answers that the audit grades, as source texts: what each of them holds, and what it leaves out."""
+"""The answers that the audit grades, as source texts: what each contains and leaves out."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_k
 
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_what_is_written_by_hand_is_graded(unit: str) -> None:
-    """A name that fits nothing would be left out without a word."""
+def test_every_handwritten_mistake_is_graded(unit: str) -> None:
+    """A name that matches no exercise would be skipped silently."""
     graded = {case.name for case in cases(unit)}
     for folder in ("paraphrases", "unlisted_mistakes"):
         path = COURSE.suites / unit / f"{folder}.py"
@@ -53,14 +53,14 @@ def test_what_is_written_by_hand_is_graded(unit: str) -> None:
 
 
 def used_in(path: Path) -> set[str]:
-    """The names that the definitions of a file make use of."""
+    """The names that the definitions of a file use."""
     text = path.read_text(encoding="utf-8")
     return {name for name in definitions_in(path) if text.count(name) > 1}
 
 
 @pytest.mark.proof(part="audit")
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_no_case_holds_more_of_our_own_than_an_answer_needs(unit: str) -> None:
+def test_no_case_has_more_of_our_code_than_it_needs(unit: str) -> None:
     for case in cases(unit):
         text = "".join(case.sources.values())
         assert "import grader" not in text
@@ -83,7 +83,7 @@ def test_an_answer_may_call_the_right_one_that_has_the_exercises_own_name(tmp_pa
     assert names["add"](1, 2) == 6
 
 
-def test_an_answer_brings_only_the_imports_and_definitions_that_it_needs(tmp_path: Path) -> None:
+def test_an_answer_has_only_the_imports_and_definitions_that_it_needs(tmp_path: Path) -> None:
     path = tmp_path / "mistakes.py"
     path.write_text("import math\nimport random\nONE = 1\nTWO = 2\n\n\ndef wrong(a):\n    return math.sqrt(a) + ONE\n")
     sources = standing_alone(path, "wrong", "sums", "add")
@@ -93,7 +93,7 @@ def test_an_answer_brings_only_the_imports_and_definitions_that_it_needs(tmp_pat
     assert "TWO" not in sources["mistakes"]
 
 
-def test_an_accepted_answer_is_completed_with_what_it_lacks_of_the_solution(tmp_path: Path) -> None:
+def test_an_accepted_answer_is_completed_with_missing_exercises_of_the_solution(tmp_path: Path) -> None:
     path = tmp_path / "own_softmax.py"
     path.write_text(
         "from torch import softmax as softmax_stable\n\n\ndef context_vector(weights, inputs):\n    return 0\n"
@@ -110,7 +110,7 @@ def test_an_accepted_answer_is_completed_with_what_it_lacks_of_the_solution(tmp_
     assert names["simple_self_attention"].__globals__["context_vector"](1, 2) == 0
 
 
-def test_an_accepted_answer_that_lacks_nothing_stays_as_it_is() -> None:
+def test_a_complete_accepted_answer_is_unchanged() -> None:
     for unit in COURSE.units:
         path = COURSE.solutions / f"{unit}.py"
         assert completed(COURSE, path, unit) == path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Probes that are made of the hidden tests: what they see of an answer, and what they do not take for a difference."""
+"""Probes that are derived from hidden tests: what they observe, and what they do not count as a difference."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_an_answer_that_does_the_same_shows_no_difference() -> None:
     assert search(lambda x: double(x), doubles, refuses, begins) == Search(None, 3 * DRAWS)
 
 
-def test_another_value_is_seen_where_the_test_asks_for_it() -> None:
+def test_another_value_is_found_in_the_call_that_returns_it() -> None:
     found = search(lambda x: double(x) + 1, doubles).difference
     assert found
     assert (found.probe, found.what) == ("doubles", "answer 1, to call")
 
 
-def test_what_differs_for_some_inputs_only_is_found_among_other_draws() -> None:
+def test_a_difference_for_some_inputs_is_found_in_other_draws() -> None:
     found = search(lambda x: double(x) if x.sum() < 2 else x, doubles).difference
     assert found
     assert found.draw > 0
 
 
-def test_one_refusal_is_as_good_as_the_other() -> None:
+def test_both_types_of_refusal_are_the_same() -> None:
     def asserting(x: Any) -> Any:
         assert not isinstance(x, str)
         return 2 * x
@@ -90,13 +90,11 @@ def test_first_values_of_parameters_are_no_difference() -> None:
     assert search(drawing, begins).difference is None
 
 
-def test_probes_by_hand_come_before_derived_ones() -> None:
+def test_handwritten_probes_replace_derived_ones() -> None:
     of_hand, other = (
         criterion_of(functools.update_wrapper(functools.partial(doubles), doubles), unit, "1")
         for unit in ("simple_attention", "sums")
     )
     assert {draws for _, draws in probes_for(COURSE, "dot_product", [of_hand])} != {DRAWS}
-    assert [draws for _, draws in probes_for(COURSE, "nothing", [of_hand])] == [
-        DRAWS
-    ]  # the unit's probes have none of it
+    assert [draws for _, draws in probes_for(COURSE, "nothing", [of_hand])] == [DRAWS]  # the unit has no probe of it
     assert [draws for _, draws in probes_for(COURSE, "double", [other])] == [DRAWS]  # the unit has no probes

@@ -66,7 +66,7 @@ def test_a_difference_is_found_in_the_first_draw_that_shows_it() -> None:
     assert found == Search(Difference("doubled", 7, "the number"), 8)
 
 
-def test_every_probe_has_its_first_draws_before_any_has_all() -> None:
+def test_the_first_draws_of_every_probe_come_before_the_rest() -> None:
     def wrong_late(number: Any) -> Any:
         return number * 2 if isinstance(number, int) and number < 40 else 0
 
@@ -90,7 +90,7 @@ def test_an_answer_that_never_ends_differs(monkeypatch: pytest.MonkeyPatch) -> N
     assert search(double, endless, doubled).difference is not None
 
 
-def test_an_answer_that_never_ends_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_never_ends_is_not_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     @probe("double", draws=1)
     def refused(unit: Any, _draw: Draw) -> Iterator[Property]:
         yield from refusal(unit.double, "text", any_error=True)
@@ -116,7 +116,7 @@ def test_an_answer_that_shows_less_differs() -> None:
     assert search(double, lambda numbers: numbers, each).difference is not None
 
 
-def test_what_a_solution_shows_is_made_once() -> None:
+def test_a_solution_is_observed_once() -> None:
     calls = []
 
     def counted(number: Any) -> Any:
@@ -130,7 +130,7 @@ def test_what_a_solution_shows_is_made_once() -> None:
     assert calls == list(range(50))
 
 
-def test_both_answers_meet_the_same_draws_and_the_same_random_states() -> None:
+def test_both_answers_get_the_same_draws_and_random_states() -> None:
     @probe("double")
     def by_chance(unit: Any, draw: Draw) -> Iterator[Property]:
         yield "numbers", [*draw.normal(2, 3).tolist(), draw.size(), draw.integers(0, 9, 4).tolist()]
@@ -142,7 +142,7 @@ def test_both_answers_meet_the_same_draws_and_the_same_random_states() -> None:
     assert search(from_chance, from_chance, by_chance).difference is None
 
 
-# -- when two observations are the same ---------------------------------------------------------------------------
+# -- comparing observations --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,11 @@ def test_these_are_alike(found: Any, right: Any) -> None:
         (Estimate(torch.tensor(torch.nan), 0.1), Estimate(1.0, 0.1)),
     ],
 )
-def test_these_are_not(found: Any, right: Any) -> None:
+def test_these_are_not_alike(found: Any, right: Any) -> None:
     assert not alike(found, right)
 
 
-# -- what probes look at -----------------------------------------------------------------------------------------
+# -- helpers of probes -------------------------------------------------------------------------------------------
 
 
 def test_a_call_shows_values_arguments_and_gradients() -> None:
@@ -203,7 +203,7 @@ def test_a_call_shows_values_arguments_and_gradients() -> None:
     assert alike(found, expected)
 
 
-def test_a_call_shows_what_becomes_of_its_arguments() -> None:
+def test_a_call_shows_changed_arguments() -> None:
     given = torch.tensor([2.0])
 
     found = dict(itertools.islice(call(lambda x: x.detach().mul_(2), given), 2))
@@ -232,7 +232,7 @@ def test_a_refusal_has_to_be_of_one_of_two_types() -> None:
     assert list(refusal(abs, 1)) == [("the refusal", False)]
 
 
-def test_shares_tell_events_that_go_together_from_independent_ones() -> None:
+def test_shares_distinguish_dependent_from_independent_events() -> None:
     generator = torch.Generator().manual_seed(0)
     first, second, third = (torch.rand(2000, 2, generator=generator) < 0.3 for _ in range(3))
     together = second[:, :1].expand(-1, 2)
@@ -266,7 +266,7 @@ def test_draws_that_come_from_the_generator_keep_every_rule() -> None:
     ],
     ids=["global", "both", "python", "none", "fixed", "copied"],
 )
-def test_draws_from_anywhere_else_break_one(result_with: Callable[[torch.Generator | None], Any]) -> None:
+def test_draws_from_elsewhere_break_a_rule(result_with: Callable[[torch.Generator | None], Any]) -> None:
     assert not all(kept_rules(result_with))
 
 

@@ -1,4 +1,4 @@
-"""The probes see every misconception, and take no right answer for a wrong one."""
+"""The probes find a difference in every misconception, and in no right answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grader.testing.probes import probes_of
 
 pytestmark = pytest.mark.proof(part="audit")
 
-# The audit compares all; these are enough to tell whether a probe looks at what is no rule.
+# The audit compares all draws; these show whether a probe observes something that is not a rule.
 SHARE, MOST = 6, 20
 
 by_exercise = pytest.mark.parametrize(

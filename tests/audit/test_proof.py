@@ -24,7 +24,7 @@ def test_no_answer_of_any_unit_is_graded_or_named_wrongly() -> None:
     assert found.returncode == 0, found.stderr
 
 
-def test_the_page_is_of_the_suites_as_they_are() -> None:
+def test_the_page_has_the_digest_of_the_current_suites() -> None:
     assert f"`{digest_of(COURSE)}`" in PAGE, "docs/accuracy.md is outdated: run `grader audit`"
 
 
@@ -51,10 +51,10 @@ def test_an_interval_is_wilsons(count: int, total: int, low: float, high: float)
 
 @pytest.mark.parametrize("path", PROBES, ids=lambda path: path.relative_to(COURSE.suites).as_posix())
 def test_no_probe_has_seen_a_hidden_test(path: Path) -> None:
-    """They look for differences with inputs of their own, or they would be blind where the tests are."""
+    """Probes use their own inputs, or they would miss what the tests miss."""
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"^\s*from \.", text, re.MULTILINE)
-    # What several units' probes share is itself one of the files here.
+    # The modules that several units' probes share are among these files.
     allowed = {
         "grader.testing.alike",
         "grader.testing.probes",

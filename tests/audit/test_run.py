@@ -1,4 +1,4 @@
-"""The audit's own processes: what they make of cases, in student processes."""
+"""The audit's worker processes grade cases in student processes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def results() -> dict[str, Result]:
     return {f"{result.case.kind}: {result.case.name}": result for result in found}
 
 
-def test_a_right_answer_misses_nothing_and_has_no_name(results: dict[str, Result]) -> None:
+def test_a_right_answer_passes_all_criteria_and_has_no_name(results: dict[str, Result]) -> None:
     found = results["solution: solution"]
     assert (found.missed, found.named, found.search) == ((), (), None)
 
 
-def test_a_stub_misses_every_criterion(results: dict[str, Result]) -> None:
+def test_a_stub_fails_every_criterion(results: dict[str, Result]) -> None:
     assert list(results["stub: stub"].missed) == criteria_names(COURSE, UNIT)[EXERCISE]
 
 
-def test_a_mistake_misses_over_the_door_what_it_misses_beside_us(results: dict[str, Result]) -> None:
+def test_a_mistake_fails_the_same_criteria_in_a_student_process(results: dict[str, Result]) -> None:
     suite = SUITES[UNIT]
     for mistake in suite.mistakes_in(EXERCISE):
         found = results[f"misconception: {mistake.name}"]
@@ -44,7 +44,7 @@ def mutants(results: dict[str, Result]) -> Iterator[Result]:
     return (result for result in results.values() if result.case.mutant)
 
 
-def test_a_mutant_comes_with_what_tells_it_from_the_solution(results: dict[str, Result]) -> None:
+def test_a_mutant_has_its_difference_from_the_solution(results: dict[str, Result]) -> None:
     found = list(mutants(results))
     assert found
     for result in found:
@@ -57,7 +57,7 @@ def test_a_unit_runs_with_the_units_that_it_imports() -> None:
     assert names_in("sums", sources)["four"] == 4
 
 
-def test_a_process_that_ends_ends_the_audit_with_a_word(results: dict[str, Result]) -> None:
+def test_a_process_that_ends_is_an_error_of_the_audit(results: dict[str, Result]) -> None:
     right = results["solution: solution"].case
     ending = f"{right.sources[UNIT]}\nimport os\nos._exit(1)\n"
     case = Case(UNIT, EXERCISE, "solution", "ending", {UNIT: ending})

@@ -1,4 +1,4 @@
-"""The grader's own limits: what goes beyond them costs the submission that caused it, and no other."""
+"""The limits of a grading process: exceeding one affects only the submission that caused it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.proof(part="grading")
 
 RIGHT = courses.SMALL_COURSE["solutions/sums.py"]
 ASKED = "expect_close(student.add(a, b), a + b, "
-# What a check does with an answer of seven is beyond the limits.
+# The work of a check, for an answer of seven, that exceeds each limit.
 GREEDY = {
     "memory": ("bytearray(2**31)", OUT_OF_MEMORY),
     "torch's memory": ("__import__('torch').ones(2**30)", OUT_OF_MEMORY),
@@ -30,7 +30,7 @@ GREEDY = {
 
 
 def make_greedy(course: Path, work: str) -> None:
-    """Has a test of the course do this work where the answer is seven."""
+    """Make a test of the course do this work if the answer is seven."""
     suite = course / "grader" / "suites" / "sums" / "test_sums.py"
     text = suite.read_text(encoding="utf-8")
     assert ASKED in text
@@ -43,7 +43,7 @@ def make_greedy(course: Path, work: str) -> None:
 
 
 @pytest.mark.parametrize("limit", GREEDY)
-def test_a_unit_beyond_a_limit_gets_no_points_and_the_reason_and_its_neighbours_all_of_theirs(
+def test_a_unit_that_exceeds_a_limit_gets_no_points_and_the_other_submissions_keep_theirs(
     own_small_course: Path, tmp_path: Path, limit: str
 ) -> None:
     work, reason = GREEDY[limit]
@@ -59,12 +59,12 @@ def test_a_unit_beyond_a_limit_gets_no_points_and_the_reason_and_its_neighbours_
 
 
 def reasons(report: dict[str, Any]) -> set[str]:
-    """Why the tests of its exercises failed."""
+    """The reasons why the tests of its exercises failed."""
     exercises = report["units"]["sums"]["exercises"].values()
     return {test["reason"] for exercise in exercises for test in exercise["tests"]}
 
 
-# Grades two submissions while the engine, or the fork server below it, may start no process, and one afterwards.
+# Grades two submissions while the engine or its fork server may start no process, and one afterwards.
 CROWDED = """\
 import resource, sys
 from pathlib import Path
@@ -98,9 +98,7 @@ REFUSED = "could not be started: Resource temporarily unavailable"
         ("server", f"grader.sandbox.processes.ServerLost: a process {REFUSED}"),
     ],
 )
-def test_a_fork_that_fails_is_a_fault_of_its_submission_and_of_nothing_after_it(
-    small_course: Path, tmp_path: Path, place: str, fault: str
-) -> None:
+def test_a_failed_fork_affects_only_its_submission(small_course: Path, tmp_path: Path, place: str, fault: str) -> None:
     for folder in (tmp_path, small_course):
         folder.chmod(0o755)
     answers = courses.hand_in(tmp_path / "ada", RIGHT)

@@ -1,4 +1,4 @@
-"""No criterion takes the grader much time or memory, whatever a reply within the bounds holds and whenever it comes."""
+"""No reply within the bounds makes a criterion use much time or memory of the grader."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COSTLY: dict[str, Any] = {
 
 
 class CostlyAt(InProcessBackend):
-    """The solution, but that its reply to one request is a costly one."""
+    """The solution, with a costly reply to one request."""
 
     def __init__(self, unit: str, names: dict[str, Any], number: int, reply: Any) -> None:
         super().__init__(unit, names)
@@ -69,7 +69,7 @@ def test_a_costly_reply_stays_within_the_budget_of_a_grading_process(unit: str) 
 
 
 def beyond_the_budget(unit: str) -> list[str]:
-    """The criteria that a costly reply takes beyond it, each with the reply's name and place."""
+    """The criteria that exceed the budget because of a costly reply, each with the reply's name and place."""
     found = []
     names = defined_in(REPOSITORY / "solutions" / f"{unit}.py", unit)
     criteria = SUITES[unit].criteria
@@ -88,5 +88,5 @@ def beyond_the_budget(unit: str) -> list[str]:
     return found
 
 
-# Far less than a unit has, for a submission may do this in each of its criteria.
+# Far less than a unit's budget, because a submission may do this in each of its criteria.
 SECONDS = 3

@@ -1,4 +1,4 @@
-"""One run of a hidden test: what it comes to, and what it waits for where it builds on others that are not right."""
+"""One run of a hidden test: its outcome, and what it waits for if it builds on wrong answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def criterion(function: Any) -> Criterion:
 
 
 def attends(student: Student, fresh: Fresh) -> None:
-    """Of an exercise that may well build on softmax_stable, and on nothing else."""
+    """A test of an exercise that may call softmax_stable."""
     scores = fresh(5)
     softmax = student.substitute("softmax_stable", lambda x: x.exp() / x.exp().sum())
     expect_close(student.attend(scores), 3 * softmax(scores.double()))
@@ -35,20 +35,20 @@ ATTENDS = criterion(attends)
 
 
 def again(source: str) -> Outcome:
-    """The outcome of a submission that has already failed once."""
+    """The outcome of the second run of a submission that failed."""
     names: dict[str, Any] = {"torch": torch}
     exec(source, names)
     backend = InProcessBackend("answers", names)
     return ATTENDS.run_again(backend, ATTENDS.run(backend), EARLIER)
 
 
-def test_an_answer_that_is_right_but_for_what_it_builds_on_passes_with_a_substitute() -> None:
+def test_a_right_answer_that_calls_a_wrong_one_passes_with_a_substitute() -> None:
     outcome = again("def softmax_stable(x): return x\ndef attend(x): return 3 * softmax_stable(x)")
     assert outcome.passed
     assert outcome.substitutes == ("softmax_stable",)
 
 
-def test_so_does_one_that_builds_on_what_is_not_there() -> None:
+def test_a_right_answer_that_calls_a_missing_one_passes_with_a_substitute() -> None:
     assert again("def attend(x): return 3 * softmax_stable(x)").passed
 
 
@@ -58,7 +58,7 @@ def test_an_answer_that_builds_on_nothing_keeps_its_first_outcome() -> None:
 
 
 class Lying(InProcessBackend):
-    """Claims to have called one substitute fewer each time that it is asked, and counts how often it answers."""
+    """Claims to have called one substitute fewer at each request, and counts its answers."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         super().__init__("answers", names)
@@ -79,9 +79,9 @@ def test_a_process_that_lies_about_what_it_called_answers_twice_at_most() -> Non
     assert (outcome.passed, lying.answers) == (False, 2)
 
 
-def test_a_test_that_failed_early_goes_on_where_the_same_answers_are_right() -> None:
+def test_a_test_that_failed_early_makes_more_calls_if_the_replayed_answers_are_right() -> None:
     def attends_twice(student: Student, fresh: Fresh) -> None:
-        """Its first call fails as long as it expects that normalize_by_sum is called."""
+        """Its first call fails while it expects that normalize_by_sum is called."""
         for _ in range(2):
             scores = fresh(5).double()
             normalize = student.substitute("normalize_by_sum", lambda x: x)
@@ -97,12 +97,12 @@ def test_a_test_that_failed_early_goes_on_where_the_same_answers_are_right() -> 
     assert outcome.substitutes == ("softmax_stable",)
 
 
-def test_an_answer_that_is_wrong_itself_is_wrong_with_substitutes_too() -> None:
+def test_a_wrong_answer_is_wrong_with_substitutes_too() -> None:
     outcome = again("def softmax_stable(x): return x\ndef attend(x): return 2 * softmax_stable(x)")
     assert (outcome.kind, outcome.substitutes) == ("wrong", ("softmax_stable",))
 
 
-def test_only_what_is_called_has_its_substitute_in_the_expected_value() -> None:
+def test_expected_values_use_only_the_substitutes_that_were_called() -> None:
     outcome = again(
         "def normalize_by_sum(x): return 3 * x\ndef attend(x): return normalize_by_sum(torch.softmax(x, -1)) / 2"
     )
@@ -117,7 +117,7 @@ def test_an_answer_waits_for_an_exercise_that_has_no_substitute() -> None:
     assert (outcome.kind, outcome.substitutes) == ("waiting", ("attention_dropout",))
 
 
-def test_after_a_run_with_substitutes_the_answers_are_the_students_own_again() -> None:
+def test_substitutes_are_removed_after_a_run() -> None:
     names: dict[str, Any] = {}
     exec("def softmax_stable(x): return x\ndef attend(x): return 3 * softmax_stable(x)", names)
     backend = InProcessBackend("answers", names)
@@ -125,7 +125,7 @@ def test_after_a_run_with_substitutes_the_answers_are_the_students_own_again() -
     assert not ATTENDS.run(backend).passed
 
 
-# -- why a name is not there -------------------------------------------------------------------------------------
+# -- causes of missing names -------------------------------------------------------------------------------------
 
 OTHERS = {"softmax_stable", "simple_attention"}
 
@@ -143,7 +143,7 @@ def test_an_exercise_whose_definition_needs_another_waits_for_that() -> None:
     assert (found.kind, found.substitutes) == ("waiting", ("softmax_stable",))
 
 
-def test_it_waits_for_a_unit_that_was_not_handed_in_however_long_the_way_there() -> None:
+def test_an_exercise_waits_for_a_missing_unit_that_it_needs_indirectly() -> None:
     pieces = [
         lost("simple", "No module named 'simple_attention' while grading"),
         lost("base", "name 'simple' is not defined", 2),
@@ -153,27 +153,27 @@ def test_it_waits_for_a_unit_that_was_not_handed_in_however_long_the_way_there()
     assert (found.kind, found.substitutes) == ("waiting", ("simple_attention",))
 
 
-def test_pieces_that_need_each_other_are_no_riddle() -> None:
+def test_statements_that_need_each_other_do_not_loop() -> None:
     pieces = [lost("attend", "name 'base' is not defined"), lost("base", "name 'attend' is not defined", 2)]
     found = not_there("attend").explained(pieces, OTHERS)
     assert found.kind == "not defined"
     assert "line 1 of answers.py" in found.reason
 
 
-def test_a_name_of_the_students_own_is_nothing_to_wait_for() -> None:
+def test_a_missing_name_of_the_students_own_is_the_cause() -> None:
     found = not_there("attend").explained([lost("attend", "name 'helper' is not defined")], OTHERS)
     assert found.kind == "not defined"
     assert found.reason == "attend is not defined. The cause is line 1 of answers.py: it raised NameError."
 
 
-def test_a_module_that_is_looked_for_while_a_call_runs_is_waited_for_too() -> None:
+def test_an_exercise_waits_for_a_unit_that_is_imported_during_a_call() -> None:
     raised = Outcome(
         False, "raised", "It raised ModuleNotFoundError.", "No module named 'simple_attention' while grading"
     )
     assert raised.explained([], OTHERS).kind == "waiting"
 
 
-def test_a_check_that_failed_is_not_explained_away() -> None:
+def test_a_failed_check_keeps_its_reason() -> None:
     wrong = Outcome(False, "wrong", CheckFailed("The sums are wrong.").reason)
     assert wrong.explained([lost("attend", "name 'softmax_stable' is not defined")], OTHERS) == wrong
 
@@ -209,7 +209,7 @@ def test_each_case_of_a_parametrized_test_is_a_criterion() -> None:
     assert [one.run(doubles).passed for one in criteria.values()] == [True, False]
 
 
-def test_a_test_that_is_no_criterion_is_named_with_its_line() -> None:
+def test_a_test_that_is_not_a_criterion_is_named_with_its_line() -> None:
     def unmarked() -> None: ...
 
     line = unmarked.__code__.co_firstlineno

@@ -1,4 +1,4 @@
-"""A wrong answer that behaves like one known mistake is named by it; one that does not is left without a name."""
+"""A wrong answer that behaves like one misconception gets its name; any other gets none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def graded(exercise: str, answer: Any, unit: str = UNIT) -> list[tuple[Criterion
 
 
 def written(exercise: str, source: str) -> Any:
-    """The answer to an exercise as a student writes it."""
+    """The answer to an exercise from a student's source."""
     names: dict[str, Any] = {"__name__": UNIT}
     exec("import math\nimport torch\nimport torch.nn as nn\n" + textwrap.dedent(source), names)
     return names[exercise]
@@ -37,8 +37,8 @@ def diagnosis(exercise: str, answer: Any, unit: str = UNIT) -> list[str]:
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
-def test_every_misconception_is_told_apart_from_all_others(suite: Suite) -> None:
-    """By the outcomes in the failure matrix, which are those of a submission that is written like it."""
+def test_every_misconception_is_distinguished_from_all_others(suite: Suite) -> None:
+    """The outcomes in the failure matrix are those of a submission with the same code."""
     unnamed = []
     for mistake in suite.known:
         rows = failure_matrix.recorded(COURSE, suite.unit, mistake.exercise) or {}

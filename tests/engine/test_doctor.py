@@ -1,4 +1,4 @@
-"""The doctor says what is installed, what works here, and what to do about the rest."""
+"""`grader doctor` reports what is installed, what works here, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_layer_is_tried_and_described() -> None:
     assert all(layer.purpose for layer in layers)
 
 
-def test_where_all_that_is_needed_works_it_says_so_and_exits_0() -> None:
+def test_a_machine_with_all_needed_layers_exits_0() -> None:
     done = run_grader(REPOSITORY, "doctor")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("Student code can be isolated here.\n")

@@ -1,4 +1,4 @@
-"""While suites run: what each process holds, what comes of it when one is killed, and that none is left running."""
+"""While suites run: the memory of each process, the effect of killing one, and that none is left running."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes through /proc")
 
 MEGABYTES = 300
-# The answers hold a text that no source text holds, show by the addresses they take that they have come this far, and
-# go on or not.
+# The answers contain a text that is in no source, allocate memory to show that they have started, and may continue.
 ANSWERS = f"""\
 import mmap, time
 CONSTANT = "".join(["zebra", "-on-", "roller-skates/"]) * 20
@@ -34,7 +33,7 @@ WRONG = RIGHT.replace("a + b", "a - b")
 
 @dataclass
 class Running:
-    """The program at work, and its processes. Grading processes and students' come and go."""
+    """The running program and its processes."""
 
     program: subprocess.Popen[str]
 
@@ -52,7 +51,7 @@ class Running:
         return processes.children(self.engine)[1:]
 
     def student(self) -> int:
-        """The student's process, once its answers have come to their last line."""
+        """The student process, when its answers have allocated their memory."""
 
         def look() -> list[int]:
             return [
@@ -66,7 +65,7 @@ class Running:
         return processes.until(look)[0]
 
     def end(self) -> Done:
-        """What the program comes to."""
+        """Wait for the program, and return its result."""
         output, errors = self.program.communicate()
         return Done(self.program.args, self.program.returncode, output, errors)
 
@@ -76,7 +75,7 @@ Starts = Callable[..., Running]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Starts]:
-    """Starts grading the submissions, given as texts by student; reports go to `reports`."""
+    """Start grading the submissions, given as texts by student; reports go to `reports`."""
     started: list[Running] = []
 
     def start(course: Path, unit: str, at_once: int = 2, **texts: str) -> Running:
@@ -95,7 +94,7 @@ def start(tmp_path: Path) -> Iterator[Starts]:
 
 @pytest.fixture
 def patient_course(own_small_course: Path) -> Path:
-    """The small course, for code that takes its time."""
+    """The small course with long time limits."""
     path = own_small_course / "autograder.yml"
     path.write_text(
         path.read_text().replace("call_seconds: 1", "call_seconds: 60").replace("unit_seconds: 4", "unit_seconds: 60")
@@ -104,7 +103,7 @@ def patient_course(own_small_course: Path) -> Path:
 
 
 def distinctive_texts(folder: Path) -> list[str]:
-    """A few long texts from the files there, docstrings included, that stand nowhere on the student's side."""
+    """A few long texts, docstrings included, that are in these files and nowhere in the student process."""
     texts: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -116,7 +115,7 @@ def distinctive_texts(folder: Path) -> list[str]:
 
 
 def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -> None:
-    """On this repository's own course: the student's process holds nothing of ours, and ours nothing of theirs."""
+    """With this repository's course: the student process holds nothing hidden, and ours nothing of the student's."""
     course = courses.copy_course(tmp_path / "course", call_seconds=60, unit_seconds=600)
     suites = set(distinctive_texts(course / "grader" / "suites" / "self_attention"))
     solution = "queries, keys, values = project_qkv(inputs, self.W_query, self.W_key, self.W_value)"
@@ -124,7 +123,7 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
     running = start(course, "self_attention", eve=ANSWERS + FOR_EVER)
     student = running.student()
 
-    # What is there is found, so what is not found is not there.
+    # The search finds what is there.
     assert processes.found_in_memory(student, {MADE_AT_IMPORT}) == {MADE_AT_IMPORT}
     assert processes.found_in_memory(running.engine, suites)
 
@@ -133,7 +132,7 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
         encoding="utf-8"
     )
     assert processes.found_in_memory(student, {*suites, solution, substitute}) == set()
-    root = str(Path(__file__).parents[2])  # a checkout may lie below folders of any name
+    root = str(Path(__file__).parents[2])  # a checkout may be in a folder of any name
     files = {file.removeprefix(root) for file in processes.mapped_files(student)}
     assert not {file for file in files if "suites" in file or "solutions" in file or str(course) in file}
     trusted = [running.program.pid, running.engine, running.server, *running.graders]
@@ -158,7 +157,7 @@ def kept_and_graded(done: Done) -> list[str]:
 
 
 def steady(reports: Path) -> dict[str, dict[str, Any]]:
-    """What is the same in every report on the same submission."""
+    """The parts that are the same in every report on a submission."""
     return {
         student: {name: value for name, value in report.items() if name not in ("timing", "messages")}
         for student, report in courses.read_reports(reports).items()
@@ -167,7 +166,7 @@ def steady(reports: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def undisturbed(tmp_path: Path) -> Callable[[Path], dict[str, dict[str, Any]]]:
-    """The reports of the same class where nothing is killed."""
+    """The reports of the same class if nothing is killed."""
 
     def undisturbed(course: Path) -> dict[str, dict[str, Any]]:
         courses.run_grader(course, "grade", tmp_path / "class", "--out", tmp_path / "undisturbed")
@@ -177,9 +176,7 @@ def undisturbed(tmp_path: Path) -> Callable[[Path], dict[str, dict[str, Any]]]:
 
 
 @pytest.mark.proof(part="grading")
-def test_a_batch_that_is_killed_half_way_is_continued_by_the_next_run(
-    start: Starts, patient_course: Path, tmp_path: Path
-) -> None:
+def test_the_next_run_continues_a_batch_that_was_killed(start: Starts, patient_course: Path, tmp_path: Path) -> None:
     running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER)
     ada = tmp_path / "reports" / "ada.json"
     processes.until(ada.exists)
@@ -197,9 +194,7 @@ def test_a_batch_that_is_killed_half_way_is_continued_by_the_next_run(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_second_batch_on_the_same_folder_says_at_once_who_is_at_work(
-    start: Starts, patient_course: Path, tmp_path: Path
-) -> None:
+def test_a_second_batch_on_the_same_folder_names_the_first(start: Starts, patient_course: Path, tmp_path: Path) -> None:
     running = start(patient_course, "sums", eve=ANSWERS + FOR_EVER)
     running.student()
     command = ("grade", tmp_path / "class", "--out", tmp_path / "reports")
@@ -216,7 +211,7 @@ def test_a_second_batch_on_the_same_folder_says_at_once_who_is_at_work(
 
 
 @pytest.mark.proof(part="grading")
-def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
+def test_a_killed_engine_is_reported_and_leaves_no_process_behind(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:
     running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER)
@@ -236,7 +231,7 @@ def test_where_the_engine_is_killed_it_is_said_and_no_process_is_left(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_grading_process_that_dies_is_tried_once_more(
+def test_a_submission_whose_grading_process_dies_is_graded_once_more(
     start: Starts, patient_course: Path, tmp_path: Path, undisturbed: Callable[[Path], dict[str, dict[str, Any]]]
 ) -> None:
     running = start(patient_course, "sums", at_once=1, ada=RIGHT, eve=ANSWERS + FOR_A_WHILE + RIGHT)
@@ -248,7 +243,7 @@ def test_a_grading_process_that_dies_is_tried_once_more(
 
 
 @pytest.mark.proof(part="grading")
-def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
+def test_a_grading_process_that_dies_twice_affects_only_its_submission(
     start: Starts, patient_course: Path, tmp_path: Path
 ) -> None:
     running = start(patient_course, "sums", ada=RIGHT, eve=ANSWERS + FOR_EVER, zoe=RIGHT)
@@ -272,7 +267,7 @@ def test_one_that_dies_twice_is_our_fault_and_costs_no_one_else(
 
 @pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("neighbours", [{}, {"ada": RIGHT, "zoe": WRONG}], ids=["alone", "in a batch"])
-def test_a_fork_server_that_dies_is_started_anew_and_changes_no_report(
+def test_a_fork_server_that_dies_is_restarted_and_changes_no_report(
     start: Starts,
     patient_course: Path,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""The engine grades many submissions, each on its own, in whatever order and however many at once."""
+"""The engine grades each submission independently, in any order and any number at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def submission(student: str, text: str) -> Submission:
 
 
 def steady(result: Result | str) -> Result:
-    """What must be the same in every run."""
+    """The parts that must be the same in every run."""
     assert isinstance(result, Result)
     return dataclasses.replace(result, seconds=0.0, pytest={})
 
@@ -50,7 +50,7 @@ def passed(result: Result) -> int:
     return sum(outcome.passed for outcome in result.outcomes)
 
 
-def test_the_greeting_tells_every_criterion_of_the_course_in_its_order(handshake: Handshake) -> None:
+def test_the_handshake_has_every_criterion_in_the_order_of_the_course(handshake: Handshake) -> None:
     exercises = list(dict.fromkeys((one.unit, one.exercise) for one in handshake.criteria))
     course = COURSE
     assert exercises == [(unit, exercise) for unit in course.units for exercise in course.units[unit].exercises]
@@ -69,7 +69,7 @@ def test_every_criterion_comes_back_with_an_outcome(engine: Engine, handshake: H
 
 
 @pytest.mark.proof(part="grading")
-def test_neither_order_nor_number_at_once_changes_a_result(engine: Engine) -> None:
+def test_neither_order_nor_parallelism_changes_a_result(engine: Engine) -> None:
     texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB, "dan": NOISY}
     submissions = [submission(student, text) for student, text in texts.items()]
     alone = {name: result for one in submissions for name, result in results(engine, [one], 1).items()}
@@ -84,13 +84,13 @@ def test_a_submission_without_a_readable_unit_needs_no_process(engine: Engine) -
     assert steady(result) == Result()
 
 
-def test_large_submissions_and_large_results_do_not_wait_for_each_other(engine: Engine) -> None:
+def test_large_submissions_and_large_results_do_not_block_each_other(engine: Engine) -> None:
     large = STUB + "# a long remark\n" * 60_000
     found = results(engine, [submission(f"student{number}", large) for number in range(4)], at_once=2)
     assert [passed(result) for result in found.values()] == [0] * 4
 
 
-def test_nothing_is_graded_ahead_of_being_asked_for(engine: Engine) -> None:
+def test_no_submission_is_taken_before_a_process_is_free(engine: Engine) -> None:
     taken = []
 
     def submissions() -> Any:
@@ -104,7 +104,7 @@ def test_nothing_is_graded_ahead_of_being_asked_for(engine: Engine) -> None:
     assert len(list(graded)) == 2
 
 
-def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
+def test_an_engine_that_was_killed_is_an_error_with_its_exit_code() -> None:
     before = processes.children(os.getpid())
     with Engine(COURSE) as engine:
         engine.handshake()
@@ -114,7 +114,7 @@ def test_an_engine_that_is_gone_is_a_fault_with_its_code() -> None:
             list(engine.grade([submission("ada", RIGHT)], 1))
 
 
-def test_an_engine_that_hangs_is_given_up_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     before = processes.children(os.getpid())
     large = submission("ada", RIGHT + "# a long remark\n" * 60_000)  # more than a pipe takes
     with Engine(COURSE) as engine:
@@ -129,7 +129,7 @@ def test_an_engine_that_hangs_is_given_up_and_ended(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.proof(part="grading")
-def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(engine: Engine) -> None:
+def test_a_fork_server_that_dies_between_two_students_is_restarted_each_time(engine: Engine) -> None:
     texts = {"ada": RIGHT, "bob": WRONG, "cyd": STUB}
     submissions = [submission(student, text) for student, text in texts.items()]
     undisturbed = results(engine, submissions, at_once=1)
@@ -147,7 +147,7 @@ def test_a_fork_server_that_dies_between_two_students_is_started_anew_each_time(
 
 
 @pytest.mark.proof(part="grading")
-def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course: Path, tmp_path: Path) -> None:
+def test_an_engine_that_cannot_start_reports_the_reason(own_small_course: Path, tmp_path: Path) -> None:
     suite = own_small_course / "grader" / "suites" / "sums" / "test_sums.py"
     suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
     ada = courses.hand_in(tmp_path / "ada", "a = 1")
@@ -158,7 +158,7 @@ def test_an_engine_that_cannot_start_says_why_in_its_last_words(own_small_course
 
 
 @pytest.mark.proof(part="grading")
-def test_practice_grades_the_same_and_claims_no_protection(engine: Engine) -> None:
+def test_practice_mode_grades_the_same_and_claims_no_isolation(engine: Engine) -> None:
     one = [submission("ada", RIGHT), submission("bob", WRONG)]
     with Engine(COURSE, isolated=False) as practice:
         missing = practice.handshake().missing
@@ -175,7 +175,7 @@ def points(grading: Grading, submissions: list[Submission]) -> dict[str, int]:
     return {student: result.report.points for student, result in graded.items() if isinstance(result, Graded)}
 
 
-def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
+def test_no_engine_is_started_without_submissions() -> None:
     before = processes.children(os.getpid())
     with Grading(COURSE, {}) as grading:
         assert points(grading, []) == {}
@@ -183,7 +183,7 @@ def test_where_there_is_nothing_to_grade_no_engine_is_started() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> None:
+def test_a_new_engine_replaces_one_that_was_killed() -> None:
     before = processes.children(os.getpid())
     with Grading(COURSE, {}) as grading:
         first = points(grading, [submission("ada", RIGHT), submission("bob", WRONG)])
@@ -197,7 +197,7 @@ def test_after_an_engine_that_is_gone_the_next_submissions_get_a_new_one() -> No
 
 
 @pytest.mark.proof(part="grading")
-def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
+def test_results_of_a_stopped_batch_are_not_mistaken_for_later_ones() -> None:
     with Grading(COURSE, {}) as grading:
         for _ in grading.reports([submission("ada", RIGHT), submission("bob", WRONG)], 2, NOW):
             break
@@ -205,11 +205,11 @@ def test_results_that_nobody_waited_for_are_not_mistaken_for_the_next() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_eight_units_as_large_as_may_be_are_graded_together(engine: Engine, handshake: Handshake) -> None:
+def test_eight_units_of_the_largest_size_are_graded_together(engine: Engine, handshake: Handshake) -> None:
     texts = {
         unit: (courses.REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8") for unit in COURSE.units
     }
-    # Each a megabyte, in letters of which JSON makes six bytes.
+    # Each has a megabyte, in letters that take six bytes in JSON.
     units = {
         unit: UnitSubmission(
             UnitSource(f"{unit}.py", (text + "#" + "é" * ((CODE_LIMIT - len(text.encode()) - 2) // 2),))

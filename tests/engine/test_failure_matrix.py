@@ -1,4 +1,4 @@
-"""The failure matrix: what is recorded of each misconception is what a run of it comes to, and only while it is."""
+"""The failure matrix: recorded outcomes equal those of a run, and outdated ones are recorded again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.testing.backend import InProcessBackend
 UNIT, EXERCISE = "causal_attention", "mask_then_softmax"
 
 
-def test_what_is_recorded_is_what_a_run_comes_to() -> None:
+def test_recorded_outcomes_equal_those_of_a_run() -> None:
     suite = SUITES[UNIT]
     rows = failure_matrix.recorded(COURSE, UNIT, EXERCISE)
     assert rows
@@ -29,9 +29,9 @@ def test_what_is_recorded_is_what_a_run_comes_to() -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_only_what_has_changed_is_recorded_anew(own_small_course: Path) -> None:
+def test_only_changed_outcomes_are_recorded_again(own_small_course: Path) -> None:
     def built() -> dict[str, int]:
-        """The recorded files, each by a number that changes when it is written anew."""
+        """The recorded files, each with a number that changes when it is written again."""
         done = courses.run_grader(own_small_course, "build")
         assert done.returncode == 0, done.stderr
         return {path.name: path.stat().st_ino for path in (own_small_course / "build" / "failures").glob("sums.*")}
@@ -46,7 +46,7 @@ def test_only_what_has_changed_is_recorded_anew(own_small_course: Path) -> None:
 
 
 @pytest.mark.proof(part="grading")
-def test_a_misconception_that_loses_nothing_is_an_error_with_its_place(own_small_course: Path) -> None:
+def test_a_misconception_that_loses_no_criterion_is_an_error_with_its_place(own_small_course: Path) -> None:
     (own_small_course / "solutions" / "sums.py").write_text(courses.BUILDABLE)
     path = own_small_course / "grader" / "suites" / "sums" / "misconceptions.py"
     path.write_text(path.read_text().replace("return a - b", "return a + b"))

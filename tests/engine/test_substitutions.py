@@ -1,4 +1,4 @@
-"""One exercise that is missing or wrong costs its own points, and no other exercise's."""
+"""A missing or wrong exercise loses its own points, and no other exercise does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def solutions() -> dict[str, str]:
 
 
 def builds_on(unit: str) -> dict[str, str]:
-    """The solutions of a unit and of those that import it; the others run no line of it."""
+    """The solutions of a unit and of the units that import it. No other unit runs its code."""
     return {name: text for name, text in solutions().items() if name == unit or f"from {unit} import" in text}
 
 
@@ -43,12 +43,12 @@ def losing(found: dict[str, list[Judged]]) -> set[str]:
 
 
 def without(exercise: str, text: str) -> str:
-    """A unit's file in which this exercise is not written after all."""
+    """A unit's file in which this exercise is not written."""
     return f"{text}\n\ndef {exercise}(*arguments, **options):\n    raise NotImplementedError()\n"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engine, exercise: str) -> None:
+def test_an_unwritten_exercise_costs_no_points_of_others(engine: Engine, exercise: str) -> None:
     unit = EXERCISES[exercise]
     found = results(engine, {**builds_on(unit), unit: without(exercise, solutions()[unit])})
     assert losing(found) == {exercise}
@@ -58,14 +58,14 @@ def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engi
 @pytest.mark.parametrize(
     ("missing", "waiting", "right", "building_on_it"),
     [
-        # Whatever a substitute for dropout did, it would have to be random, and so would be a right answer.
+        # A substitute for dropout would have to be random, and so would be a right answer.
         (
             "attention_dropout",
             "CausalAttention",
             "self.dropout(torch.softmax(masked / d_out**0.5, dim=-1))",
             "attention_dropout(torch.softmax(masked / d_out**0.5, dim=-1), self.dropout.p if self.training else 0.0)",
         ),
-        # The two are one function, so what the one does with a substitute for the other shows little.
+        # The two are the same function, so a substitute for one shows little about the other.
         (
             "softmax_naive",
             "softmax_stable",
@@ -74,7 +74,7 @@ def test_an_exercise_that_is_not_written_costs_no_other_one_a_point(engine: Engi
         ),
     ],
 )
-def test_where_no_substitute_can_serve_an_exercise_waits(
+def test_an_exercise_waits_if_no_substitute_helps(
     engine: Engine, missing: str, waiting: str, right: str, building_on_it: str
 ) -> None:
     unit = EXERCISES[missing]
@@ -88,7 +88,7 @@ def test_where_no_substitute_can_serve_an_exercise_waits(
 @pytest.mark.parametrize(
     ("missing", "alias"), [("softmax_naive", "softmax_stable"), ("softmax_stable", "softmax_naive")]
 )
-def test_calling_the_same_function_by_its_other_name_earns_nothing(engine: Engine, missing: str, alias: str) -> None:
+def test_a_call_of_an_alias_earns_nothing(engine: Engine, missing: str, alias: str) -> None:
     text = without(missing, solutions()["simple_attention"])
     text += f"\n\ndef {alias}(x, dim=-1):\n    return {missing}(x, dim)\n"
     found = results(engine, {"simple_attention": text})
@@ -96,5 +96,5 @@ def test_calling_the_same_function_by_its_other_name_earns_nothing(engine: Engin
 
 
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_a_unit_that_is_not_handed_in_costs_no_other_one_a_point(engine: Engine, unit: str) -> None:
+def test_a_missing_unit_costs_no_points_of_others(engine: Engine, unit: str) -> None:
     assert losing(results(engine, {name: text for name, text in solutions().items() if name != unit})) == set()

@@ -1,4 +1,4 @@
-"""What the suites assert: each check lets the right value pass, and says of a wrong one why, without giving it away."""
+"""The checks of the suites: the right value passes, and a wrong one fails with a reason that does not give it away."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from grader.testing.checks import (
 )
 from grader.testing.recorder import Observation, Recorder
 
-# Every number in it, and in its shape, is found nowhere else.
+# Its value and its sizes occur nowhere else.
 SECRET = torch.full((11, 13), 8.6421)
 
 
 def reason(check: Callable[..., Any], *arguments: Any) -> str:
-    """What a student reads where the check fails."""
+    """What a student reads if the check fails."""
     with pytest.raises(CheckFailed) as caught:
         check(*arguments)
     return caught.value.reason
 
 
 def raising(*types: str) -> Callable[[], None]:
-    """A call of a student process that raises an error of these types, the most special first."""
+    """A call of a student process that raises an error of these types, the most specific first."""
 
     def call() -> None:
         raise Raised(types, "the student's own text", None, None)
@@ -49,11 +49,11 @@ def raising(*types: str) -> Callable[[], None]:
     return call
 
 
-def test_values_may_differ_by_what_float32_rounds_away() -> None:
+def test_values_may_differ_by_rounding_in_float32() -> None:
     expect_close(SECRET.float() * (1 + 1e-6), SECRET.double())
 
 
-def test_values_may_differ_by_more_where_the_course_says_so() -> None:
+def test_values_may_differ_by_a_given_tolerance() -> None:
     zero = torch.zeros(3)
     expect_close(zero + 9e-5, zero, "The sines", 1e-4)
     message = "The sines are not the expected ones, although the shape is correct."
@@ -61,7 +61,7 @@ def test_values_may_differ_by_more_where_the_course_says_so() -> None:
     assert reason(expect_close, zero + 9e-5, zero, "The sines") == message
 
 
-def test_values_may_come_in_another_dtype() -> None:
+def test_values_may_have_another_dtype() -> None:
     expect_close(SECRET.float(), SECRET.double())
     expect_close(SECRET.double(), SECRET.float())
 
@@ -82,24 +82,24 @@ def test_values_may_come_in_another_dtype() -> None:
         (object(), "A tensor was expected; yours gave an object."),
     ],
 )
-def test_what_is_wrong_about_values_is_said_in_a_sentence(value: Any, expected: str) -> None:
+def test_wrong_values_are_described_in_a_sentence(value: Any, expected: str) -> None:
     assert reason(expect_close, value, SECRET, "The scores") == expected
 
 
-def test_an_infinity_may_be_what_is_expected() -> None:
+def test_an_infinity_can_be_expected() -> None:
     expect_close(torch.tensor([1.0, -torch.inf]), torch.tensor([1.0, -torch.inf]))
 
 
-def test_a_tensor_of_the_wrong_shape_is_told_its_own_shape_only() -> None:
+def test_a_wrong_shape_is_reported_without_the_right_one() -> None:
     assert reason(expect_tensor, torch.zeros(2, 3), (11, 13)) == "The result has the wrong shape: (2, 3)."
 
 
-def test_the_dtype_is_held_to_that_of_the_arguments() -> None:
+def test_the_dtype_must_be_that_of_the_arguments() -> None:
     expect_dtype(SECRET.double(), torch.float64)
     assert reason(expect_dtype, SECRET, torch.float64) == "The result is float32 where the arguments were float64."
 
 
-def test_several_values_may_come_as_a_tuple_or_as_a_list() -> None:
+def test_several_values_may_be_a_tuple_or_a_list() -> None:
     assert expect_values((1, 2), 2) == (1, 2)
     assert expect_values([1, 2], 2) == (1, 2)
 
@@ -125,11 +125,11 @@ def test_a_number_may_be_plain_or_a_tensor_of_one(value: Any) -> None:
         ("9", "A number was expected; yours gave a str."),
     ],
 )
-def test_what_is_wrong_about_a_number_is_said_in_a_sentence(value: Any, expected: str) -> None:
+def test_a_wrong_number_is_described_in_a_sentence(value: Any, expected: str) -> None:
     assert reason(expect_number, value, 8.6421, 0.5) == expected
 
 
-def test_the_same_means_every_bit() -> None:
+def test_same_tensors_are_equal_in_every_bit() -> None:
     expect_same(SECRET.clone(), SECRET, "It was changed.")
     assert reason(expect_same, SECRET * (1 + 1e-6), SECRET, "It was changed.") == "It was changed."
     assert reason(expect_same, 1.0, 1, "It was changed.") == "It was changed."
@@ -149,16 +149,16 @@ def test_a_condition_fails_with_the_reason_given_for_it() -> None:
 @pytest.mark.parametrize(
     "types", [("ValueError", "Exception"), ("AssertionError",), ("UnicodeError", "ValueError", "Exception")]
 )
-def test_an_error_of_an_allowed_kind_is_what_was_asked_for(types: tuple[str, ...]) -> None:
+def test_an_allowed_error_passes(types: tuple[str, ...]) -> None:
     expect_error(raising(*types))
 
 
-def test_an_error_of_another_kind_is_named() -> None:
+def test_an_error_of_another_type_is_named() -> None:
     message = "It raised KeyError; ValueError or AssertionError was expected."
     assert reason(expect_error, raising("KeyError", "LookupError", "Exception")) == message
 
 
-def test_no_error_is_not_enough_where_one_was_asked_for() -> None:
+def test_a_missing_error_fails() -> None:
     assert reason(expect_error, lambda: None) == "It raised no error where one was expected."
 
 
@@ -168,7 +168,7 @@ def test_an_exercise_that_is_not_written_does_not_count_as_refusing(check: Calla
         check(raising("NotImplementedError", "RuntimeError", "Exception"))
 
 
-def test_where_torch_may_refuse_any_error_will_do() -> None:
+def test_any_error_passes_if_torch_may_raise_it() -> None:
     expect_any_error(raising("RuntimeError", "Exception"))
     for call in (lambda: None, raising("SystemExit", "BaseException")):
         assert reason(expect_any_error, call) == "It raised no error where one was expected."
@@ -178,12 +178,12 @@ def test_the_oracle_finds_the_gradients_of_all_outputs_together() -> None:
     def both(x: torch.Tensor, W_weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return x * W_weight, x + W_weight
 
-    # The outputs' first entries are weighted alike, so d(x·w + x + w)/dx is in proportion to w + 1, and d/dw to x + 1.
+    # The outputs' first entries have the same weight, so d(x·w + x + w)/dx is proportional to w + 1, and d/dw to x + 1.
     found = oracle_gradients(both, [torch.tensor([3.0])], {"W.weight": torch.tensor([5.0])})
     assert found["0"].item() / found["W.weight"].item() == pytest.approx((5 + 1) / (3 + 1))
 
 
-def test_gradients_that_agree_pass_and_others_beside_them_do_not_matter() -> None:
+def test_right_gradients_pass_and_additional_ones_are_ignored() -> None:
     expect_gradients({"0": SECRET, "W": SECRET, "extra": None}, {"0": SECRET, "W": SECRET})
 
 
@@ -195,7 +195,7 @@ def test_gradients_that_agree_pass_and_others_beside_them_do_not_matter() -> Non
         ({"0": SECRET, "W": SECRET * 2}, "The gradients are not the expected ones, although the shape is correct."),
     ],
 )
-def test_what_is_wrong_about_gradients_is_said_in_a_sentence(found: dict[str, Any], expected: str) -> None:
+def test_wrong_gradients_are_described_in_a_sentence(found: dict[str, Any], expected: str) -> None:
     assert reason(expect_gradients, found, {"0": SECRET, "W": SECRET}) == expected
 
 
@@ -214,7 +214,7 @@ def test_what_is_wrong_about_gradients_is_said_in_a_sentence(found: dict[str, An
         (expect_gradients, ({}, {"W": SECRET})),
     ],
 )
-def test_a_reason_holds_no_number_of_what_was_expected(check: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def test_a_reason_contains_no_expected_number(check: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     assert re.findall(r"8\.6|8\.7|11|13", reason(check, *arguments)) == []
 
 
@@ -230,7 +230,7 @@ def test_estimates_resemble_each_other_up_to_the_errors_of_both() -> None:
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_a_number_that_is_not_finite_resembles_only_its_like(value: float) -> None:
+def test_a_number_that_is_not_finite_resembles_only_itself(value: float) -> None:
     recorder = Recorder()
     with recorder.recording():
         reason(expect_number, value, 3.0, 0.1)
@@ -258,5 +258,5 @@ def test_words_resemble_only_themselves() -> None:
         (torch.ones(2), "a tensor of shape (2,)"),
     ],
 )
-def test_of_a_students_value_a_sentence_shows_numbers_and_names_alone(value: object, words: str) -> None:
+def test_a_sentence_shows_only_numbers_and_names_of_a_student(value: object, words: str) -> None:
     assert shown(value) == words

@@ -1,4 +1,4 @@
-"""What the suites assert of random draws: who draws as often, and from where, as agreed passes, and nobody else."""
+"""The checks of random draws: only draws with the right frequency from the right generator pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATE_STAYS, GLOBAL_MOVES = "The generator's state is the same as before.", "Tor
 
 
 def reason(check: Callable[..., Any], *arguments: Any) -> str | None:
-    """What a student reads where the check fails; None where it does not."""
+    """What a student reads if the check fails, or None."""
     try:
         check(*arguments)
     except CheckFailed as wrong:
@@ -84,14 +84,14 @@ def test_draws_come_from_the_generator_alone(answer: Callable[..., torch.Tensor]
 
 
 @pytest.mark.parametrize(("answer", "expected"), [(drawn, None), (ignoring, SAME), (seeding, OTHER)])
-def test_the_state_of_the_generator_decides(answer: Callable[..., torch.Tensor], expected: str | None) -> None:
+def test_draws_depend_on_the_state_of_the_generator(answer: Callable[..., torch.Tensor], expected: str | None) -> None:
     assert reason(expect_draws_by_state, *asked(answer), SAME, OTHER) == expected
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"), [(drawn, None), (from_the_system, SAME), (always_alike, OTHER), (putting_back, AGAIN)]
 )
-def test_without_a_generator_the_global_state_decides(
+def test_draws_without_a_generator_depend_on_the_global_state(
     answer: Callable[..., torch.Tensor], expected: str | None
 ) -> None:
     assert reason(expect_global_draws, *asked(answer), SAME, OTHER, AGAIN) == expected
@@ -119,7 +119,7 @@ def test_marks_are_counted_whether_they_are_bool_or_numbers() -> None:
         (lambda: torch.rand(1000) < 0.01, "Nearly all are kept, or nearly none."),
     ],
 )
-def test_entries_that_hang_on_one_draw_are_told_from_those_that_are_hardly_ever_dropped(
+def test_entries_of_one_draw_are_distinguished_from_those_that_are_rarely_dropped(
     kept: Callable[[], torch.Tensor], expected: str | None
 ) -> None:
     torch.manual_seed(1)
@@ -131,7 +131,7 @@ def test_own_draws_of_no_entries_pass() -> None:
     assert reason(expect_own_draws, torch.zeros(0), {"together": torch.zeros(0)}) is None
 
 
-def test_nothing_is_noted_that_depends_on_the_draws() -> None:
+def test_no_observation_depends_on_the_draws() -> None:
     recorder = Recorder()
     with recorder.recording():
         expect_draws_from_a_generator(*asked(drawn), OTHER)

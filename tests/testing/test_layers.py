@@ -1,4 +1,4 @@
-"""What the suites ask of linear layers by their names, and how they set them."""
+"""Checking and setting linear layers by their names."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ def test_a_layer_is_found_by_its_name_and_widths() -> None:
         ("layer", 3, 2, "A layer's parameter has the wrong shape: (3, 2)."),
     ],
 )
-def test_a_layer_that_is_not_as_asked_for_is_told(name: str, d_in: int, d_out: int, reason: str) -> None:
+def test_a_wrong_layer_is_described(name: str, d_in: int, d_out: int, reason: str) -> None:
     with pytest.raises(CheckFailed) as caught:
         expect_layer(module(True).parameters(), name, d_in, d_out)
     assert caught.value.reason == reason
 
 
-def test_layers_without_a_bias_are_told_from_those_with_one() -> None:
+def test_layers_without_a_bias_are_distinguished_from_those_with_one() -> None:
     expect_no_bias(module(False).parameters(), ["layer"])
     with pytest.raises(CheckFailed, match="layer has a bias"):
         expect_no_bias(module(True).parameters(), ["layer"])
 
 
-def test_whoever_has_no_layer_has_not_left_out_its_bias() -> None:
+def test_a_missing_layer_does_not_count_as_a_layer_without_a_bias() -> None:
     with pytest.raises(CheckFailed, match="There is no parameter other"):
         expect_no_bias(module(False).parameters(), ["other"])
 
 
-def test_a_layer_gives_the_product_with_the_matrix_that_it_was_given() -> None:
+def test_a_layer_multiplies_by_the_matrix_that_was_set() -> None:
     made = module(False)
     set_layers(made, as_layers({"layer": MATRIX}))
     assert torch.equal(made.parameters()["layer.weight"], MATRIX.mT)
 
 
-def test_a_bias_that_nobody_asked_for_is_set_to_zero() -> None:
+def test_an_unwanted_bias_is_set_to_zero() -> None:
     made = module(True)
     set_layers(made, as_layers({"layer": MATRIX}))
     assert torch.equal(made.parameters()["layer.bias"], torch.zeros(3))
 
 
-def test_a_bias_that_is_given_is_kept() -> None:
+def test_a_given_bias_is_set() -> None:
     made, bias = module(True), torch.tensor([1.0, 2.0, 3.0])
     set_layers(made, {**as_layers({"layer": MATRIX}), "layer.bias": bias})
     assert torch.equal(made.parameters()["layer.bias"], bias)

@@ -1,4 +1,4 @@
-"""Rows: a change to the solution's text becomes a wrong answer under the row's name, when the course is built."""
+"""Rows: `grader build` makes a wrong answer with the row's name from a change to the solution's text."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ROWS = [
 """
 
 
-def test_replacements_come_one_after_the_other() -> None:
+def test_replacements_are_applied_in_order() -> None:
     assert replace("a", "b").replace("b", "c", times=2).applied("ab") == "cc"
 
 
 @pytest.mark.parametrize(("text", "found"), [("xyz", 0), ("dim, dim", 2)])
-def test_a_text_that_is_not_there_as_often_as_said_is_refused(text: str, found: int) -> None:
+def test_a_text_with_another_number_of_occurrences_is_refused(text: str, found: int) -> None:
     with pytest.raises(ValueError, match=f"'dim' occurs {found} times, not 1"):
         replace("dim", "axis").applied(text)
 
@@ -85,7 +85,7 @@ def test_a_row_that_cannot_be_applied_is_named_with_its_line(course: Path, old: 
     assert f"grader/suites/sums/misconceptions.py:4: {sentence}" in " ".join(done.stderr.split())
 
 
-def test_calls_that_name_no_exercise_are_refused(course: Path) -> None:
+def test_calls_of_unknown_exercises_are_refused(course: Path) -> None:
     write(course, f'{ROWS}CALLS = {{"add": ["plus"]}}\n')
     done = run_grader(course, "build")
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""What a suite can ask of a submission: the same of a student process as of an implementation in this one."""
+"""The proxies of a submission behave the same for a student process and for code in this process."""
 
 from __future__ import annotations
 
@@ -179,14 +179,14 @@ def test_a_function_is_called_with_arguments_and_options(student: Student) -> No
     assert student.add(1) == 2.0
 
 
-def test_containers_of_tensors_come_back_as_they_are(student: Student) -> None:
+def test_containers_of_tensors_are_returned_unchanged(student: Student) -> None:
     tensor, pair, by_name = student.several()
     assert torch.equal(tensor, torch.ones(2))
     assert pair == (1, "two")
     assert torch.equal(by_name["three"], torch.zeros(1))
 
 
-def test_the_arguments_are_told_as_the_call_left_them(student: Student) -> None:
+def test_the_arguments_after_a_call_are_returned(student: Student) -> None:
     ours = torch.ones(2)
     result, (x, numbers) = student.spoil.with_arguments(ours, [])
     assert torch.equal(result, torch.zeros(2))
@@ -204,7 +204,7 @@ def test_an_object_can_be_made_called_and_asked(student: Student) -> None:
     assert "torch.nn.modules.module.Module" in layer.kinds
 
 
-def test_parameters_and_buffers_are_told_by_name(student: Student) -> None:
+def test_parameters_and_buffers_have_their_names(student: Student) -> None:
     layer = student.Layer(3)
     parameters = layer.parameters()
     assert {name: (tuple(value.shape), value.requires_grad) for name, value in parameters.items()} == {
@@ -228,7 +228,9 @@ def test_parameters_and_buffers_can_be_set(student: Student) -> None:
         ({"weight": torch.ones(2, 1)}, "Weight has shape (1, 2), not (2, 1)."),
     ],
 )
-def test_setting_what_does_not_fit_is_refused(student: Student, values: dict[str, torch.Tensor], sentence: str) -> None:
+def test_setting_tensors_of_another_name_or_shape_is_refused(
+    student: Student, values: dict[str, torch.Tensor], sentence: str
+) -> None:
     layer = student.Layer(1)
     layer.set(values)
     with pytest.raises(Refused, match=sentence.replace("(", r"\(").replace(")", r"\)")):
@@ -264,7 +266,7 @@ def test_gradients_reach_arguments_and_parameters(student: Student) -> None:
     assert "frozen" not in gradients
 
 
-def test_a_tensor_without_part_in_the_result_has_no_gradient(student: Student) -> None:
+def test_a_tensor_without_influence_on_the_result_has_no_gradient(student: Student) -> None:
     _, gradients = student.partly.gradients(torch.ones(2), torch.ones(2))
     assert gradients["0"] is not None
     assert gradients["1"] is None
@@ -275,7 +277,7 @@ def test_a_result_cut_off_from_its_arguments_is_refused(student: Student) -> Non
         student.detached.gradients(torch.ones(2))
 
 
-def test_a_generator_is_handed_in_and_its_state_is_told(student: Student) -> None:
+def test_a_generator_is_an_argument_and_has_a_state(student: Student) -> None:
     generator = student.generator(7)
     ours = torch.Generator().manual_seed(7)
     assert torch.equal(generator.state(), ours.get_state())
@@ -293,13 +295,13 @@ def test_a_seed_sets_every_global_source_of_randomness(student: Student) -> None
     assert all(one != other for one, other in zip(draws(1), draws(2), strict=True))
 
 
-def test_modules_of_torch_and_of_the_toolbox_are_handed_in(student: Student) -> None:
+def test_modules_of_torch_and_of_the_toolbox_are_arguments(student: Student) -> None:
     assert torch.equal(student.apply(student.make("ReLU"), torch.tensor([-1.0, 1.0])), torch.tensor([0.0, 1.0]))
     assert student.apply(student.make("PositionWise"), torch.tensor([2.0])).item() == 5.0
     assert student.count(student.make("CountingFactory")) == 3
 
 
-def test_inside_the_block_the_students_code_finds_substitutes(student: Student) -> None:
+def test_the_students_code_calls_substitutes_inside_the_block(student: Student) -> None:
     x = torch.tensor([1.0, 2.0])
     assert torch.equal(student.attend(x), x)
     with student.substituted("softmax_stable", "dot_product"):
@@ -311,18 +313,18 @@ def test_inside_the_block_the_students_code_finds_substitutes(student: Student) 
     assert torch.equal(student.attend(x), x)
 
 
-def test_what_no_substitute_stands_for_is_expected_to_be_right(student: Student) -> None:
+def test_an_exercise_without_a_substitute_is_expected_to_be_right(student: Student) -> None:
     assert student.substitute("softmax_stable", torch.sin) is torch.sin
     with student.substituted("dot_product"):
         assert student.substitute("softmax_stable", torch.sin) is torch.sin
     assert student.expected == set()
 
 
-def test_torchs_own_functions_are_told_by_name(student: Student) -> None:
+def test_torchs_own_functions_are_listed_by_name(student: Student) -> None:
     assert "mul" in student.detached.torch_functions(torch.ones(2))
 
 
-def test_what_has_no_answer_goes_with_the_next_question_and_fails_it(student: Student) -> None:
+def test_a_notification_is_sent_with_the_next_call_and_can_fail_it(student: Student) -> None:
     layer = student.Layer(3)
     layer.set({"weight": torch.zeros(3, 2)})
     assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
@@ -332,25 +334,25 @@ def test_what_has_no_answer_goes_with_the_next_question_and_fails_it(student: St
     assert layer(torch.ones(1, 3)).tolist() == [[0, 0]]
 
 
-def test_an_error_comes_back_with_its_type_text_and_line(student: Student) -> None:
+def test_an_error_has_its_type_text_and_line(student: Student) -> None:
     with pytest.raises(Raised, match="It raised a ValueError") as caught:
         student.raises()
     assert caught.value.detail == "no"
     assert "ValueError" in caught.value.types
 
 
-def test_over_the_door_the_error_names_the_students_line(open_client: Callable[..., SandboxClient]) -> None:
+def test_an_error_from_a_student_process_names_the_students_line(open_client: Callable[..., SandboxClient]) -> None:
     with pytest.raises(Raised) as caught:
         Student(open_client(SOURCE), "answers").raises()
     assert (caught.value.file, caught.value.line) == ("answers.py", SOURCE.splitlines().index("def raises():") + 2)
 
 
-def test_a_name_that_is_not_there_is_not_defined(student: Student) -> None:
+def test_a_missing_name_is_not_defined(student: Student) -> None:
     with pytest.raises(NotDefined, match="absent is not defined"):
         student.absent(1)
 
 
-def test_an_attribute_that_is_not_there_raises_over_there(student: Student) -> None:
+def test_a_missing_attribute_raises_in_the_backend(student: Student) -> None:
     with pytest.raises(Raised, match="AttributeError"):
         student.Layer(1).get("absent")
 
@@ -358,7 +360,7 @@ def test_an_attribute_that_is_not_there_raises_over_there(student: Student) -> N
 # -- plain Python and numpy -----------------------------------------------------------------------------------
 
 
-def test_text_bytes_dicts_and_sets_come_and_go_as_they_are(plain: Student) -> None:
+def test_text_bytes_dicts_and_sets_are_sent_unchanged(plain: Student) -> None:
     assert plain.counted(["a", "bc", "a"]) == ({("a", 1): 2, ("bc", 2): 1}, {"a", "bc"}, frozenset({1, 2}))
     values = ("text", b"\0bytes", {1: {"two"}}, {3, (4, 5)}, frozenset({6}), None, True, 2.5)
     assert plain.kinds(*values) == ["str", "bytes", "dict", "set", "frozenset", "NoneType", "bool", "float"]
@@ -367,7 +369,7 @@ def test_text_bytes_dicts_and_sets_come_and_go_as_they_are(plain: Student) -> No
         assert type(plain.same(value)) is type(value)
 
 
-def test_arrays_come_and_go_as_arrays_of_their_dtype_and_shape(plain: Student) -> None:
+def test_arrays_keep_their_dtype_and_shape(plain: Student) -> None:
     x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
     assert plain.kinds(x, numpy.int8(1), [x]) == ["ndarray", "int8", "list"]
     found = plain.numpy.softmax(x)
@@ -378,7 +380,7 @@ def test_arrays_come_and_go_as_arrays_of_their_dtype_and_shape(plain: Student) -
     assert plain.numpy.Stack(x).method("pop")().dtype == numpy.float32
 
 
-def test_to_a_suite_of_tensors_an_array_is_a_tensor(plain: Student) -> None:
+def test_an_array_is_a_tensor_for_a_suite_of_tensors(plain: Student) -> None:
     found = plain.softmax(numpy.ones((2, 4)))
     assert torch.equal(found, torch.full((2, 4), 0.25, dtype=torch.float64))
     assert torch.equal(plain.same([numpy.float32(0.5)])[0], torch.tensor(0.5))
@@ -386,7 +388,7 @@ def test_to_a_suite_of_tensors_an_array_is_a_tensor(plain: Student) -> None:
         plain.sized()
 
 
-def test_the_first_values_of_a_generator_are_taken_and_it_is_known_if_there_are_more(plain: Student) -> None:
+def test_take_returns_the_first_values_and_whether_there_are_more(plain: Student) -> None:
     assert plain.up_to.take(3, 5) == ([0, 1, 2], True)
     assert plain.up_to.take(5, 5) == ([0, 1, 2, 3, 4], False)
     assert plain.up_to.take(9, 2) == ([0, 1], False)
@@ -394,23 +396,23 @@ def test_the_first_values_of_a_generator_are_taken_and_it_is_known_if_there_are_
     assert plain.same.take(2, "text") == (["t", "e"], True)
 
 
-def test_a_generator_that_never_ends_costs_no_more_than_what_is_taken(plain: Student) -> None:
+def test_an_infinite_generator_computes_one_more_value_than_is_taken(plain: Student) -> None:
     assert plain.naturals.take(4, start=7) == ([7, 8, 9, 10], True)
     assert plain.how_many() == 5
 
 
-def test_an_error_of_a_generator_counts_where_it_is_reached(plain: Student) -> None:
+def test_an_error_of_a_generator_counts_if_it_is_reached(plain: Student) -> None:
     assert plain.fails_at.take(2, 3) == ([0, 1], True)
     with pytest.raises(Raised, match="It raised a KeyError"):
         plain.fails_at.take(3, 3)
 
 
-def test_what_has_no_values_to_take_is_refused(plain: Student) -> None:
+def test_take_refuses_a_result_without_values(plain: Student) -> None:
     with pytest.raises(Refused, match="It gave a int, which has no values to take one by one"):
         plain.how_many.take(2)
 
 
-def test_a_generator_is_an_object_whose_values_come_one_by_one(plain: Student) -> None:
+def test_a_generator_is_an_object_with_a_next_method(plain: Student) -> None:
     numbers = plain.naturals(3)
     assert [numbers.method("__next__")() for _ in range(3)] == [3, 4, 5]
     assert plain.how_many() == 3

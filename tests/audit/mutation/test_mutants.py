@@ -1,4 +1,4 @@
-"""A unit's mutants: one slip each in one exercise, and all the rest as it was."""
+"""A unit's mutants: each changes one exercise by one slip, and nothing else."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def test_every_class_has_at_least_a_dozen_mutants_and_every_exercise_ten(unit: s
 @every_unit
 def test_every_mutant_is_python(unit: str) -> None:
     for mutant in mutants(unit):
-        compile(codes(unit)[mutant.id], mutant.id, "exec")  # all around it is the solution
+        compile(codes(unit)[mutant.id], mutant.id, "exec")  # the rest is the solution
 
 
 @pytest.mark.proof(part="audit")
 @every_unit
-def test_exactly_the_exercise_is_changed_and_no_two_mutants_are_the_same_code(unit: str) -> None:
+def test_only_the_exercise_is_changed_and_no_two_mutants_have_the_same_code(unit: str) -> None:
     seen = {ast.unparse(node) for node in plain(solution(unit)).body}
     for mutant in mutants(unit):
         [definition] = ast.parse(codes(unit)[mutant.id]).body
@@ -128,24 +128,24 @@ def test_ids_are_unique_and_the_same_in_the_next_run(unit: str) -> None:
 
 @pytest.mark.proof(part="audit")
 @every_unit
-def test_annotations_and_what_errors_say_stay_as_they_are(unit: str) -> None:
+def test_annotations_and_error_messages_are_unchanged(unit: str) -> None:
     solved = {
         node.name: node for node in plain(solution(unit)).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     for mutant in mutants(unit):
         old, new = ast.Module([solved[mutant.exercise]], []), ast.parse(codes(unit)[mutant.id])
-        assert messages(new) <= messages(old), mutant.id  # a check that is gone takes its message along
+        assert messages(new) <= messages(old), mutant.id  # a check that was left out has no message
         assert annotated(new) == annotated(old), mutant.id
 
 
-def test_a_mutant_tells_its_line_in_the_file_and_shows_what_is_changed() -> None:
+def test_a_mutant_has_its_line_and_a_diff() -> None:
     [mutant] = [mutant for mutant in mutants_of("unit", SMALL, ["double"]) if mutant.operator == "power"]
     assert mutant.id == "double/power/1"
     assert SMALL.splitlines()[mutant.line - 1] == "    return times * x"
     assert mutant.diff == "- return times * x\n+ return times ** x"
 
 
-def test_all_but_the_changed_definition_is_the_solutions_own_text() -> None:
+def test_the_rest_of_the_file_is_unchanged() -> None:
     above, _, rest = SMALL.partition("def double")
     below = rest[rest.index("\n\n\n# A comment") :]
     for mutant in mutants_of("unit", SMALL, ["double"]):
@@ -162,5 +162,5 @@ def test_numbers_and_words_of_docstrings_and_messages_are_not_changed() -> None:
     assert {mutant.operator for mutant in mutants_of("unit", source, ["example"])} == {"other_error"}
 
 
-def test_only_the_exercises_that_are_asked_for_are_changed() -> None:
+def test_only_the_given_exercises_are_changed() -> None:
     assert {mutant.exercise for mutant in mutants_of("unit", SMALL, ["other"])} == {"other"}

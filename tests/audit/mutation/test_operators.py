@@ -1,4 +1,4 @@
-"""Each operator on a small definition: what the changed lines are."""
+"""The changed lines of each operator on a small definition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from grader.audit.mutation.mutants import OPERATORS, mutants_of
 
-# operator: the parameters of a function and its body, and the new lines of each mutant; where it only lost some, those
+# operator: the parameters of a function, its body, and the new lines of each mutant or, without any, the lost ones
 IN_A_FUNCTION: dict[str, tuple[str, str, set[str]]] = {
     "transpose_dims": (
         "x",
@@ -247,7 +247,7 @@ IN_A_MODULE: dict[str, tuple[str, str, set[str]]] = {
 
 
 def new_lines(operator: str, source: str) -> set[str]:
-    """The new lines of each mutant of a definition named `example`; where there are none, the lost ones."""
+    """The new lines of each mutant of a definition named `example`; if there are none, the lost ones."""
 
     def shown(diff: str) -> str:
         lines = [(line[0], line[2:].strip()) for line in diff.splitlines()]
@@ -265,7 +265,7 @@ def test_every_operator_makes_its_slip_and_no_other(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", IN_A_MODULE)
-def test_operators_know_what_a_module_keeps_on_itself(operator: str) -> None:
+def test_operators_know_the_attributes_of_a_module(operator: str) -> None:
     init, forward, expected = IN_A_MODULE[operator]
     source = (
         "class example(nn.Module):\n    def __init__(self, size: int) -> None:\n"
@@ -283,7 +283,7 @@ def test_the_table_has_one_sentence_for_each_operator() -> None:
         assert "\n" not in sentence, name
 
 
-def test_a_local_takes_the_place_of_another_only_where_it_has_a_value_already() -> None:
+def test_a_local_replaces_another_only_after_its_assignment() -> None:
     source = """\
 def example(x: torch.Tensor):
     first = f(x)
