@@ -26,7 +26,7 @@ OPERATORS = Operators()
 
 @OPERATORS.add
 def condition(place: Place) -> Changes:
-    """The way of an if is taken always, never, or in the other cases."""
+    """The branch of an if is taken always, never, or in the other cases."""
     match place.parent, place.node:
         case ast.If(body=body), ast.expr() as test if place.field == "test":
             yield test.operand if isinstance(test, ast.UnaryOp) else make("not X", X=test)
@@ -57,7 +57,7 @@ def comparison(place: Place) -> Changes:
 
 @OPERATORS.add
 def boolean(place: Place) -> Changes:
-    """`and` stands for `or`, one side of it is left out, or a not is left out or added."""
+    """`and` replaces `or`, an operand is left out, or a `not` is left out or added."""
     match place.node:
         case ast.BoolOp(sign, values):
             yield ast.BoolOp(ast.Or() if isinstance(sign, ast.And) else ast.And(), values)
@@ -132,7 +132,7 @@ def _is_only_returned(name: str, place: Place) -> bool:
 
 @OPERATORS.add
 def no_grad(place: Place) -> Changes:
-    """torch.no_grad() is put round a definition, or forgotten."""
+    """torch.no_grad() is put around a definition, or forgotten."""
     match place.node:
         case ast.FunctionDef(name, arguments, body, decorators, ast.expr() as returns) if _has_gradient(place.node):
             if "Tensor" in ast.unparse(returns):
@@ -164,7 +164,7 @@ IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 
 @OPERATORS.add
 def in_place(place: Place) -> Changes:
-    """A step is done in the memory of an argument."""
+    """A step is done in place, in the memory of an argument."""
     arguments = tensors(place.function)
     match place.node:
         case ast.Assign([ast.Name(name) as target], ast.BinOp(ast.Name(left), sign, right)) if name == left:
@@ -181,7 +181,7 @@ def in_place(place: Place) -> Changes:
 
 @OPERATORS.add
 def changed_argument(place: Place) -> Changes:
-    """An argument is not left as it was."""
+    """An argument is changed."""
     match place.node:
         case ast.Return(ast.expr() as value):
             for name in tensors(place.function):
@@ -198,7 +198,7 @@ alias: Numbers are shared where they should be copied.
 # -- modules and random draws ------------------------------------------------------------------------------------
 
 OPERATORS.rewrite("""
-plain_tensor: A tensor that should be a parameter is none.
+plain_tensor: A tensor that should be a parameter is not one.
   nn.Parameter(X, **K) -> X
 """)
 
@@ -214,7 +214,7 @@ def buffer(place: Place) -> Changes:
 
 @OPERATORS.add
 def unregistered(place: Place) -> Changes:
-    """A module is kept where its parameters and its mode are not found."""
+    """A module is kept where PyTorch does not find its parameters and its mode."""
     yield from rewritten(place.node, "nn.ModuleList(X) -> list(X)")
     match place.node:
         case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
@@ -224,7 +224,7 @@ def unregistered(place: Place) -> Changes:
 
 @OPERATORS.add
 def shared(place: Place) -> Changes:
-    """One module stands in several places, where each should have one of its own."""
+    """One module is used in several places that should have one each."""
     match place.node:
         case ast.GeneratorExp(element, [ast.comprehension(ast.Name("_"), ast.Call(ast.Name("range"), [times]))]):
             yield make("[X] * N", X=element, N=times)
@@ -248,7 +248,7 @@ def mode(place: Place) -> Changes:
 
 @OPERATORS.add
 def generator(place: Place) -> Changes:
-    """The generator is not handed on, or another one draws."""
+    """The generator is not passed on, or another one is used."""
     own = "torch.Generator().manual_seed(0)"
     yield from rewritten(place.node, f"F(*A, **K, generator=G) -> F(*A, **K); F(*A, **K, generator={own})")
     if "generator" in parameters(place.function):
@@ -256,7 +256,7 @@ def generator(place: Place) -> Changes:
 
 
 OPERATORS.rewrite("""
-greedy: The likeliest is taken where one should be drawn.
+greedy: The most likely item is taken where one should be drawn.
   L.multinomial(X, *A, **K) -> torch.argmax(X, dim=-1, keepdim=True)
 """)
 
@@ -265,7 +265,7 @@ greedy: The likeliest is taken where one should be drawn.
 
 @OPERATORS.add
 def backwards(place: Place) -> Changes:
-    """A sequence is gone through from its end, or sorted from the largest down."""
+    """A sequence is iterated from its end, or sorted in descending order."""
     match place.node, place.parent:
         case ast.expr() as sequence, ast.For(ast.Name(name)) | ast.comprehension(ast.Name(name)) if name != "_":
             if place.field == "iter":
@@ -276,6 +276,6 @@ def backwards(place: Place) -> Changes:
 
 @OPERATORS.add
 def tidied_text(place: Place) -> Changes:
-    """A text loses its capital letters, or the white space at its ends."""
+    """A text is converted to lower case, or loses the white space at its ends."""
     if parameters(place.function).get("text") == "str":
         yield from before_all(place, "text = text.lower()", "text = text.strip()")

@@ -24,7 +24,7 @@ OPERATORS = Operators()
 
 @OPERATORS.add
 def other_name(place: Place) -> Changes:
-    """One parameter, local or layer stands for another of its kind."""
+    """One parameter, local or layer replaces another of its kind."""
     match place.node:
         case ast.Name(name, ast.Load()):
             known = in_scope(place)
@@ -53,7 +53,7 @@ NEIGHBOURS = {
 
 @OPERATORS.add
 def other_function(place: Place) -> Changes:
-    """A function or an attribute stands for its neighbour: mean for sum, tril for triu, bias for weight."""
+    """A function or attribute is replaced by a similar one: sum by mean, triu by tril, weight by bias."""
     match place.node:
         case ast.Attribute(owner, name, ast.Load()) if not (isinstance(owner, ast.Name) and owner.id == "self"):
             yield from (ast.Attribute(owner, other) for other in NEIGHBOURS.get(name, ()))
@@ -70,13 +70,8 @@ def _swapped(nodes: list[ast.expr], one: int, other: int) -> list[ast.expr]:
 @OPERATORS.add
 def swapped_arguments(place: Place) -> Changes:
     """Two arguments of a call change places."""
-    unlike = {
-        "transpose",
-        "masked_fill",
-        "gather",
-        "getattr",
-        "register_buffer",
-    }  # these swaps are no slips, or change nothing
+    # Swapping these is no likely slip, or changes nothing.
+    unlike = {"transpose", "masked_fill", "gather", "getattr", "register_buffer"}
     match place.node:
         case ast.Call(func, arguments, keywords) if called(place.node) not in unlike:
             for pair in pairwise(range(len(arguments))):
@@ -105,7 +100,7 @@ def swapped_elements(place: Place) -> Changes:
 
 @OPERATORS.add
 def swapped_calls(place: Place) -> Changes:
-    """Two steps, one inside of the other or one behind the other, are taken in the other order."""
+    """Two nested or chained calls are swapped."""
     match place.node:
         case ast.Call(outer, [ast.Call(inner, [first, *rest]) as within, *others]) if _is_step(place.node, within):
             done = ast.Call(outer, [first, *others], place.node.keywords)
@@ -150,14 +145,14 @@ def keeps_kind(node: ast.AST) -> bool:
 # -- omissions ---------------------------------------------------------------------------------------------------
 
 OPERATORS.rewrite("""
-dropped_layer: A layer or module of its own is not applied.
+dropped_layer: A layer of self is not applied.
   self.NAME(X) -> X
 """)
 
 
 @OPERATORS.add
 def dropped_method(place: Place) -> Changes:
-    """A method is not called on what it should be, for example no .T, no .unsqueeze(1), no .item()."""
+    """A method call or attribute is left out, for example .T, .unsqueeze(1) or .item()."""
     found = method(place.node)
     if found and not isinstance(place.parent, ast.Expr) and not isinstance(found, ast.Constant):
         yield found
@@ -166,7 +161,7 @@ def dropped_method(place: Place) -> Changes:
 
 @OPERATORS.add
 def dropped_function(place: Place) -> Changes:
-    """A function is not applied to what it should be."""
+    """A function call is left out."""
     match place.node:
         case ast.Call(_, [first, *_]) if keeps_kind(place.node):
             # A size or a tensor in place of a tuple to unpack would only raise an error.
@@ -238,7 +233,7 @@ def left_out(place: Place) -> Changes:
 OPERATORS.rewrite("""
 dropped_super: super().__init__() is forgotten.
   super().__init__() -> pass
-dropped_check: What should be refused is not.
+dropped_check: A check that raises an error is left out.
   if X: raise Y -> pass
 """)
 

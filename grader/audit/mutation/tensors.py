@@ -21,7 +21,7 @@ transpose_dims: A transpose swaps two other dimensions.
 
 @OPERATORS.add
 def other_dim(place: Place) -> Changes:
-    """A sum, a softmax, a stack and the like goes along another dimension."""
+    """A sum, a softmax, a stack or the like uses another dimension."""
     is_dim = keyword_of(place) in {"dim", "start_dim"}
     match place.parent, place.field:
         case ast.Call(ast.Attribute(_, "flatten")), "args":
@@ -39,16 +39,16 @@ def other_dim(place: Place) -> Changes:
 
 
 OPERATORS.rewrite("""
-keepdim: keepdim=True is left out, or given where it was not.
+keepdim: keepdim=True is left out or added.
   F(*A, dim=D, keepdim=B, **K) -> F(*A, dim=D, **K)
   X.{sum|mean|max|amax|var}(*A, dim=D, **K) -> X.{}(*A, dim=D, **K, keepdim=True)
-reshape_for_transpose: A reshape to the transposed shape stands for a transpose.
+reshape_for_transpose: A reshape to the transposed shape replaces a transpose.
   X.transpose(*A) -> X.reshape(IT.shape)
   X.T -> X.reshape(IT.shape)
 transpose_before_reshape: Two dimensions are swapped before a reshape or flatten.
   X.{reshape|flatten}(*A, **K) -> X.transpose(0, 1).reshape(IT.shape); X.transpose(1, 2).reshape(IT.shape); \
 X.transpose(-2, -1).reshape(IT.shape)
-view_for_reshape: A view, which not every memory layout allows, stands for a reshape or flatten.
+view_for_reshape: A view, which not every memory layout allows, replaces a reshape or flatten.
   X.reshape(*A) -> X.view(*A)
   X.flatten(*A, **K) -> X.view(IT.shape)
 """)
@@ -56,7 +56,7 @@ view_for_reshape: A view, which not every memory layout allows, stands for a res
 
 @OPERATORS.add
 def squeeze(place: Place) -> Changes:
-    """Dimensions of size 1 are taken out of a result."""
+    """Dimensions of size 1 are removed from a result."""
     return of_tensor(place, "X.squeeze()")
 
 
@@ -78,10 +78,10 @@ def added_scale(place: Place) -> Changes:
 OPERATORS.rewrite("""
 dropped_mask: Nothing is masked.
   X.masked_fill(*A) -> X
-inverted_mask: What should be masked stays, and the rest is masked.
+inverted_mask: The mask is inverted.
   X.masked_fill(M, *A) -> X.masked_fill(~M, *A)
   X.triu(*A, **K) -> ~IT
-mask_value: Another number is filled in where a mask is: 0 for minus infinity, or the other way round.
+mask_value: A mask fills in another number: 0 for minus infinity, or the reverse.
   X.masked_fill(M, V) -> X.masked_fill(M, 0); X.masked_fill(M, -torch.inf); X.masked_fill(M, torch.inf); \
 X.masked_fill(M, -1.0)
 """)
@@ -99,13 +99,13 @@ def added_mask(place: Place) -> Changes:
 # -- products and sums -------------------------------------------------------------------------------------------
 
 OPERATORS.rewrite("""
-asterisk: `*`, element by element, stands for `@`.
+asterisk: `*`, element by element, replaces `@`.
   X @ Y -> X * Y
 swapped_operands: The two sides of `@`, `-`, `/`, `%` or `**` change places.
   X {@|-|/|//|%|**} Y -> Y {} X
 transposed_operand: The right side of `@` is transposed.
   X @ Y -> X @ Y.mT
-power: `**` stands for `*`, or `*` for `**`.
+power: `**` replaces `*`, or `*` replaces `**`.
   X * Y -> X ** Y
   X ** Y -> X * Y
 """)
@@ -180,12 +180,12 @@ def constant(place: Place) -> Changes:
 
 @OPERATORS.add
 def flipped_bool(place: Place) -> Changes:
-    """True stands for False, or False for True."""
+    """True replaces False, or False replaces True."""
     if keyword_of(place) != "keepdim":
         yield from rewritten(place.node, "True -> False", "False -> True")
 
 
 OPERATORS.rewrite("""
-complement: A probability p stands for 1 - p.
+complement: 1 - p replaces a probability p.
   {p|dropout} -> 1 - {}
 """)
