@@ -1,1 +1,1 @@
-"""Runs criteria on submissions: the engine's process, its client, and the diagnosis of what went wrong."""
+"""Runs criteria on submissions: the engine process, its client, and the diagnosis of wrong answers."""

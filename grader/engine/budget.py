@@ -1,4 +1,4 @@
-"""The limits of a grading process, which is trusted, but works on what a student's process sends."""
+"""The limits of a grading process. It is trusted, but it processes what a student process sends."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
     from grader.sandbox.limits import Limits
 
-# An honest submission takes less than a tenth of it.
+# An honest submission takes less than a tenth of this.
 MEMORY_BYTES = 3 * 2**29
-# Time beyond that of the units, for what comes before and after them.
+# Time for the work before and after the units.
 GRACE_SECONDS = 60
 OUT_OF_MEMORY = f"Checking its results took more than {MEMORY_BYTES / 2**30:g} GB of memory in the grader."
-# What torch says where the system gives it no memory.
+# Torch's errors if the system gives it no memory.
 REFUSED_BY_SYSTEM = ("can't allocate memory", "not enough memory")
 
 
 class LimitExceeded(InternalError):
-    """A unit took more than the grading process may use; the text is the reason that its report gives."""
+    """A unit exceeded a limit of the grading process. The text is the reason in its report."""
 
 
 def longest_grading(limits: Limits, units: int) -> float:
-    """Return the seconds after which a process that grades so many units counts as hung."""
+    """Return the seconds after which a process that grades this number of units counts as hung."""
     return units * (limits.unit_seconds + limits.call_seconds) / LEAST_COUNTED + GRACE_SECONDS
 
 
 def ran_out_of_memory(error: BaseException | None) -> bool:
-    """Say whether this process had no memory left, by the error that came of it."""
+    """Return whether an error means that this process had no memory left."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and any(text in str(error) for text in REFUSED_BY_SYSTEM)
     )
 
 
 class Budget:
-    """Limits this process: its memory from here on, and its processor time unit by unit.
+    """Limits the further memory of this process, and its processor time for each unit.
 
     Args:
         units: How many units it will grade.
@@ -50,7 +50,7 @@ class Budget:
     """
 
     def __init__(self, units: int, seconds: int) -> None:
-        """Set the limits of what this process does besides grading units."""
+        """Set the limits for everything outside of the units."""
         import resource  # not on Windows, where nothing is forked
 
         self._resource = resource
@@ -63,7 +63,7 @@ class Budget:
 
     @contextlib.contextmanager
     def of_a_unit(self) -> Iterator[None]:
-        """Limit what runs in the block. Raises LimitExceeded."""
+        """Limit the code in the block. Raises LimitExceeded."""
         used = self._resource.getrusage(self._resource.RUSAGE_SELF)
         self._allow(int(used.ru_utime + used.ru_stime) + self._seconds)
         try:
@@ -77,5 +77,5 @@ class Budget:
         self._resource.setrlimit(self._resource.RLIMIT_CPU, (min(seconds, self._last), self._last))
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
-        self._allow(self._last)  # or the signal comes again every second
+        self._allow(self._last)  # otherwise the signal is sent again every second
         raise LimitExceeded(f"Checking its results took more than {self._seconds} s of processor time in the grader.")

@@ -1,4 +1,4 @@
-"""Many submissions: hands them to the grading engine, a few at a time, and gives each result as it comes."""
+"""Sends submissions to the grading engine, a few at a time, and yields each result when it arrives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from grader.engine.budget import GRACE_SECONDS, longest_grading
 from grader.engine.messages import Handshake, Request, read_handshake, read_reply, to_line
@@ -23,7 +23,7 @@ from grader.testing.misconceptions import build as build_misconceptions
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
     from grader.course.model import Course
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from grader.submissions.source import Submission
 
 ERROR_LINES = 12
-# Torch and the suites are imported in this time, on the slowest machine.
+# Enough to import torch and the suites on the slowest machine.
 START_SECONDS = 600
 
 
 class SandboxUnavailable(InternalError):
-    """Student code cannot be isolated on this machine. `missing` has a sentence for each layer that is needed."""
+    """Student code cannot be isolated on this machine. `missing` has a sentence for each needed layer."""
 
     def __init__(self, missing: list[str]) -> None:
-        """Say which layers are missing."""
+        """Take the sentences about the missing layers."""
         super().__init__("\n".join(["Student code cannot be isolated here, so nothing was graded.", *missing]))
         self.missing = missing
 
 
 class Engine:
-    """The grading engine, in a process of its own with a clean environment, whatever this program is."""
+    """The grading engine, in a process of its own with a clean environment."""
 
     def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
         """Start the engine.
@@ -58,7 +58,7 @@ class Engine:
             suites: The tests to grade with.
 
         Raises:
-            InternalError: It cannot be started, or the misconceptions cannot be built.
+            InternalError: The engine cannot be started, or the misconceptions cannot be built.
         """
         self._limits = course.limits
         options = [str(course.root), suites, *([] if isolated else ["--practice"]), *course.modules]
@@ -76,13 +76,17 @@ class Engine:
             self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
-        # Written and read all the time, for an engine may wait to be read from, or hang, while it is being sent
-        # something. And kept in memory, so that no full disk stops it.
+        # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
+        # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
-        work = (self._speak, self._listen, self._overhear)
-        self._threads = [threading.Thread(target=target, daemon=True) for target in work]
+        work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
+            (_write, (self._process.stdin, self._requests)),
+            (_read, (self._process.stdout, self._lines)),
+            (self._last_words.extend, (self._process.stderr,)),
+        ]
+        self._threads = [threading.Thread(target=target, args=given, daemon=True) for target, given in work]
         for thread in self._threads:
             thread.start()
 
@@ -92,100 +96,64 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the engine: once it has done all, or where something failed, at once."""
-        assert self._process.stdout
-        assert self._process.stderr
+        """End the engine: when it has graded everything, or at once if there was an error."""
         if kind is not None:
             self._process.kill()
-        self._requests.put(None)
-        self._process.wait()
-        for thread in self._threads:
-            thread.join()
-        self._process.stdout.close()
-        self._process.stderr.close()
+        with self._process:
+            self._wait()
 
     def handshake(self) -> Handshake:
-        """Return what the engine says when it is ready. Raises InternalError where it does not."""
-        return read_handshake(self._read(START_SECONDS))
+        """Return the engine's first message. Raises InternalError if there is none."""
+        return read_handshake(self._next_line(START_SECONDS))
 
     def grade(self, submissions: Iterable[Submission], at_once: int) -> Iterator[tuple[Submission, Result | str]]:
-        """Grade submissions, in the order in which they are done.
+        """Grade submissions.
 
-        A grading process that fails is tried once more. One that came to a limit of its own is tried once more after
-        all others, alone, for what else ran may have been the reason.
+        A submission whose grading process failed is graded once more. One that exceeded a limit of its grading process
+        is graded once more at the end and alone, because the load of the others may be the reason.
 
         Args:
-            submissions: Those to grade, each taken when there is room for it.
+            submissions: The submissions; each is taken from the iterable when a process is free for it.
             at_once: How many to grade at the same time.
 
         Yields:
-            Each submission with its result, or with the fault for which there is none.
+            Each submission with its result, or with the reason why there is none, in the order of completion.
 
         Raises:
             InternalError: The engine ended, or hangs.
         """
         waiting = enumerate(submissions)
-        # With what may still happen to each without being its result.
+        # Each with the kinds of failure after which it is graded once more.
         running: dict[int, tuple[Submission, set[str]]] = {}
-        for_later: list[tuple[int, Submission, set[str]]] = []
+        for_later: deque[tuple[int, Submission, set[str]]] = deque()
+
+        def start(number: int, submission: Submission, retries: set[str]) -> None:
+            running[number] = submission, retries
+            self._requests.put(to_line(_request(number, submission)))
+
         while True:
             while len(running) < at_once and (following := next(waiting, None)):
-                number, submission = following
-                running[number] = (submission, {"fault", "exceeded"})
-                self._ask(number, submission)
+                start(*following, {"fault", "exceeded"})
             if not running and for_later:
-                number, submission, retries = for_later.pop(0)
-                running[number] = (submission, retries)
-                self._ask(number, submission)
+                start(*for_later.popleft())
             if not running:
                 return
             longest = max(longest_grading(self._limits, len(submission.units)) for submission, _ in running.values())
-            reply = read_reply(self._read(longest + GRACE_SECONDS))
+            reply = read_reply(self._next_line(longest + GRACE_SECONDS))
             submission, retries = running.pop(reply.number)
             if isinstance(reply.result, str) and "fault" in retries:
-                running[reply.number] = (submission, retries - {"fault"})
-                self._ask(reply.number, submission)
+                start(reply.number, submission, retries - {"fault"})
             elif isinstance(reply.result, Result) and reply.result.exceeded and "exceeded" in retries:
                 for_later.append((reply.number, submission, retries - {"exceeded"}))
             else:
                 yield submission, reply.result
 
     def last_words(self) -> str:
-        """The last lines that the engine has written as errors."""
+        """Return the last lines of the engine's standard error."""
         return b"".join(self._last_words).decode("utf-8", "replace").strip()
 
-    def _ask(self, number: int, submission: Submission) -> None:
-        kept = submission.kept.units if submission.kept else {}
-        sources = {**submission.siblings, **submission.sources}
-        graded = submission.sources.keys() - kept.keys()
-        request = Request(
-            number,
-            units={name: source for name, source in sources.items() if name in graded},
-            siblings={name: source for name, source in sources.items() if name not in graded},
-            right=[name for unit in kept.values() for name in passed_exercises(unit)],
-        )
-        self._requests.put(to_line(request))
-
-    def _speak(self) -> None:
-        assert self._process.stdin
-        with contextlib.suppress(OSError), self._process.stdin as file:  # where it is gone, that is read from it too
-            for line in iter(self._requests.get, None):
-                file.write(line)
-                file.flush()
-
-    def _listen(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(b"")
-
-    def _overhear(self) -> None:
-        assert self._process.stderr
-        for line in self._process.stderr:
-            self._last_words.append(line)
-
-    def _read(self, seconds: float) -> bytes:
-        """Return the engine's next line. Raises InternalError where it has ended, or says nothing for so long."""
+    def _next_line(self, seconds: float) -> bytes:
+        """Return the engine's next line. Raises InternalError if the engine ended, or sends nothing for this time."""
         try:
             line = self._lines.get(timeout=seconds)
         except queue.Empty:
@@ -195,29 +163,55 @@ class Engine:
                 f"The grading engine said nothing for {seconds:.0f} s, so it was ended. Run the same command again; if "
                 "it hangs once more, grade one submission alone to find the one that it hangs on."
             ) from None
-        if not line:
-            raise self._fault()
-        return line
+        if line:
+            return line
+        code, words = self._wait(), self.last_words()
+        details = f" Its last words:\n{words}" if words else ""
+        raise InternalError(f"The grading engine ended with code {code}.{details}")
 
-    def _fault(self) -> InternalError:
-        code = self._process.wait()
+    def _wait(self) -> int:
+        """Send no more requests, wait until the engine and the threads end, and return the exit code."""
         self._requests.put(None)
+        code = self._process.wait()
         for thread in self._threads:
             thread.join()
-        words = self.last_words()
-        said = f" Its last words:\n{words}" if words else ""
-        return InternalError(f"The grading engine ended with code {code}.{said}")
+        return code
+
+
+def _request(number: int, submission: Submission) -> Request:
+    kept = submission.kept.units if submission.kept else {}
+    sources = {**submission.siblings, **submission.sources}
+    graded = submission.sources.keys() - kept.keys()
+    return Request(
+        number,
+        units={name: source for name, source in sources.items() if name in graded},
+        siblings={name: source for name, source in sources.items() if name not in graded},
+        right=[name for unit in kept.values() for name in passed_exercises(unit)],
+    )
+
+
+def _write(file: IO[bytes], requests: queue.SimpleQueue[bytes | None]) -> None:
+    with contextlib.suppress(OSError), file:  # if the engine has ended, its output shows that
+        for line in iter(requests.get, None):
+            file.write(line)
+            file.flush()
+
+
+def _read(file: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    for line in file:
+        lines.put(line)
+    lines.put(b"")
 
 
 class Graded(NamedTuple):
-    """The report of a submission and, for the instructor alone, pytest's own."""
+    """The report of a submission, and pytest's own report, which only the instructor gets."""
 
     report: Report
     pytest: dict[str, Any] | None
 
 
 class Grading:
-    """Makes reports of submissions. The engine starts with the first submission, and anew after one that failed."""
+    """Makes reports of submissions. The engine starts with the first submission; after an error, a new one starts."""
 
     def __init__(
         self,
@@ -226,12 +220,12 @@ class Grading:
         allow_unisolated: bool = False,
         suites: Suites = "hidden",
     ) -> None:
-        """Start nothing yet.
+        """Prepare; no process starts yet.
 
         Args:
             course: The course to grade.
-            quizzes: Those of the units that are graded.
-            allow_unisolated: Run student code even where nothing isolates it.
+            quizzes: The quizzes of the units that are graded.
+            allow_unisolated: Run student code even if it cannot be isolated.
             suites: The tests to grade with.
         """
         self._course = course
@@ -258,36 +252,38 @@ class Grading:
     def reports(
         self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
     ) -> Iterator[tuple[Submission, Graded | str]]:
-        """Each submission with its reports, or with why there are none, in the order in which they are done.
+        """Yield each submission with its reports, or with the reason why there are none, in the order of completion.
 
-        Raises InternalError; and SandboxUnavailable, before anything is graded.
+        Raises InternalError, or SandboxUnavailable before anything is graded.
         """
         submissions = iter(submissions)
         first = next(submissions, None)
-        if first is None:  # then no engine need be started
+        if first is None:  # no engine is needed
             return
         try:
             rubric = self.rubric()
-            engine, said = self._engine, self._handshake
-            assert engine
-            assert said
-            for submission, result in engine.grade(itertools.chain([first], submissions), at_once):
+            handshake = self._handshake
+            assert self._engine
+            assert handshake
+            for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once):
                 if isinstance(result, str):
                     yield submission, result
                 else:
-                    report = make_report(submission, result, rubric, self._course, said.missing, said.versions, now)
+                    report = make_report(
+                        submission, result, rubric, self._course, handshake.missing, handshake.versions, now
+                    )
                     yield submission, Graded(report, result.pytest)
         except BaseException:
-            # An engine that is left half way still owes results, which would be taken for those that follow.
+            # An engine that is stopped midway still sends results, which would be mistaken for later ones.
             self.__exit__(*sys.exc_info())
             raise
 
     def rubric(self) -> Rubric:
-        """Return what points are given for; starts the engine.
+        """Return what earns points. Starts the engine.
 
         Raises:
             InternalError: The engine ended.
-            SandboxUnavailable: Student code cannot be isolated here, and nobody has allowed that.
+            SandboxUnavailable: Student code cannot be isolated here, and `allow_unisolated` is false.
         """
         if self._engine is None:
             self._engine = Engine(self._course, suites=self._suites)

@@ -1,4 +1,4 @@
-"""A criterion is one hidden test: what it asks, the inputs it draws, and how it is collected and run."""
+"""Criteria: collects and runs hidden tests. A criterion is one hidden test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One hidden test of an exercise. sentence: what a student reads where it fails. rule: as the stub states it."""
+    """One hidden test of an exercise. sentence: what a student reads if it fails. rule: the stub's words."""
 
     unit: str
     exercise: str
@@ -43,25 +43,25 @@ class Criterion:
     substitutes: Substitutes = NO_SUBSTITUTES
 
     def fresh(self) -> Fresh:
-        """Draw this test's own inputs: not the worked examples', and the same in every run of a course version."""
+        """Return what draws this test's own inputs, which are the same in every run of a course version."""
         return Fresh(self._seed("inputs"))
 
     def run(self, backend: Backend, substitutes: Sequence[str] = ()) -> Outcome:
-        """Return what one run comes to, with substitutes for these exercises."""
+        """Run it once, with substitutes for these exercises, and return the outcome."""
         return self.attempt(backend, substitutes)[0]
 
     def attempt(self, backend: Backend, substitutes: Sequence[str] = ()) -> tuple[Outcome, Exception | None]:
         """Run it once.
 
         Args:
-            backend: Where the student's code runs, or what is trusted in its place.
+            backend: Runs the student's code, or trusted code.
             substitutes: The exercises that have substitutes in this run.
 
         Returns:
             The outcome, and the error that the run ended with.
 
         Raises:
-            InternalError: It could not be run, for no fault of the submission.
+            InternalError: It could not be run, and the submission is not the cause.
         """
         recorder = Recorder()
         student, ended_with = None, None
@@ -71,7 +71,7 @@ class Criterion:
             given = {"student": student, "fresh": self.fresh()}
             with recorder.recording(), student.substituted(*substitutes) if substitutes else contextlib.nullcontext():
                 self.function(**{name: given[name] for name in given.keys() & wanted})
-        except Exception as error:  # noqa: BLE001 - a suite may fail in any way on what a submission gives
+        except Exception as error:  # noqa: BLE001 - a student's result can make a test raise anything
             ended_with = error
         outcome = judge(ended_with, recorder)
         if student and substitutes:
@@ -79,10 +79,10 @@ class Criterion:
         return outcome, ended_with
 
     def run_again(self, backend: Backend, first: Outcome, doubtful: Sequence[str]) -> Outcome:
-        """Return what a failed test comes to once answers that it builds on, and that may be wrong, have substitutes.
+        """Run a failed test again with substitutes for the doubtful exercises, and return the outcome.
 
-        That is `first` where it builds on none of the doubtful exercises. Which of them it calls shows only as it
-        runs, and an expected value has to be made with exactly those: so the same answers are judged twice.
+        The outcome is `first` if the answer calls none of them. Which of them it calls is known only after the run, and
+        expected values must be made with exactly those, so the same answers are judged twice.
         """
         recorded = Recorded(backend)
         outcome = self.run(recorded, doubtful)
@@ -92,9 +92,9 @@ class Criterion:
         return outcome if outcome.substitutes else first
 
     def _prepared(self, backend: Backend) -> Student:
-        """Load the unit over there and give every global random state there a beginning of its own.
+        """Load the unit in the backend and seed its global random states.
 
-        Not the one that the inputs are drawn from: nobody over there is to know them before they come.
+        The seed differs from that of the inputs, so that student code cannot predict them.
         """
         try:
             backend.load(self.unit)
@@ -107,11 +107,11 @@ class Criterion:
         return Student(backend, self.unit, self.substitutes)
 
     def _with_substitutes(self, outcome: Outcome, student: Student, substitutes: Sequence[str]) -> Outcome:
-        """Return the outcome of a run as the substitutes that were called in it have it."""
+        """Return the outcome of a run, adjusted for the substitutes that were called in it."""
         called = tuple(exercise for exercise in substitutes if exercise in student.called)
-        # Whoever only calls the same function under its other name has shown nothing of this one.
+        # An answer that only calls an alias of this exercise does not answer it.
         borrowed = any(self.substitutes.are_aliases(self.exercise, exercise) for exercise in called)
-        # A substitute that does not serve says so like an exercise that is not written.
+        # A substitute that cannot handle its arguments raises the same error as an unwritten exercise.
         refused = outcome.kind == "not written" and bool(called)
         waits = borrowed or refused or (not outcome.passed and not student.expected.issuperset(called))
         kind = "waiting" if waits else outcome.kind
@@ -123,26 +123,24 @@ class Criterion:
 
 
 Place = tuple[str, int]
-"""A test function's name, and the number of its case, counted from zero."""
+"""The name of a test function, and the number of its case, counted from zero."""
 
 
 def criteria_of(
     suite: ModuleType, unit: str, version: str, substitutes: Substitutes = NO_SUBSTITUTES
 ) -> dict[Place, Criterion]:
-    """Return the criterion of every test that a suite defines, and of every case of one, in their order.
+    """Return the criterion of every test of a suite, and of every case of a test, in their order.
 
     Raises:
-        ValueError: A test is no criterion; the sentence says which, and why.
+        ValueError: A test is not a criterion; the message says which one, and why.
     """
     found = {}
     for name, test in vars(suite).items():
-        if name.startswith("test_"):
-            for number, (case_name, parameters, mark) in enumerate(_cases_of(test, name)):
-                try:
-                    one = criterion_of(test, unit, version, case_name, parameters, mark, substitutes)
-                except ValueError as error:
-                    raise ValueError(f"{test.__code__.co_firstlineno}: {name}: {error}") from error
-                found[name, number] = one
+        for number, case in enumerate(_cases_of(test, name) if name.startswith("test_") else ()):
+            try:
+                found[name, number] = criterion_of(test, unit, version, *case, substitutes)
+            except ValueError as error:
+                raise ValueError(f"{test.__code__.co_firstlineno}: {name}: {error}") from error
     return found
 
 
@@ -155,23 +153,23 @@ def criterion_of(
     mark: pytest.Mark | None = None,
     substitutes: Substitutes = NO_SUBSTITUTES,
 ) -> Criterion:
-    """Return the criterion that a test function is, by its mark and its docstring.
+    """Make a criterion of a test function, by its mark and its docstring.
 
     Args:
         function: The test.
         unit: Its unit.
-        version: The course's version, which decides the inputs.
-        name: The criterion's; by default the function's.
-        parameters: What this run of the test is given, where it has several.
-        mark: The mark of this run; by default the function's.
+        version: The course's version, which determines the inputs.
+        name: The criterion's name; by default the function's.
+        parameters: The parameters of this case of the test, if it has cases.
+        mark: The mark of this case; by default the function's.
         substitutes: The substitutes of the course.
 
     Raises:
-        ValueError: The mark or the sentence is missing, or it takes what no test is given.
+        ValueError: The mark or the sentence is missing, or the function takes an unknown parameter.
     """
     name = name or function.__name__.removeprefix("test_")
     parameters = parameters or {}
-    # A visible test is an example, and repeats no rule.
+    # A visible test has the mark `example`, without a rule.
     marker = mark or _mark(getattr(function, "pytestmark", ()), "exercise", "example")
     if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
@@ -187,7 +185,7 @@ def criterion_of(
 
 @functools.cache
 def hidden_substitutes(course: Course) -> Substitutes:
-    """Return the substitutes that lie beside the hidden suites, in the course's order."""
+    """Return the substitutes beside the hidden suites, in the course's order."""
     return Substitutes.of(course.suites, tuple(course.units))
 
 
@@ -203,7 +201,7 @@ def _mark(marks: Sequence[pytest.Mark], *names: str) -> pytest.Mark | None:
 
 
 def _cases_of(test: Callable[..., None], name: str) -> Iterator[tuple[str, dict[str, Any], pytest.Mark | None]]:
-    """Yield the name, the parameters and the mark of every run of a test, as `pytest.mark.parametrize` has them."""
+    """Yield the name, the parameters and the mark of every case of a test, from `pytest.mark.parametrize`."""
     name = name.removeprefix("test_")
     runs = _mark(getattr(test, "pytestmark", ()), "parametrize")
     if runs is None:
@@ -212,7 +210,7 @@ def _cases_of(test: Callable[..., None], name: str) -> Iterator[tuple[str, dict[
     names, cases = runs.args
     names = [one.strip() for one in names.split(",")] if isinstance(names, str) else names
     for number, case in enumerate(cases):
-        # A case is a `pytest.param`, or the plain values.
+        # A case is a `pytest.param` or plain values.
         values = getattr(case, "values", case) if len(names) > 1 or hasattr(case, "marks") else (case,)
         mark = _mark([one.mark for one in getattr(case, "marks", ())], "exercise", "example")
         label = getattr(case, "id", None) or str(number)

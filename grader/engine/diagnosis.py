@@ -1,4 +1,4 @@
-"""Names the misconception behind a wrong answer, by what it does and never by how it is written."""
+"""Names the misconception behind a wrong answer. It compares behaviour, never source text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from grader.engine.outcomes import Outcome
     from grader.testing.misconceptions import Misconception
 
-# Where there was no behaviour to compare: nothing written, or a process that was lost, or another exercise's fault.
+# Kinds of outcomes without behaviour to compare.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
 
 
 def diagnose(
     course: Course, exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
 ) -> list[Misconception]:
-    """The one misconception whose every outcome on this exercise's own tests resembles the submission's.
+    """Return the one misconception whose outcomes on this exercise's tests all resemble the submission's.
 
-    Empty where the answer is right, gave nothing to compare, or behaves like none or several of them.
+    The list is empty if the answer is right, gave nothing to compare, or behaves like none or several of them.
     """
     outcomes = [outcome for _, outcome in results]
     if all(outcome.passed for outcome in outcomes) or any(outcome.kind in SILENT for outcome in outcomes):

@@ -1,4 +1,4 @@
-"""What this machine has, and what it lacks for grading."""
+"""Reports what this machine has and lacks for grading."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHAT_LAYERS_DO = {
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of isolation: whether it works here, and what to do where it does not."""
+    """One layer of isolation. fix: what to do if it does not work here."""
 
     name: str
     purpose: str
@@ -35,7 +35,7 @@ class Layer:
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that grading uses; 'not installed' where one is missing."""
+    """Return the versions of Python and the packages that grading uses, or 'not installed'."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in PACKAGES if not RECEIVED.is_dir() else USED_BY_STUDENTS:
         try:
@@ -46,7 +46,7 @@ def versions() -> dict[str, str]:
 
 
 def course_notes(named: Path | None) -> list[str]:
-    """What autograder.yml leaves out of the solutions, or what is wrong with it; nothing on a student's machine."""
+    """Return what autograder.yml leaves out of the solutions, or its errors. On a student's machine there are none."""
     try:
         return describe_left_out(find_course(named))
     except CourseError as error:
@@ -54,7 +54,7 @@ def course_notes(named: Path | None) -> list[str]:
 
 
 def layers() -> list[Layer]:
-    """Every layer, tried out on this machine."""
+    """Try every layer on this machine."""
     missing = lockdown.missing_layers()
     purposes = {**WHAT_LAYERS_DO, "own_user": f"{WHAT_LAYERS_DO['own_user']} ({users.id_range_text()})"}
     return [Layer(name, purposes[name], name in lockdown.NEEDED, missing.get(name)) for name in lockdown.LAYERS]

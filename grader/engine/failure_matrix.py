@@ -1,9 +1,9 @@
-"""The failure matrix: what every misconception comes to, criterion by criterion.
+"""The failure matrix: the outcome of each criterion for each misconception.
 
-`grader build` runs each misconception on the criteria of its exercise, and keeps the outcomes in build/failures/, a
-file an exercise. The diagnosis compares submissions with them, so it runs no misconception while it grades, and the
-audit and the tests read the same files. A file is current as long as suites, checks, substitutes, solutions and torch
-are those that it was made with; what is not current is not read.
+`grader build` runs each misconception on the criteria of its exercise, and keeps the outcomes in build/failures/, one
+file per exercise. The diagnosis compares submissions with them, so grading runs no misconception. The audit and the
+tests read the same files. A file that was made with other suites, checks, substitutes, solutions or another torch is
+outdated, and is not read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from filelock import FileLock
 
-from grader.engine.criteria import Criterion, criteria_of_unit
+from grader.engine.criteria import criteria_of_unit
 from grader.engine.outcomes import Outcome
 from grader.files import PACKAGE, write_atomically
 from grader.sandbox import protocol, values
 from grader.testing.backend import InProcessBackend
-from grader.testing.misconceptions import Misconception, MisconceptionError, made_file, misconceptions_of
+from grader.testing.misconceptions import MisconceptionError, made_file, misconceptions_of
 from grader.testing.recorder import Observation
 
 if TYPE_CHECKING:
@@ -39,39 +39,39 @@ Rows = dict[str, dict[str, Outcome]]
 
 
 def recorded(course: Course, unit: str, exercise: str) -> Rows | None:
-    """What was recorded of an exercise's misconceptions; None where nothing was, or where it is out of date."""
+    """Return the recorded outcomes of an exercise's misconceptions, or None if they are missing or outdated."""
     return _read(_file(course, unit, exercise), key_of(course, unit))
 
 
 def outdated(course: Course, units: Iterable[str]) -> list[tuple[str, str]]:
-    """The exercises of these units, each with its unit, whose outcomes are not recorded, or are out of date."""
+    """Return the exercises of these units whose outcomes are missing or outdated, each with its unit."""
     exercises = [(unit, exercise) for unit in units for exercise in course.units[unit].exercises]
     return [(unit, exercise) for unit, exercise in exercises if not _is_current(course, unit, exercise)]
 
 
 def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = lambda _exercise: None) -> None:
-    """Record what is missing or out of date, with all processors, and once whoever else asks for it.
+    """Record missing and outdated outcomes on all processors. A lock prevents that two processes do it twice.
 
     Args:
         course: The course that the units belong to.
-        units: The names of the units to record, whose misconceptions have been built.
-        advance: Called with each exercise that is done.
+        units: The names of the units to record. Their misconceptions are built already.
+        advance: Called with each exercise when it is done.
 
     Raises:
         MisconceptionError: A misconception loses no criterion.
         OSError: The files cannot be written.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        return  # a process of the pool below imports the program that called this, and that holds the lock
-    folder = _folder(course)
+        return  # a process of the pool below imports the main program, which may call this while it holds the lock
+    folder = course.caches / "failures"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
-        # Classes take the longest, so they come first.
+        # Classes take longest, so they come first.
         missing = sorted(outdated(course, units), key=lambda one: not one[1][0].isupper())
         if not missing:
             return
         context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
-        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), context, _begin) as pool:
+        with ProcessPoolExecutor(min(os.cpu_count() or 1, len(missing)), context, start_worker) as pool:
             waiting = {pool.submit(_record, course, *one): one for one in missing}
             try:
                 for done in as_completed(waiting):
@@ -81,23 +81,11 @@ def fill(course: Course, units: Iterable[str], advance: Callable[[str], None] = 
                 pool.shutdown(cancel_futures=True)
 
 
-def run(criteria: Sequence[Criterion], known: Sequence[Misconception]) -> Rows:
-    """Run every misconception on every criterion of its exercise, in this process."""
-    return {
-        one.name: {
-            criterion.name: criterion.run(InProcessBackend(criterion.unit, {one.exercise: one.implementation}))
-            for criterion in criteria
-            if criterion.exercise == one.exercise
-        }
-        for one in known
-    }
-
-
 @functools.cache
 def key_of(course: Course, unit: str) -> bytes:
-    """The digest of all that a unit's outcomes depend on. Its misconceptions have been built.
+    """Return the digest of all that a unit's outcomes depend on. Its misconceptions are built already.
 
-    Of the solutions only what the misconceptions are made of counts, which is in the file that was built of them.
+    The solutions count as far as the misconceptions use them, which the file of built misconceptions contains.
     """
     total = hashlib.sha256(f"{torch.__version__} {course.version}".encode())
     for path in [
@@ -122,12 +110,8 @@ def _is_current(course: Course, unit: str, exercise: str) -> bool:
     return False
 
 
-def _folder(course: Course) -> Path:
-    return course.caches / "failures"
-
-
 def _file(course: Course, unit: str, exercise: str) -> Path:
-    return _folder(course) / f"{unit}.{exercise}"
+    return course.caches / "failures" / f"{unit}.{exercise}"
 
 
 @functools.cache
@@ -138,10 +122,7 @@ def _read(file: Path, key: bytes) -> Rows | None:
         return None
     if not data.startswith(key):
         return None
-    sizes = protocol.HEADER.size
-    json_bytes, _ = protocol.HEADER.unpack_from(data, len(key))
-    text = data[len(key) + sizes : len(key) + sizes + json_bytes]
-    message, tensors = protocol.unpack(text, data[len(key) + sizes + json_bytes :])
+    message, tensors = protocol.unpack(*protocol.halves(data[len(key) :]))
     rows = values.decode(message["rows"], tensors)
     return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
@@ -149,7 +130,13 @@ def _read(file: Path, key: bytes) -> Rows | None:
 def _record(course: Course, unit: str, exercise: str) -> None:
     criteria = [one for one in criteria_of_unit(course, unit) if one.exercise == exercise]
     known = [one for one in misconceptions_of(course, unit) if one.exercise == exercise]
-    rows = run(criteria, known)
+    rows = {
+        one.name: {
+            criterion.name: criterion.run(InProcessBackend(unit, {exercise: one.implementation}))
+            for criterion in criteria
+        }
+        for one in known
+    }
     for one in known:
         if all(outcome.passed for outcome in rows[one.name].values()):
             raise MisconceptionError(
@@ -162,7 +149,7 @@ def _record(course: Course, unit: str, exercise: str) -> None:
 
 
 def _plain(outcome: Outcome) -> tuple[Any, ...]:
-    """What the diagnosis asks of an outcome, without what a student reads."""
+    """Return the part of an outcome that the diagnosis compares."""
     return outcome.passed, outcome.kind, [(one.value, one.within) for one in outcome.observations]
 
 
@@ -170,6 +157,7 @@ def _outcome(passed: bool, kind: str, seen: Sequence[tuple[Any, float]]) -> Outc
     return Outcome(passed, kind, observations=tuple(Observation(value, within) for value, within in seen))
 
 
-def _begin() -> None:
+def start_worker() -> None:
+    """Prepare a process that runs misconceptions and other answers: one thread, and no output."""
     torch.set_num_threads(1)
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - whatever a misconception prints
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process

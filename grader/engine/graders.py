@@ -1,4 +1,4 @@
-"""The forked processes that grade one submission each: started on request, watched, and ended when they hang."""
+"""Forks a grading process for each submission, watches it, and ends it if it hangs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRAMES_SHOWN = 3
 
 @dataclass
 class Grader:
-    """A forked process that grades one submission, as the engine sees it."""
+    """A grading process, as the engine sees it."""
 
     pid: int
     number: int
@@ -34,25 +34,25 @@ class Grader:
     received: bytearray = field(default_factory=bytearray)
 
 
+@dataclass
 class Graders:
-    """Serves requests, each in a process that is forked from this one, where everything is imported and collected."""
+    """Serves each request in a process forked from this one, in which everything is imported and collected.
 
-    def __init__(
-        self,
-        grade: Callable[[Request, Budget], Reply],
-        before_fork: Callable[[], None],
-        reply: Callable[[Reply], None],
-        limits: Limits,
-    ) -> None:
-        """Take what a forked process does, and what this process does before each fork and with each reply."""
-        self._grade = grade
-        self._before_fork = before_fork
-        self._reply = reply
-        self._limits = limits
-        self._running: dict[int, Grader] = {}  # by the pipe of their result
+    Attributes:
+        grade: What a forked process does with a request.
+        before_fork: What this process does before each fork.
+        reply: What this process does with each reply.
+        limits: The course's limits.
+    """
+
+    grade: Callable[[Request, Budget], Reply]
+    before_fork: Callable[[], None]
+    reply: Callable[[Reply], None]
+    limits: Limits
+    _running: dict[int, Grader] = field(default_factory=dict)  # by the pipe of their result
 
     def serve(self, requests: int) -> None:
-        """Serve the requests that come through this descriptor, until it ends."""
+        """Serve the requests from this descriptor until it ends."""
         pending = bytearray()
         while True:
             earliest = min((grader.deadline for grader in self._running.values()), default=None)
@@ -78,32 +78,32 @@ class Graders:
             os.kill(grader.pid, signal.SIGKILL)
 
     def _start(self, request: Request) -> None:
-        """Fork a grader for a request; where the system has no room for it, reply so."""
+        """Fork a grading process for a request. If the system cannot start one, reply with the reason."""
         reading, writing = os.pipe()
         engine = os.getpid()
         try:
-            self._before_fork()
+            self.before_fork()
             pid = lockdown.fork()
             if pid == 0:
                 self._become_grader(engine, request, writing)
         except OSError as error:
             os.close(reading)
-            self._reply(Reply(request.number, f"a grading process could not be started: {error.strerror}"))
+            self.reply(Reply(request.number, f"a grading process could not be started: {error.strerror}"))
         else:
-            deadline = time.monotonic() + longest_grading(self._limits, len(request.units))
+            deadline = time.monotonic() + longest_grading(self.limits, len(request.units))
             self._running[reading] = Grader(pid, request.number, deadline)
         finally:
             os.close(writing)
 
     def _become_grader(self, engine: int, request: Request, pipe: int) -> NoReturn:
-        """In the forked process: grade, pass the result on, and end. Never returns."""
+        """In the forked process: grade, send the result, and exit."""
         code = 1
         try:
             lockdown.die_with_parent(engine)
-            budget = Budget(len(request.units), self._limits.cpu_seconds)
+            budget = Budget(len(request.units), self.limits.cpu_seconds)
             try:
-                line = to_line(self._grade(request, budget))
-            except BaseException:  # noqa: BLE001 - whatever it is, the engine is to know of it
+                line = to_line(self.grade(request, budget))
+            except BaseException:  # noqa: BLE001 - any failure is reported to the engine
                 error = traceback.format_exc(limit=-FRAMES_SHOWN).strip()
                 line = to_line(Reply(request.number, f"the grading process failed:\n{error}"))
             with open(pipe, "wb") as file:
@@ -113,9 +113,9 @@ class Graders:
             os._exit(code)
 
     def _finish(self, pipe: int) -> None:
-        """Pass on the result of a grader that has ended."""
+        """Send the result of a grading process that has ended."""
         grader = self._running.pop(pipe)
         os.close(pipe)
         code = os.waitstatus_to_exitcode(os.waitpid(grader.pid, 0)[1])
         reply = Reply(grader.number, f"the grading process ended with code {code}")
-        self._reply(read_reply(bytes(grader.received)) if code == 0 else reply)
+        self.reply(read_reply(bytes(grader.received)) if code == 0 else reply)

@@ -1,4 +1,4 @@
-"""The messages between the engine and its client, each a line of JSON. Both are ours, so none is checked again."""
+"""The messages between the engine and its client, each a line of JSON. Both sides are trusted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.submissions.source import UnitSource
 
 @dataclass(frozen=True)
 class Handshake:
-    """What the engine says before the first submission.
+    """The engine's message before the first submission.
 
     Attributes:
-        missing: The layers of isolation that this machine lacks, each with why.
+        missing: The layers of isolation that this machine lacks, each with the reason.
         criteria: Every criterion, in the course's order.
-        versions: Of Python, the libraries and the platform.
+        versions: The versions of Python, the libraries and the platform.
     """
 
     missing: dict[str, str]
@@ -31,10 +31,10 @@ class Request:
     """A submission to grade.
 
     Attributes:
-        number: What the reply is known by.
+        number: Identifies the reply.
         units: The sources of the units to grade.
-        siblings: Those of other units, which the first may import.
-        right: The exercises of other units that are known to be right, and need no substitute.
+        siblings: The sources of other units, which the graded ones may import.
+        right: The exercises of other units that are known to be right and need no substitute.
     """
 
     number: int
@@ -45,31 +45,31 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a request: a result, or the fault for which there is none."""
+    """The reply to a request: a result, or the reason why there is none."""
 
     number: int
     result: Result | str
 
 
 def to_line(message: Handshake | Request | Reply) -> bytes:
-    """Return a message as it is sent."""
+    """Encode a message."""
     return json.dumps(message, default=vars).encode() + b"\n"
 
 
 def read_handshake(line: bytes) -> Handshake:
-    """Return the handshake that a line holds."""
+    """Decode a handshake."""
     fields = json.loads(line)
     return Handshake(fields["missing"], [Described(**one) for one in fields["criteria"]], fields["versions"])
 
 
 def read_request(line: bytes | bytearray) -> Request:
-    """Return the request that a line holds."""
+    """Decode a request."""
     fields = json.loads(line)
     return Request(fields["number"], _sources(fields["units"]), _sources(fields["siblings"]), fields["right"])
 
 
 def read_reply(line: bytes) -> Reply:
-    """Return the reply that a line holds."""
+    """Decode a reply."""
     fields = json.loads(line)
     found = fields["result"]
     if isinstance(found, str):

@@ -1,4 +1,4 @@
-"""What one run of a criterion came to, and why."""
+"""The outcome of one run of a criterion, and its reason."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from grader.testing.recorder import Observation, Recorder
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-# What torch says of a module that has no forward; it is written, and wrong.
+# Torch's NotImplementedError for a module without `forward`. Such a module is written, but wrong.
 NO_FORWARD = "is missing the required"
-# A TypeError may mean so many things that its type alone says little.
+# A TypeError has many causes, so its type alone does not identify a mistake.
 TYPE_ERRORS = re.compile(
     r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"
     r"|argument(?! after)"
 )
-# What Python says of a name, an attribute or a module that is not there.
+# Python's errors about a missing name, attribute or module.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run came to. reason, detail, line, file: see Failure. kind says why there is no value.
+    """The outcome of one run. reason, detail, line, file: see Failure. kind: why there is no value.
 
-    substitutes: the exercises whose substitutes had a part in it. It is "waiting" where they could not serve.
+    substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
     """
 
     passed: bool
@@ -46,11 +46,11 @@ class Outcome:
     remarks: tuple[str, ...] = ()
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
-        """The same, with the reason traced to the piece of source that should have defined what is missing.
+        """Return this outcome with its cause: the statement that should have defined a missing name.
 
-        others: the units, and the exercises but this one; where one of those is missing, this one is waiting for it.
-
-        Where an error is missing, an assert that is always true may be why.
+        Args:
+            lost: The statements that did not run, and asserts that are always true, which may be why no error came.
+            others: The units and the other exercises. If one of these is missing, the outcome is "waiting".
         """
         names = self.missing_names()
         wanted = _wanted(names, lost).intersection(others)
@@ -62,7 +62,7 @@ class Outcome:
                     hint = f"The assert in line {piece.line} of {piece.file} is always true, for it tests a tuple"
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue
-            # What is no Python may have been to define anything; any other line says which names it binds.
+            # A line that is not Python could define any name; other lines show which names they bind.
             could_be_anything = self.kind == "not defined" and not piece.names and piece.reason == NOT_PYTHON
             if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
@@ -71,14 +71,14 @@ class Outcome:
         return self
 
     def missing_names(self) -> set[str]:
-        """The name that the student's code, or the suite, looked for in vain."""
+        """Return the name that the student's code or the suite did not find."""
         if self.kind == "not defined":
             return {self.reason.partition(" ")[0]}
         found = MISSING.match(self.detail) if self.kind == "raised" else None
         return {found[1]} if found else set()
 
     def resembles(self, other: Outcome) -> bool:
-        """Whether two submissions that behave alike would both come to this."""
+        """Return whether two submissions that behave alike could have these outcomes."""
         return (
             self.kind == other.kind
             and len(self.observations) == len(other.observations)
@@ -87,7 +87,7 @@ class Outcome:
 
 
 def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
-    """These names, and what the pieces of source that should have defined them looked for in vain themselves."""
+    """Return these names, and those that were missing in the statements that should have defined them."""
     found = set(names)
     while True:
         causes = [MISSING.match(piece.detail) for piece in lost if found & set(piece.names)]
@@ -98,10 +98,10 @@ def _wanted(names: set[str], lost: Sequence[FailedStatement]) -> set[str]:
 
 
 def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
-    """Return the outcome of a run that ended with `error`, and whose checks looked at what the recorder holds.
+    """Return the outcome of a run that ended with `error` and whose observations are in the recorder.
 
     Raises:
-        InternalError: It was no fault of the submission.
+        InternalError: The submission is not the cause of the error.
     """
     seen = tuple(recorder.observations)
     match error:
@@ -122,15 +122,15 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
             return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
         case Failure():
             kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
-            # What is in brackets is the student's own, such as a shape.
+            # The text in brackets is the student's own, such as a shape.
             seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
             return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
-    # A value that no check foresaw: only a suite proved on the solution may say so of an answer.
+    # The test itself failed on an unexpected value. The suite is proved on the solution, so the answer is the cause.
     return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen)
 
 
 def _described(error: Raised) -> str:
-    """Return what an error says of the idea behind it: of what type it is, and of a TypeError, about what."""
+    """Return what identifies an error for the diagnosis: its type and, for a TypeError, what it is about."""
     if REFUSALS & set(error.types):
         return "raised a refusal"
     about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None

@@ -1,4 +1,4 @@
-"""Makes pytest run the hidden suites against a submission: `pytest grader/suites --submission=DIR --json-report`."""
+"""Lets pytest run the hidden suites on a submission: `pytest grader/suites --submission=DIR --json-report`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ RUNNER = pytest.StashKey[Runner]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what is needed to run the suites by hand."""
+    """Add the options for running the suites by hand."""
     parser.addoption("--course", type=Path, help="the folder of the course; by default the one around the tests")
     parser.addoption("--submission", type=Path, help="the folder whose answers to grade")
     parser.addoption("--allow-unisolated", action="store_true", help="run student code even where nothing isolates it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Find the course, and describe its marks."""
+    """Find the course, and register its marks."""
     config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
     config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
     tests = next((Path(one) for one in config.args if Path(one).exists()), None)
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give every test its criterion; in the course's order of units and exercises, then as written."""
+    """Give every test its criterion. Sort the tests by units and exercises in the course's order, then as written."""
     course = config.stash[COURSE]
     deselect(items, course)
     suites: dict[Path, dict[Place, Criterion]] = {}
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:
-    """Return the criteria of the file in which a test is."""
+    """Return the criteria of a test's file."""
     is_hidden = item.path.is_relative_to(course.suites)
     unit = item.path.parent.name if is_hidden else item.path.stem.removeprefix("test_")
     suite: ModuleType = item.getparent(pytest.Module).obj  # type: ignore[union-attr]
@@ -89,7 +89,7 @@ def _criterion(item: pytest.Item, criteria: dict[Place, Criterion], course: Cour
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """By hand: the submission named on the command line, through a fork server of its own."""
+    """If the suites run by hand, start a fork server for the submission named on the command line."""
     config = session.config
     folder = config.getoption("--submission")
     if folder is None:
@@ -119,7 +119,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Judge a run that ended before there was an outcome, and have tracebacks begin with the test."""
+    """Judge a run that ended without an outcome, and shorten its traceback."""
     if call.excinfo:
         _leave_pytest_out(call.excinfo, item.obj.__code__)  # type: ignore[attr-defined]
     if call.excinfo and call.when == "call" and item.stash[CRITERION] not in _runner(item.config).outcomes:
@@ -128,20 +128,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _leave_pytest_out(error: pytest.ExceptionInfo[BaseException], test: CodeType) -> None:
-    """Have the traceback begin with the test: what was done before it is the same every time, and long."""
-    # Traceback.cut would do it too, by looking up the path of every file on the way.
+    """Make a traceback start at the test: the part before it is long and always the same."""
+    # Traceback.cut would look up the path of every file in it.
     place = next((place for place, entry in enumerate(error.traceback) if entry.frame.code.raw is test), 0)
     error.traceback = error.traceback[place:]
 
 
 @pytest.fixture
 def student() -> None:
-    """Stand for the submission's unit, which a test is given as its criterion is run."""
+    """Placeholder of the submission's unit, which the criterion passes to the test."""
 
 
 @pytest.fixture
 def fresh() -> None:
-    """Stand for a test's own inputs, which it is given as its criterion is run."""
+    """Placeholder of the test's inputs, which the criterion passes to the test."""
 
 
 def _runner(config: pytest.Config) -> Runner:

@@ -1,4 +1,4 @@
-"""Judges the answers that a submission has given once more, without asking for new ones."""
+"""Replays the answers of a submission, so that a test can judge them again without new calls."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ if TYPE_CHECKING:
 
 
 class Recorded:
-    """Keeps every answer of one run of a test. After `rewind`, gives them again, in their order.
+    """A backend that records every answer of one run of a test and, after `rewind`, replays them in order.
 
-    Which substitutes a submission has called is known only at the end of a run, and what is expected is made with
-    them. So the same answers are judged a second time, and a process that lies about its calls gets no further try.
-    Only where the first run failed early, and the second goes on, does it ask for more.
+    Which substitutes a submission called is known only at the end of a run, but expected values are made with them. So
+    the same answers are judged a second time, and a process that lies about its calls gets no second try. New calls are
+    made only if the first run failed early and the second goes further.
     """
 
     def __init__(self, backend: Backend) -> None:
-        """Take whom to ask."""
+        """Take the backend whose answers are recorded."""
         self.backend = backend
         self.answers: list[tuple[str, Any]] = []
-        self.called: Any = []  # what the first run has called
-        self.place: int | None = None  # of the answer that is given again next; None while new ones are kept
-        # What was asked for since the last answer that was given again, and which substitutes there are.
+        self.called: Any = []  # by the first run
+        self.place: int | None = None  # of the next answer to replay; None while recording
+        # The notifications since the last replayed answer, and those about substitutes.
         self.withheld: list[tuple[str, dict[str, Any]]] = []
 
     def rewind(self) -> None:
-        """Give the answers again from here on."""
+        """Replay the answers from now on."""
         self.place = 0
 
     def load(self, unit: str) -> None:
-        """Load a unit, unless answers are given again."""
+        """Load a unit, unless answers are replayed."""
         if self.place is None:
             self.backend.load(unit)
 
     def forget(self) -> None:
-        """Drop what waits for the next call, unless answers are given again."""
+        """Drop what waits for the next call, unless answers are replayed."""
         if self.place is None:
             self.backend.forget()
 
     def notify(self, operation: str, **details: Any) -> None:
-        """Pass an operation on; while answers are given again, keep it."""
+        """Pass an operation on, or keep it while answers are replayed."""
         if self.place is None:
             self.backend.notify(operation, **details)
         else:
             self.withheld.append((operation, details))
 
     def call(self, operation: str, **details: Any) -> Any:
-        """Return an answer. Raises the Failure that was, or is, there in its place."""
+        """Return an answer. Raises the Failure that was recorded, or occurs, in its place."""
         if self.place is not None:
             if self.place < len(self.answers) and self.answers[self.place][0] == operation:
                 value = self.answers[self.place][1]

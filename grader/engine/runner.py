@@ -1,4 +1,4 @@
-"""Runs the criteria of one submission, for grading and for `pytest` by hand, and keeps what they came to."""
+"""Runs the criteria of one submission, for grading and for `pytest` by hand, and keeps their outcomes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Runner:
     """Judges one submission, criterion by criterion, in the course's order.
 
     Attributes:
-        client: The way to the student's process.
-        outcomes: What is known of each criterion, in the order in which it became known.
-        messages: What the student's code printed, raised or attempted, each once.
+        client: The client of the student process.
+        outcomes: The outcome of each criterion, in the order of the runs.
+        messages: What the student's code printed, raised or attempted, without duplicates.
     """
 
     def __init__(self, course: Course, server: ForkServer | None, sources: Mapping[str, UnitSource]) -> None:
-        """Take the sources of a submission's units, and the server of its processes, with the course's limits."""
+        """Take the course, the server that starts student processes, and the sources of a submission's units."""
         texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
         self.client = SandboxClient(server, texts, course.limits, course.modules)
         self.outcomes: dict[Criterion, Outcome] = {}
@@ -40,26 +40,26 @@ class Runner:
         self._exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
 
     def run(self, criterion: Criterion) -> Exception | None:
-        """Run a criterion; where it fails on an exercise that builds on others, once more with substitutes for those.
+        """Run a criterion. If it fails and its exercise builds on others, run it again with substitutes for those.
 
         Returns:
-            The error of the first run, where the criterion failed.
+            The error of the first run if the criterion failed, or else None.
 
         Raises:
-            InternalError: It could not be run, for no fault of the submission.
+            InternalError: It could not be run, and the submission is not the cause.
         """
         exercise = f"{criterion.unit}/{criterion.exercise}"
         self._load(criterion.unit)
         self._use_budget(criterion.unit, exercise)
         outcome, error = criterion.attempt(self.client)
-        self._note_source(criterion.unit)  # where there was time enough in the second place only
+        self._note_source(criterion.unit)  # if loading ran out of time before, and succeeded now
         doubtful = [] if outcome.passed else self._doubtful(criterion, outcome)
         if doubtful:
             self._note_doings(criterion.unit, criterion.exercise)
-            # What hung in the first run took that run's time, and may be another exercise's fault.
+            # A first run that hung used up its time, and another exercise may be the cause.
             self._use_budget(criterion.unit, f"{exercise} with substitutes")
             outcome = criterion.run_again(self.client, outcome, doubtful)
-            self.client.take_printed()  # the same once more
+            self.client.take_printed()  # the same output again
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
         outcome = outcome.explained(self.client.failures.get(criterion.unit, []), others)
         self.outcomes[criterion] = outcome
@@ -70,34 +70,34 @@ class Runner:
         return None if outcome.passed else error
 
     def fail(self, criteria: Iterable[Criterion], reason: str) -> None:
-        """Fail these criteria for this reason, and end the student's process."""
+        """Fail these criteria for this reason, and end the student process."""
         self.client.close()
         self.outcomes.update(dict.fromkeys(criteria, Outcome(False, "stopped", reason)))
 
     def _load(self, unit: str) -> None:
-        """Load a unit. What hangs at the top of a file takes time of its own, not that of the first exercise."""
+        """Load a unit. Code at the top of a file has its own time budget, apart from the first exercise's."""
         self._use_budget(unit, unit)
         with contextlib.suppress(Failure):
             self.client.load(unit)
         self._note_source(unit)
 
     def _note_source(self, unit: str) -> None:
-        """Keep, once a unit is loaded, what its source had to say."""
+        """Keep the messages about a unit's statements, once, when the unit is loaded."""
         if unit in self._noted or unit not in self.client.failures:
             return
         self._noted.add(unit)
         for lost in self.client.failures[unit]:
-            if lost.reason != ALWAYS_TRUE:  # that ran
+            if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 self._note(unit, None, "not run", f"{lost.reason}{kept} {lost.detail}", lost.file, lost.line)
         self._note_doings(unit, None)
 
     def _use_budget(self, unit: str, name: str) -> None:
-        """From here on the unit's code takes its time from this budget."""
+        """Charge the unit's code to this budget from now on."""
         self.client.budget.use(name, self._course.units[unit].time_shares)
 
     def _doubtful(self, criterion: Criterion, first: Outcome) -> list[str]:
-        """Return the earlier exercises not known to be right; none where a second run would come to the same."""
+        """Return the earlier exercises that may be wrong; none if a second run would have the same outcome."""
         kinds: dict[str, set[str]] = {}
         for known, outcome in self.outcomes.items():
             kinds.setdefault(known.exercise, set()).add("substituted" if outcome.substitutes else outcome.kind)
@@ -107,17 +107,17 @@ class Runner:
             case "not defined":
                 return []
             case "not written" if "not written" in kinds.get(criterion.exercise, ()):
-                return []  # so it was for the test before, with substitutes too
-            # Of an exercise that is not graded now, nothing is known.
+                return []  # as in an earlier test, with substitutes too
+            # An exercise that is not graded now has no known outcome.
             case "timed out" | "ended" if not any(first.kind in kinds.get(one, {first.kind}) for one in doubtful):
-                return []  # it is its own fault, and would be again
+                return []  # the exercise itself is the cause
         return doubtful
 
     def _note_doings(self, unit: str, exercise: str | None) -> None:
-        """Keep what the student's code printed, and what it was seen to try."""
+        """Keep what the student's code printed and attempted."""
         text, dropped = self.client.take_printed()
         if dropped:
-            text = f"(Output truncated: {dropped} more bytes were dropped.)\n{text}"  # in front, for long texts are cut
+            text = f"(Output truncated: {dropped} more bytes were dropped.)\n{text}"  # first, as long texts are cut
         if text:
             self._note(unit, exercise, "printed", text)
         for sentence in self.client.take_anomalies():
@@ -132,7 +132,7 @@ class Runner:
         file: str | None = None,
         line: int | None = None,
     ) -> None:
-        """Keep what the student's code had to say, once: many tests of one exercise make it say the same."""
+        """Keep a message, once: the tests of one exercise often cause the same one."""
         message = Message(unit=unit, exercise=exercise, kind=kind, text=text, file=file, line=line)
         if message not in self.messages:
             self.messages.append(message)

@@ -1,8 +1,8 @@
-"""The trusted process that runs the suites: imports torch once, forks the server, then one grader a submission.
+"""The trusted process that runs the suites: imports torch once, then forks one grading process per submission.
 
 Started by `grader.engine.client`, which sends submissions as lines of JSON and reads the results as lines of JSON. The
-fork server is forked first of all, so that no student's process ever holds a suite, a solution or a path: nothing more
-than it needs is imported up here.
+fork server is forked before anything else, so that no student process ever holds a suite, a solution or a path. This
+module therefore imports at the top only what the fork server needs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from grader.sandbox.processes import ForkServer
 
 SETTINGS = Path(__file__).with_name("pytest.ini")
-# They come with pytest and have a hand in every test, for things that no suite does.
+# Plugins of pytest that cost time in every test, for features that no suite uses.
 IDLE_PLUGINS = (
     "logging", "warnings", "unraisableexception", "threadexception", "faulthandler", "skipping", "unittest",
     "subtests", "tmpdir", "setuponly", "setupplan",
@@ -28,19 +28,19 @@ PYTEST_OPTIONS = [
 
 
 def main() -> int:
-    """Serve requests on standard input, until it ends, and return pytest's exit code.
+    """Serve requests on standard input until it ends, and return pytest's exit code.
 
-    Its arguments: the course's folder; which tests, `hidden` or `visible`; `--practice` where there is no fork; and the
-    modules that answers may import.
+    Arguments on the command line: the course's folder, which tests to run (`hidden` or `visible`), `--practice` to run
+    student code in this process, and the modules that answers may import.
     """
     root, suites, *modules = sys.argv[1:]
     is_practice = "--practice" in modules
     requests, replies = os.dup(0), os.dup(1)
-    # Whatever pytest prints goes with the errors: standard output carries results and nothing else.
+    # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     server = None if is_practice else ForkServer.forked(modules)
-    # Only the plugins that are named above: others may be installed, and have a say in what passes.
+    # Other installed plugins could change which tests pass.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
     import pytest
@@ -49,7 +49,7 @@ def main() -> int:
     from grader.engine.session import Engine
 
     course = load_course(Path(root))
-    # The visible tests are the course's own, whatever a student made of theirs.
+    # The course's copy of the visible tests, because students can edit theirs.
     tests = course.exercises if suites == "visible" else course.suites
     engine = Engine(course, suites == "hidden", server, requests, replies)
     try:
@@ -63,4 +63,4 @@ if __name__ == "__main__":
     exit_code = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(exit_code)  # spares the half second that Python takes to clear torch away
+    os._exit(exit_code)  # saves the half second that Python takes to unload torch

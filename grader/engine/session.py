@@ -1,4 +1,4 @@
-"""The engine as a plugin of pytest: the suites are collected once, and run for every submission that is sent."""
+"""The engine as a pytest plugin: collects the suites once, and runs them for each submission."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """A pytest plugin that, once the suites are collected, grades submissions instead of running the tests once."""
+    """A pytest plugin that grades submissions, instead of running the collected tests once."""
 
     def __init__(self, course: Course, is_hidden: bool, server: ForkServer | None, requests: int, replies: int) -> None:
-        """Take the course, which tests to run, the fork server, and the descriptors of requests and replies."""
+        """Take the course, which tests are run, the fork server, and the descriptors of requests and replies."""
         self.course = course
         self.is_hidden = is_hidden
         self.server = server
@@ -48,17 +48,17 @@ class Engine:
         self.known: dict[str, list[Misconception]] = {}
 
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
-        """Keep pytest's own report, for the result."""
+        """Keep pytest's own report for the result."""
         self.pytest_report = json_report
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Say the handshake, and serve requests until they end."""
+        """Send the handshake, and serve requests until they end."""
         if session.testsfailed:
             raise session.Interrupted("the suites could not be collected")
         self.load_misconceptions()
-        # It has nothing to say of single tests: that is in the reports.
+        # Its output on single tests is not needed: the reports have it.
         session.config.pluginmanager.unregister(name="terminalreporter")
-        # The collector would write to every object, and so make each grader a copy of its own of the pages.
+        # Otherwise the garbage collector would write to every object, so that each grading process copied the pages.
         gc.freeze()
         self.send(self.handshake(session))
         if self.server:
@@ -68,21 +68,21 @@ class Engine:
 
             Graders(grade, self.revive_server, self.send, self.course.limits).serve(self.requests)
         else:
-            # There is no fork: one submission after another, in this very process.
+            # Without a fork: one submission after another, in this process.
             with open(self.requests, "rb") as lines:
                 for request in map(read_request, lines):
                     self.send(Reply(request.number, self.grade(session, request)))
         return True
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
-        """Run one test without pytest's own setup and teardown, for a criterion is given all that it takes."""
+        """Run one test without pytest's setup and teardown, because a criterion gets its arguments from the grader."""
         hook = item.config.hook
         call = pytest.CallInfo.from_call(lambda: hook.pytest_runtest_call(item=item), when="call")
         hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
         return True
 
     def handshake(self, session: pytest.Session) -> Handshake:
-        """Return what is known before the first submission."""
+        """Return the message before the first submission."""
         criteria = [item.stash[CRITERION] for item in session.items]
         return Handshake(
             missing=self.server.missing if self.server else lockdown.nothing_holds(),
@@ -97,22 +97,22 @@ class Engine:
         )
 
     def load_misconceptions(self) -> None:
-        """Import them here, once, so that no grader has to. The visible tests say what is wrong by themselves."""
+        """Import the misconceptions once, before any fork. The visible tests need none."""
         if not self.is_hidden:
             return
         self.known = {unit: misconceptions_of(self.course, unit) for unit in self.course.units}
         for unit in self.known:
-            failure_matrix.key_of(self.course, unit)  # it is kept, so no grader has to read all those files again
+            failure_matrix.key_of(self.course, unit)  # cached, so that grading processes need not read all those files
 
     def revive_server(self) -> None:
-        """Start a new fork server where the old one is gone. Raises OSError."""
+        """Start a new fork server if the old one has ended. Raises OSError."""
         if self.server and not self.server.is_alive:
-            # Not forked from here again: by now there are suites in this process.
+            # Not forked from this process, which holds the suites by now.
             self.server.close()
             self.server = ForkServer.spawned(self.course.modules)
 
     def send(self, message: Handshake | Reply) -> None:
-        """Send the client a message."""
+        """Send a message to the client."""
         data = memoryview(to_line(message))
         while data:
             data = data[os.write(self.replies, data) :]
@@ -121,20 +121,20 @@ class Engine:
         """Run the suites of a submission's units.
 
         Args:
-            session: Pytest's, with every test that was collected.
+            session: Pytest's session, with every collected test.
             request: The submission.
-            budget: The limits of this process, where it is one of its own.
+            budget: The limits of this process, if it was forked for this submission.
         """
         begun = time.monotonic()
         config, hook = session.config, session.config.hook
         runner = config.stash[RUNNER] = Runner(self.course, self.server, {**request.siblings, **request.units})
         tests = [(item, item.stash[CRITERION]) for item in session.items]
-        # What was graded before, and is right, needs no substitute.
+        # An exercise that was graded before and is right needs no substitute.
         runner.outcomes.update((one, Outcome(True)) for _, one in tests if one.exercise in request.right)
         tests = [(item, criterion) for item, criterion in tests if criterion.unit in request.units]
         session.testscollected = len(tests)
         report_plugin = config._json_report  # type: ignore[attr-defined]
-        report_plugin.pytest_sessionstart(session)  # its clock began when the suites were collected
+        report_plugin.pytest_sessionstart(session)  # restarts its clock
         exceeded = []
         try:
             for unit, of_unit in itertools.groupby(tests, lambda test: test[1].unit):
@@ -161,7 +161,7 @@ class Engine:
         )
 
     def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[Diagnosed]:
-        """Return the misconception behind each exercise whose outcomes fit exactly one."""
+        """Return the misconception of each exercise whose outcomes match exactly one."""
         if not self.known:
             return []
         results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
@@ -175,7 +175,7 @@ class Engine:
 
 
 def judged(criterion: Criterion, outcome: Outcome) -> Judged:
-    """Return what a criterion came to, as it is sent."""
+    """Return the outcome of a criterion as it is sent."""
     is_waiting = outcome.kind == "waiting"
     return Judged(
         criterion.unit,

@@ -1,6 +1,6 @@
 """Lets plain `pytest` run the visible tests on the files beside them, in its own process, so that a debugger works.
 
-`grader check` runs the same tests as the hidden suites are run, with the student's code in a process of its own.
+`grader check` runs the same tests with the student's code in a process of its own, like the hidden suites.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Describe the mark of visible tests."""
+    """Register the mark of visible tests."""
     config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
 
 
@@ -44,7 +44,7 @@ def student(request: pytest.FixtureRequest) -> Student:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
     beside = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
-    # Where an error passed through one of your files, its line is said.
+    # Errors name a line in these files.
     beside.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
     return Student(beside, unit)
 
@@ -52,7 +52,7 @@ def student(request: pytest.FixtureRequest) -> Student:
 def _imported(unit: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(unit)
-    except Exception as error:  # noqa: BLE001 - it is the student's own file
+    except Exception as error:  # noqa: BLE001 - a student's file can raise anything
         places = [(error.lineno, error.filename)] if isinstance(error, SyntaxError) else []
         places += [(line, frame.f_code.co_filename) for frame, line in traceback.walk_tb(error.__traceback__)]
         ours = [(line, Path(name or "").name) for line, name in places if Path(name or "").parent == folder]
@@ -67,7 +67,7 @@ def pytest_runtest_makereport(
     item: pytest.Item,  # noqa: ARG001 - the hook's own arguments
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say in one sentence what failed: the way there through the grader helps nobody."""
+    """Describe a failure in one sentence, without a traceback through the grader."""
     report = yield
     if call.excinfo and isinstance(call.excinfo.value, CheckFailed | Failure):
         outcome = judge(call.excinfo.value, Recorder())
