@@ -1,1 +1,1 @@
-"""Prove the suites: every wrong answer loses points, every right one keeps them, every mistake gets its name."""
+"""Tests the suites: right answers must keep all points, wrong ones must lose some, mistakes must get their names."""

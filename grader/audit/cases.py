@@ -1,4 +1,4 @@
-"""What the audit grades: every answer to an exercise that is known to be right or wrong, as source texts."""
+"""The cases of the audit: every answer to an exercise that is known to be right or wrong, as source texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from grader.audit.mutation.mutants import Mutant, mutants_of
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
+from grader.testing import rows
 from grader.testing.misconceptions import misconceptions_of
+from grader.testing.rows import names_in, needed_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -23,14 +25,14 @@ RIGHT: tuple[Kind, ...] = ("solution", "right answer")
 WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
 WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "unknown mistake")
 
-EVERY = 20  # of the wrong answers, in a sample
+EVERY = 20  # a sample has every 20th wrong answer
 
-# What marks a definition of ours, and stands in no student's file.
+# The decorator of our definitions, which no student's file has.
 MARK = "misconception"
 
 
 class AuditError(GraderError):
-    """Something that the audit needs is missing or cannot be read; the text says what, where and what to do."""
+    """A file that the audit needs is missing or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class Case:
 
 
 def cases_of(course: Course, unit: str) -> list[Case]:
-    """Return every case of a unit, an exercise after the other. Raises AuditError."""
+    """Return every case of a unit, exercise by exercise. Raises AuditError."""
     exercises = list(course.units[unit].exercises)
     probes = course.suites / unit / "probes.py"
     for path in (*course.misconceptions(unit), *([probes] if probes.is_file() else [])):
-        _tree(path)  # says what is wrong with it before anything is graded
+        _tree(path)  # raises before anything is graded
     cases = [
         *_whole_files(course, unit),
         *_misconceptions(course, unit),
@@ -62,7 +64,7 @@ def cases_of(course: Course, unit: str) -> list[Case]:
 
 
 def sample(cases: Sequence[Case]) -> list[Case]:
-    """Return all right answers and stubs, and one in EVERY of the others: about a minute's work."""
+    """Return all right answers and stubs, and every 20th of the others: about a minute of grading."""
     whole = [case for case in cases if case.kind in WHOLE_FILES]
     return [*whole, *[case for case in cases if case.kind not in WHOLE_FILES][::EVERY]]
 
@@ -87,23 +89,22 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Yield those that are written by hand, if any, to measure the diagnosis: of a known kind, and of none."""
+    """Yield the handwritten mistakes that measure the diagnosis: paraphrases of misconceptions, and unlisted ones."""
     known = {one.name: one.exercise for one in misconceptions_of(course, unit)}
-    path = course.suites / unit / "paraphrases.py"
-    for name in definitions_in(path) if path.is_file() else ():
+    paraphrases, unlisted = (course.suites / unit / name for name in ("paraphrases.py", "unlisted_mistakes.py"))
+    for name in definitions_in(paraphrases) if paraphrases.is_file() else ():
         if name in known:
-            yield Case(unit, known[name], "in other words", name, standing_alone(path, name, unit, known[name]))
-    path = course.suites / unit / "unlisted_mistakes.py"
-    for name in definitions_in(path) if path.is_file() else ():
+            sources = standing_alone(paraphrases, name, unit, known[name])
+            yield Case(unit, known[name], "in other words", name, sources)
+    for name in definitions_in(unlisted) if unlisted.is_file() else ():
         exercise, _, what = name.partition("__")
         if exercise in course.units[unit].exercises and what:
-            yield Case(unit, exercise, "unknown mistake", name, standing_alone(path, name, unit, exercise))
+            yield Case(unit, exercise, "unknown mistake", name, standing_alone(unlisted, name, unit, exercise))
 
 
 def _mutants(course: Course, unit: str) -> Iterator[Case]:
-    solutions = course.solutions
-    text = _read(solutions / f"{unit}.py")
-    siblings = with_imports(unit, text, solutions)
+    text = _read(course.solutions / f"{unit}.py")
+    siblings = with_imports(unit, text, course.solutions)
     for mutant in mutants_of(unit, text, list(course.units[unit].exercises)):
         yield Case(unit, mutant.exercise, "mutant", mutant.id, {**siblings, unit: mutant.source}, mutant)
 
@@ -112,9 +113,9 @@ def _mutants(course: Course, unit: str) -> Iterator[Case]:
 
 
 def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
-    """Return a unit's text, after those of the units that it imports, directly or not, from the folder `siblings`.
+    """Return the texts of the units that a unit imports from the folder `siblings`, directly or not, then its own.
 
-    They are there also where autograder.yml leaves a unit out on which a solution builds.
+    The folder also has the units that autograder.yml leaves out and a solution needs.
     """
     sources: dict[str, str] = {}
     for node in ast.walk(ast.parse(text)):
@@ -124,7 +125,7 @@ def with_imports(unit: str, text: str, siblings: Path) -> dict[str, str]:
 
 
 def completed(course: Course, path: Path, unit: str) -> str:
-    """Return the text of an accepted answer, and below it the solution's for each exercise that it lacks."""
+    """Return the text of an accepted answer, followed by the solution of each exercise that it lacks."""
     own = _bound_in(path)
     missing = [exercise for exercise in course.units[unit].exercises if exercise not in own]
     added = needed_by(course.solutions / f"{unit}.py", *missing, without=own) if missing else []
@@ -132,26 +133,21 @@ def completed(course: Course, path: Path, unit: str) -> str:
 
 
 def standing_alone(path: Path, name: str, unit: str, exercise: str) -> dict[str, str]:
-    """Return a definition as a student would hand it in: as the exercise, with no more of our file than it needs.
+    """Return a definition as a student would submit it, as the exercise, with only what it needs of our file.
 
-    What it needs comes in a file beside the unit's: there it may use a right answer under the exercise's own name.
+    It is in a file beside the unit's, where it may use a right answer under the exercise's own name.
     """
     mistakes = "\n".join(["from __future__ import annotations", *needed_by(path, name), ""])
     return {"mistakes": mistakes, unit: f"from mistakes import {name} as {exercise}\n"}
 
 
 def needed_by(path: Path, *names: str, without: Collection[str] = ()) -> list[str]:
-    """Return the imports and definitions of a file that some of its definitions need, and those, in their order.
+    """Return some definitions of a file with the imports and definitions that they need, in their order.
 
-    without: the names that are there already.
+    without: the names that exist already.
     """
     definitions = _unmarked_definitions(path)
-    wanted, used = list(names), set[str]()
-    while wanted:
-        if (one := wanted.pop()) not in used and one not in without:
-            used.add(one)
-            if one in definitions:
-                wanted += _names(definitions[one])
+    used = needed_names(names, definitions, without)
     texts = []
     for node in _tree(path).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -169,38 +165,29 @@ def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
 
 
 def _bound_in(path: Path) -> set[str]:
-    """Return what a file defines or imports at its top level."""
+    """Return the names that a file defines or imports at top level."""
     imports = (_imported(node) for node in _tree(path).body if isinstance(node, ast.Import | ast.ImportFrom))
     return set(definitions_in(path)).union(*imports)
 
 
 def definitions_in(path: Path) -> dict[str, ast.stmt]:
-    """Return what a file defines at its top level, by name. Raises AuditError."""
-    found: dict[str, ast.stmt] = {}
-    for node in _tree(path).body:
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                found[name] = node
-    return found
+    """Return what a file defines at top level, by name. Raises AuditError."""
+    return rows.definitions_in(_tree(path).body)
 
 
 @functools.cache
 def _unmarked_definitions(path: Path) -> dict[str, ast.stmt]:
-    """Return what a file defines, without our mark on it, and without what sets it in this file."""
+    """Return what a file defines, without our decorators."""
     found = definitions_in(path)
     marks = {MARK}
-    marks |= {name for name, node in found.items() if isinstance(node, ast.FunctionDef) and MARK in _names(*node.body)}
+    marks |= {
+        name for name, node in found.items() if isinstance(node, ast.FunctionDef) and MARK in names_in(*node.body)
+    }
     for name, node in found.items():
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[name] = unmarked = copy.copy(node)
-            unmarked.decorator_list = [mark for mark in node.decorator_list if not _names(mark) & marks]
+            unmarked.decorator_list = [mark for mark in node.decorator_list if not names_in(mark) & marks]
     return found
-
-
-def _names(*nodes: ast.AST) -> set[str]:
-    return {node.id for root in nodes for node in ast.walk(root) if isinstance(node, ast.Name)}
 
 
 @functools.cache

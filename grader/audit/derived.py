@@ -1,6 +1,6 @@
-"""Derives the probes of an exercise that has none by hand: what its hidden tests ask of an answer, with other draws.
+"""Derives probes from the hidden tests of an exercise that has no handwritten ones: the same calls with other draws.
 
-Such a probe takes the hidden tests for all there is to see. It finds what they look at and do not judge, and no more.
+Such a probe finds only differences in what the hidden tests observe but do not judge.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grader.testing.probes import Draw, Probe, Property
 
 DRAWS = 20
-"""Of each criterion. They are not those of the course's version."""
+"""The draws of each criterion. They differ from those of the course's version."""
 
 
 def derived_probes(criteria: Iterable[Criterion]) -> list[tuple[Probe, int]]:
@@ -44,7 +44,7 @@ def _probe(criterion: Criterion) -> Probe:
 
 
 def _comparable(operation: str, answer: Any) -> Any:
-    """Return what of an answer should be the same for all right ones."""
+    """Return the part of an answer that should be the same for all right ones."""
     match operation, answer:
         case _, Raised():
             return "a refusal" if REFUSALS & set(answer.types) else answer.types[0]

@@ -1,7 +1,7 @@
-"""Finds whether a changed answer can be told from the right one by anything that the course rules on.
+"""Searches for a difference between a changed answer and the solution that a rule of the course covers.
 
-The probes of a unit's suite are run on the solution and on the changed answer, with the same draws and the same random
-states, until one sees a difference.
+The probes of a unit's suite run on the solution and on the changed answer, with the same draws and the same random
+states, until one observes a difference.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from grader.testing.probes import ANY_ERROR, Draw, Probe, Property
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-PROBE_SECONDS = 10  # of processor time that a changed answer may take for one draw
-FIRST = 20  # draws of every probe that come before the many
+PROBE_SECONDS = 10  # of processor time for one draw of a changed answer
+FIRST = 20  # so many draws of every probe come before the rest
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a changed answer showed itself: in which draw of which probe, and in what."""
+    """Where a changed answer differs: in which draw of which probe, and in which observation."""
 
     probe: str
     draw: int
@@ -38,23 +38,23 @@ class Difference:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search came to: the first difference, or None; and how many draws were compared."""
+    """The result of a search: the first difference, if any, and the number of draws that were compared."""
 
     difference: Difference | None
     draws: int
 
 
 class Solution:
-    """A solution's exercise as the probes see it. What it shows is kept, for all changed answers to be held against."""
+    """A solution's exercise as the probes observe it. Its observations are kept for all changed answers."""
 
     def __init__(self, names: Mapping[str, Any], probes: Sequence[tuple[Probe, int]]) -> None:
-        """Take what the solution's file defines, and the probes of the exercise, each with its number of draws."""
+        """Take the names in the solution's file, and the probes of the exercise, each with its number of draws."""
         self.probes = probes
         self._names = names
         self._shown: dict[tuple[str, int], list[Property]] = {}
 
     def search(self, names: Mapping[str, Any]) -> Search:
-        """Look for a draw that tells another answer from the solution: a few of every probe first, then all."""
+        """Search for a draw in which an answer differs from the solution: first a few of every probe, then all."""
         compared = 0
         first = ((probe, draw) for probe, draws in self.probes for draw in range(min(draws, FIRST)))
         rest = ((probe, draw) for probe, draws in self.probes for draw in range(FIRST, draws))
@@ -89,12 +89,12 @@ def _observations(probe: Probe, names: Mapping[str, Any], number: int) -> Iterat
 
 
 class _OutOfTime(BaseException):
-    """Not an Exception, so that no probe or answer takes it for a refusal."""
+    """Not an Exception, so that no probe or answer catches it as a refusal."""
 
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Raise _OutOfTime in the block once it has taken so much processor time."""
+    """Raise _OutOfTime in the block when it has used this processor time."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _OutOfTime

@@ -40,11 +40,11 @@ def write_tables(tables: Sequence[UnitTable], folder: Path, course: Course) -> l
 
 
 NOTES = "accuracy.md"
-"""In the folder of the suites: what the course's author has to add to the page."""
+"""The file in the folder of the suites with the author's additions to the page."""
 
 
 def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
-    """Return docs/accuracy.md: what became of all answers, how mistakes are named, and what that does not say."""
+    """Return docs/accuracy.md: the results of all answers, the accuracy of the diagnosis, and the limits of both."""
     naming = naming_of(tables)
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
@@ -77,7 +77,7 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
 
 
 def interval(count: int, total: int) -> tuple[float, float]:
-    """Return the 95 % confidence interval of a share, by Wilson's formula, which also holds for none and all."""
+    """Return the 95 % confidence interval of a share by Wilson's formula, which also works for 0 % and 100 %."""
     share, z = count / total, 1.96
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
@@ -163,7 +163,7 @@ def _sentence(operator: str) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table with texts to the left and numbers to the right."""
+    """Return a Markdown table with texts on the left and numbers on the right."""
     rules = ["--:" if all(row[n][:1].isdigit() for row in rows) else "---" for n in range(len(columns))]
     lines = [columns, rules, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,10 +1,9 @@
-"""Grades the cases of the audit on all cores, names their mistakes, and searches for what tells mutants apart."""
+"""Grades the cases of the audit on all cores, names their mistakes, and searches for differences of mutants."""
 
 from __future__ import annotations
 
 import functools
 import multiprocessing
-import os
 import sys
 import types
 import warnings
@@ -19,6 +18,7 @@ from grader.audit.equivalence import Search, Solution
 from grader.course.modules import import_file
 from grader.engine.criteria import Criterion, criteria_of_unit
 from grader.engine.diagnosis import diagnose
+from grader.engine.failure_matrix import start_worker
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient, Source
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.engine.outcomes import Outcome
 
-SEARCH_BYTES = 4 * 2**30  # that the search for differences may take
+SEARCH_BYTES = 4 * 2**30  # the memory limit of the search for differences
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one case came to. missed: the criteria that it lost.
+    """The result of one case. missed: the criteria that it failed.
 
-    named: the misconceptions that a report would name, of a mistake that was written by hand.
-    search: for a mutant, what tells it from the solution.
+    named: the misconceptions that a report would name, for a handwritten mistake.
+    search: for a mutant, the search for a difference from the solution.
     """
 
     case: Case
@@ -50,14 +50,14 @@ class Result:
 
 
 def run(course: Course, cases: Sequence[Case], jobs: int) -> Iterator[list[Result]]:
-    """Yield the results, an exercise at a time, as they are done. Raises InternalError where the grader fails."""
+    """Yield the results, exercise by exercise, in the order of completion. Raises InternalError if the grader fails."""
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.unit, case.exercise), []).append(case)
-    # Processes of their own making, and not forks of this one, whose threads a fork would lack.
+    # New processes, because a fork would lack this process's threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _begin, (course,)) as pool:
-        # The longest first, so that none is left over when all others are done.
+        # The longest comes first, so that it does not run alone at the end.
         waiting = [pool.submit(_results, course, group) for group in sorted(groups.values(), key=len, reverse=True)]
         try:
             for done in as_completed(waiting):
@@ -76,7 +76,7 @@ def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
     return names
 
 
-# -- in one of the processes --------------------------------------------------------------------------------------
+# -- in each process ----------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -85,15 +85,12 @@ def _server(course: Course) -> ForkServer | None:
 
 
 def _begin(course: Course) -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - whatever an answer prints
+    start_worker()
     _server(course)
     if sys.platform == "linux":
         import resource
 
-        # Some mutants would take all there is.
+        # Some mutants would use all memory.
         most = lockdown.address_space() + SEARCH_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
@@ -105,7 +102,7 @@ def _unit(course: Course, unit: str) -> tuple[list[Criterion], list[Misconceptio
 
 
 def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> list[tuple[Probe, int]]:
-    """Return the probes of an exercise, with the draws of each: those by hand, or else those of its criteria."""
+    """Return the probes of an exercise with the draws of each: handwritten ones, or else derived ones."""
     unit = criteria[0].unit
     file = course.suites / unit / "probes.py"
     written = probes_of(import_file(file), exercise) if file.is_file() else []
@@ -113,7 +110,7 @@ def probes_for(course: Course, exercise: str, criteria: Sequence[Criterion]) -> 
 
 
 def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
-    """Return what the cases of one exercise come to."""
+    """Return the results of the cases of one exercise."""
     unit, exercise = cases[0].unit, cases[0].exercise
     criteria, known = _unit(course, unit)
     asked = [criterion for criterion in criteria if criterion.exercise == exercise]
@@ -131,7 +128,7 @@ def _results(course: Course, cases: Sequence[Case]) -> list[Result]:
 
 
 def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[tuple[Criterion, Outcome]]:
-    """Return each criterion's outcome for a submission of these sources, whose other exercises are taken as right."""
+    """Return the outcome of each criterion for a submission of these sources, without substitutes."""
     sources = {unit: Source.of(f"{unit}.py", [text]) for unit, text in case.sources.items()}
     client = SandboxClient(_server(course), sources, course.limits)
     client.budget.use(case.exercise, course.units[case.unit].time_shares)
@@ -142,7 +139,7 @@ def _graded(course: Course, case: Case, criteria: Sequence[Criterion]) -> list[t
 
 
 def names_in(unit: str, sources: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a unit's file, the last of these sources, defines. It runs in this process, after what it imports."""
+    """Run these sources in this process, and return the names in the last one, the unit's file."""
     try:
         with warnings.catch_warnings(action="ignore"):
             for name, text in sources.items():

@@ -1,4 +1,4 @@
-"""What the audit found: a table for each unit, and every problem in a sentence."""
+"""The findings of the audit: a table for each unit, and a sentence for each problem."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 FEWEST_MUTANTS = 8
-"""That can be told from the solution, for an exercise that is a class."""
+"""The least number of mutants that differ from the solution, for an exercise that is a class."""
 
 Fate = Literal["killed", "equivalent", "survived", "unfair"]
-"""Of a mutant. Unfair: it lost points, though nothing tells it from the solution."""
+"""The fate of a mutant. Unfair: it lost points, although no difference from the solution was found."""
 
 
 class Model(BaseModel):
-    """A part of what the audit writes."""
+    """A part of the audit's tables."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class MutantFate(Model):
-    """One mutant: what became of it, how many criteria it lost, and what was found on the way."""
+    """One mutant: its fate, the number of criteria that it failed, and the evidence."""
 
     name: str
     operator: str
@@ -47,7 +47,7 @@ class MutantFate(Model):
 
 
 class MistakeFate(Model):
-    """A wrong answer written by hand: the criteria it lost, and the misconceptions that it was given."""
+    """A handwritten wrong answer: the number of criteria that it failed, and the misconceptions that were named."""
 
     name: str
     missed: int
@@ -55,7 +55,7 @@ class MistakeFate(Model):
 
 
 class ExerciseTable(Model):
-    """What was found of one exercise."""
+    """The findings on one exercise."""
 
     criteria: int
     weight: int
@@ -75,19 +75,19 @@ class ExerciseTable(Model):
         return Counter(mutant.fate for mutant in self.mutants)
 
     def mistakes(self) -> list[MistakeFate]:
-        """Return all wrong answers that were written by hand."""
+        """Return all handwritten wrong answers."""
         return [*self.misconceptions, *self.paraphrases, *self.unlisted_mistakes]
 
 
 class UnitTable(Model):
-    """What was found of one unit."""
+    """The findings on one unit."""
 
     unit: str
     exercises: dict[str, ExerciseTable]
 
 
 class Naming(Model):
-    """How the diagnosis does: of answers that make a known mistake, and of those that make another."""
+    """The accuracy of the diagnosis, on answers with a known mistake and on those with another."""
 
     mistakes: int
     named_rightly: int
@@ -97,22 +97,22 @@ class Naming(Model):
 
     @property
     def given(self) -> int:
-        """Return how many names were given."""
+        """The number of names that were given."""
         return self.named_rightly + self.named_wrongly + self.others_named
 
     @property
     def recall(self) -> float:
-        """Return the share of known mistakes that are named by their own name and no other."""
+        """The share of known mistakes that get their own name and no other."""
         return self.named_rightly / self.mistakes if self.mistakes else 1.0
 
     @property
     def precision(self) -> float:
-        """Return the share of names given that are right."""
+        """The share of given names that are right."""
         return self.named_rightly / self.given if self.given else 1.0
 
 
 def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
-    """Return the table of a unit. criteria: the names of each exercise's."""
+    """Return the table of a unit. criteria: the names of each exercise's criteria."""
     found: dict[str, list[Result]] = {exercise: [] for exercise in course.units[unit].exercises}
     for result in results:
         found[result.case.exercise].append(result)
@@ -182,7 +182,7 @@ def _evidence(search: Search) -> str:
 
 
 def problems_of(table: UnitTable) -> list[str]:
-    """Return everything that is wrong with a unit's suite and its diagnosis, a sentence each."""
+    """Return a sentence for each problem of a unit's suite and its diagnosis."""
     found = problems_of_a_sample(table)
     for name, exercise in table.exercises.items():
         where, fates = f"{table.unit}/{name}", exercise.fates()
@@ -195,9 +195,9 @@ def problems_of(table: UnitTable) -> list[str]:
 
 
 def problems_of_a_sample(table: UnitTable) -> list[str]:
-    """Return right answers that lose points, wrong ones that keep them all, and names that are not true.
+    """Return the problems that a sample can show too.
 
-    These are the problems that a sample shows as well.
+    These are right answers that lose points, wrong ones that keep all, and wrong names.
     """
     found = []
     for name, exercise in table.exercises.items():
@@ -221,7 +221,7 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
 
 
 def naming_of(tables: Iterable[UnitTable]) -> Naming:
-    """Count how the wrong answers written by hand that are no misconceptions' own texts are named."""
+    """Count the names of the handwritten wrong answers that are not the misconceptions themselves."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
     others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]
@@ -235,11 +235,9 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
 
 
 def digest_of(course: Course) -> str:
-    """Return the digest of sandbox, testing, engine and suites, without comments and imports, which only name places.
+    """Return the digest of sandbox, testing, engine and suites, without comments and imports.
 
-    Where it changes, the audit is outdated.
-
-    The same under every version of Python, which ast.unparse would not give.
+    If it changes, the audit is outdated. It is the same in every version of Python, unlike one from ast.unparse.
     """
     suites = sorted(course.suites.glob("*.py"))
     suites += [path for unit in course.units for path in sorted((course.suites / unit).rglob("*.py"))]
@@ -252,7 +250,7 @@ def digest_of(course: Course) -> str:
 
 
 def _compared(source: str) -> str:
-    """Return the lines of a source without comments and imports, and without those that hold nothing else."""
+    """Return the lines of a source without comments, imports and empty lines."""
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

@@ -1,4 +1,4 @@
-"""When two observations of a probe are the same."""
+"""Compares two observations of a probe."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from grader.testing.checks import ABSOLUTE, RELATIVE
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number or numbers that are only known to lie within so much of what they should be."""
+    """A number or numbers that differ from their true value by at most `within`."""
 
     value: float | Tensor
     within: float | Tensor
 
 
 def alike(found: Any, right: Any) -> bool:
-    """Return whether two observations are the same within what float32 allows.
+    """Return whether two observations are the same up to rounding in float32.
 
-    A tuple may be a list, a number a tensor without dimensions, and either one of NumPy's.
+    A tuple may equal a list, a number a tensor without dimensions, and both may be NumPy's.
     """
     if isinstance(found, numpy.ndarray | numpy.number):
         found = torch.as_tensor(found)

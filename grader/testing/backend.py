@@ -1,4 +1,4 @@
-"""What answers the suites: a student's process by way of its client, or what is trusted in this process."""
+"""Backends: run what the suites call, in a student process or, if it is trusted, in this process."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """What answers requests: the client of a student process, or a trusted implementation in this process."""
+    """Runs operations: the client of a student process, or a trusted implementation in this process."""
 
     def call(self, operation: str, **details: Any) -> Any:
-        """Return the value of one operation. Raises Failure where there is none."""
+        """Return the value of one operation. Raises Failure if there is none."""
 
     def notify(self, operation: str, **details: Any) -> None:
-        """Ask for an operation without a value, together with the next one that has one."""
+        """Add an operation without a value to the next call."""
 
     def forget(self) -> None:
-        """Drop the operations that wait for the next one with a value."""
+        """Drop the operations that wait for the next call."""
 
     def load(self, unit: str) -> None:
-        """Run a unit's source, where that is not done yet."""
+        """Run a unit's source, if that is not done yet."""
 
 
 class InProcessBackend:
-    """Answers for an implementation that is trusted and needs no process of its own: a misconception, a solution."""
+    """Runs a trusted implementation in this process: a misconception or a solution."""
 
     def __init__(self, unit: str, names: dict[str, Any]) -> None:
         """Take the names that the unit defines."""
@@ -43,28 +43,28 @@ class InProcessBackend:
         self.worker.elsewhere = [found for value in names.values() for found in _globals(value)]
 
     def load(self, unit: str) -> None:
-        """Do nothing: what the unit defines is given."""
+        """Do nothing: the unit's names are given."""
 
     def notify(self, operation: str, **details: Any) -> None:
-        """Ask for an operation without a value, together with the next one that has one."""
+        """Add an operation without a value to the next call."""
         self.waiting.add(operation, **details)
 
     def forget(self) -> None:
-        """Drop the operations that wait for the next one with a value."""
+        """Drop the operations that wait for the next call."""
         self.waiting = protocol.Calls()
 
     def call(self, operation: str, **details: Any) -> Any:
-        """Encode as the sandbox client does, so that both see the same values."""
+        """Encode and decode as the sandbox client does, so that both give the same values."""
         self.notify(operation, **details)
         calls = self.waiting
         self.forget()
-        with warnings.catch_warnings(action="ignore"):  # as in a student process, where they are no errors
+        with warnings.catch_warnings(action="ignore"):  # as in a student process
             reply, received = self.worker.answer(calls.request(), calls.tensors)
         return value_of(reply, received)
 
 
 def _globals(value: Any) -> Iterator[dict[str, Any]]:
-    """Where a function, or the methods of a class, look for what is not their own."""
+    """Yield the global namespaces of a function, or of the methods and nested classes of a class."""
     for function in (value, *vars(value).values()) if isinstance(value, type) else (value,):
         if isinstance(function, types.FunctionType):
             yield function.__globals__

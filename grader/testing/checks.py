@@ -1,6 +1,6 @@
-"""What the suites assert, in words: each check says why it failed in a sentence that gives nothing away.
+"""The checks of the suites: each explains a failure in a sentence that gives no expected value away.
 
-Every check also notes what it looked at, so that a diagnosis can compare a submission with the misconceptions.
+Every check also records what it observed, so that the diagnosis can compare a submission with the misconceptions.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from grader.testing.student import RemoteCallable
 
-# Tracebacks end at the line of the test: the way from there helps nobody.
+# Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-# Sums of some ten products of standard normals in float32 err by about 1e-6; the slips that learners make move
-# values by 1e-2 and more. A factor of ten above the one leaves a factor of a hundred below the other.
+# Sums of about ten products of standard normals in float32 have errors of about 1e-6, and common mistakes change values
+# by 1e-2 and more. These tolerances are ten times the former and at most a hundredth of the latter.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 KEPT_NUMBERS = 10_000
-# What of a student's values a sentence shows.
+# The values of a student that a sentence may show.
 PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
-# Of whose lists a note can be kept: others may hold tensors of any size.
+# Lists of these types are recorded as text. Others may contain tensors of any size.
 PLAIN = {str, int, float, bool, type(None)}
-# The errors that are right where one is asked for.
+# The errors with which an answer may refuse its arguments.
 REFUSALS = {"ValueError", "AssertionError"}
 NO_ERROR = "It raised no error where one was expected"
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
@@ -42,13 +42,13 @@ class CheckFailed(AssertionError):
     """A check that failed; `reason` is the sentence for the student."""
 
     def __init__(self, reason: str) -> None:
-        """Keep the sentence."""
+        """Take the sentence."""
         super().__init__(reason)
         self.reason = reason
 
 
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
-    """Remark on it, at no cost, where a call makes use of torch functions of these names."""
+    """Add a remark, which costs no points, if a call uses torch functions of these names."""
     with contextlib.suppress(Failure):
         used = sorted(set(names).intersection(call.torch_functions(*arguments)))
         if used:
@@ -56,19 +56,19 @@ def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: 
 
 
 def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tensor:
-    """Return `value`, if it is a tensor (of that shape)."""
+    """Expect a tensor, of this shape if one is given, and return it."""
     if not isinstance(value, torch.Tensor):
         note(f"no tensor but {_kind(value)}")
         raise CheckFailed(f"A tensor was expected; yours gave {_kind(value)}.")
     if shape is not None and value.shape != torch.Size(shape):
-        # What is noted is kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
+        # Observations are kept until the diagnosis, and a wrong shape may be as large as the protocol allows.
         note(value if value.numel() <= KEPT_NUMBERS else f"a tensor of shape {tuple(value.shape)}")
         raise CheckFailed(f"The result has the wrong shape: {tuple(value.shape)}.")
     return value
 
 
 def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
-    """Expect a tensor of the expected shape and, within what float32 allows, values. The dtype may differ."""
+    """Expect a tensor of the expected shape and, up to rounding in float32, values. The dtype may differ."""
     tensor = expect_tensor(value, expected.shape)
     note(tensor)
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
@@ -78,7 +78,7 @@ def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", w
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
-    """Expect a tensor of that dtype."""
+    """Expect a tensor of this dtype."""
     tensor = expect_tensor(value)
     note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
@@ -86,7 +86,7 @@ def expect_dtype(value: Any, dtype: torch.dtype) -> None:
 
 
 def expect_values(result: Any, count: int) -> tuple[Any, ...]:
-    """Return the parts of a result that should be a tuple (or a list) of that many values."""
+    """Expect a tuple or list of this many values, and return them."""
     if not isinstance(result, tuple | list) or len(result) != count:
         is_number = isinstance(result, int | float) or (isinstance(result, torch.Tensor) and result.numel() == 1)
         note(f"not {count} values but {'a number' if is_number else _kind(result)}")
@@ -95,20 +95,20 @@ def expect_values(result: Any, count: int) -> tuple[Any, ...]:
 
 
 def expect_number(value: Any, expected: float, within: float) -> None:
-    """Expect a number, or a tensor of one element, no further than `within` from the expected one."""
+    """Expect a number, or a tensor of one element, that differs by at most `within` from the expected one."""
     if isinstance(value, torch.Tensor) and value.shape.numel() == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         note(f"no number but {_kind(value)}")
         raise CheckFailed(f"A number was expected; yours gave {_kind(value)}.")
-    # An estimate that is ten times as large errs ten times as much.
+    # The error of an estimate is proportional to it.
     note(float(value), within * abs(value / expected) if expected and math.isfinite(value) else within)
     if not math.isfinite(value) or abs(value - expected) > within:
         raise CheckFailed("The number is not near the expected one.")
 
 
 def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
-    """Expect a tensor equal to the expected one, element by element; `reason` says what a difference means."""
+    """Expect a tensor with exactly these elements. reason: what the student reads otherwise."""
     same = isinstance(value, torch.Tensor) and torch.equal(value, expected)
     note("same" if same else reason)
     if not same:
@@ -116,7 +116,7 @@ def expect_same(value: Any, expected: torch.Tensor, reason: str) -> None:
 
 
 def expect_equal(value: Any, expected: Any, reason: str) -> None:
-    """Expect text, or a list of texts or numbers, equal to the expected one and of its type; `reason` as above."""
+    """Expect text, or a list of texts or numbers, of the same type and value. reason: as above."""
     same = type(value) is type(expected) and value == expected
     is_plain = isinstance(value, str) or (isinstance(value, list) and all(type(one) in PLAIN for one in value))
     note("same" if same else repr(value)[:KEPT_NUMBERS] if is_plain else _kind(value))
@@ -125,47 +125,47 @@ def expect_equal(value: Any, expected: Any, reason: str) -> None:
 
 
 def expect_true(condition: bool, reason: str) -> None:
-    """Expect a condition to hold; `reason` is what the student reads where it does not."""
+    """Expect a condition to hold. reason: as above."""
     note("holds" if condition else reason)
     if not condition:
         raise CheckFailed(reason)
 
 
 def expect_error(call: Callable[[], Any], where: str = "") -> None:
-    """Expect a ValueError or an AssertionError. where: for which arguments, for the student."""
-    try:
-        call()
-    except Raised as raised:
-        if raised.types[0] == "NotImplementedError":
-            raise  # an exercise that is not written yet says so by itself
-        is_allowed = bool(REFUSALS & set(raised.types))
-        note("raised an allowed error" if is_allowed else f"raised {raised.types[0]}")
-        if not is_allowed:
-            raise CheckFailed(f"It raised {raised.types[0]}; ValueError or AssertionError was expected.") from None
-    else:
+    """Expect a ValueError or an AssertionError. where: the arguments that are refused, for the student."""
+    types = _error_types(call)
+    if not types:
         note("raised nothing")
         raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
+    is_allowed = bool(REFUSALS & set(types))
+    note("raised an allowed error" if is_allowed else f"raised {types[0]}")
+    if not is_allowed:
+        raise CheckFailed(f"It raised {types[0]}; ValueError or AssertionError was expected.")
 
 
 def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
-    """Expect an error of whatever kind, where torch itself may be the one to refuse. where: as above."""
-    refused = False
+    """Expect an error of any type, because torch itself may raise it. where: as above."""
+    expect_true("Exception" in _error_types(call), f"{NO_ERROR}{where and ': for '}{where}.")
+
+
+def _error_types(call: Callable[[], Any]) -> Sequence[str]:
+    """Return the types of the error that a call raises. Raises that of an exercise that is not written yet."""
     try:
         call()
     except Raised as raised:
         if raised.types[0] == "NotImplementedError":
-            raise  # an exercise that is not written yet says so by itself
-        refused = "Exception" in raised.types
-    expect_true(refused, f"{NO_ERROR}{where and ': for '}{where}.")
+            raise
+        return raised.types
+    return ()
 
 
 def oracle_gradients(
     function: Callable[..., Any], arguments: Sequence[torch.Tensor], parameters: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Return the gradients of the weighted sum of function(*arguments, **parameters), as a right answer has them.
+    """Return the right gradients of the weighted sum of function(*arguments, **parameters), in float64.
 
-    In float64. function gives a tensor or a tuple of them, as the student's does. The names of parameters are
-    handed on as keywords with dots made underscores.
+    `function` returns a tensor or a tuple of tensors, like the student's. Parameters are passed as keywords, with
+    underscores in place of the dots in their names.
     """
     leaves = {str(n): argument.detach().double().requires_grad_() for n, argument in enumerate(arguments)}
     weights = {name: value.detach().double().requires_grad_() for name, value in parameters.items()}
@@ -178,20 +178,20 @@ def oracle_gradients(
 
 
 def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, torch.Tensor]) -> None:
-    """Expect every gradient, by its key, with its values."""
+    """Expect a gradient with these values under each key."""
     for name, gradient in expected.items():
         value = found.get(name)
         if value is None:
-            note(torch.zeros_like(gradient))  # as where it is multiplied by zero: nothing is learnt
+            note(torch.zeros_like(gradient))  # as if it were multiplied by zero: nothing is learnt
             what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
             raise CheckFailed(f"No gradient reaches {what}.")
         expect_close(value, gradient, "The gradients")
 
 
 def shown(value: Any) -> str:
-    """Return a student's value as a sentence may have it: a whole number or a plain name, and else what kind it is.
+    """Return a student's value for a sentence: a whole number or a plain name, or else only its kind.
 
-    Anything may come from a student's process, and sentences reach terminals, logs and pages.
+    A student process may send anything, and sentences reach terminals, logs and pages.
     """
     is_number = type(value) is int and abs(value) < LARGEST_SHOWN
     is_name = type(value) is str and PLAIN_NAME.fullmatch(value) is not None
@@ -199,7 +199,7 @@ def shown(value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    """Return what a value is, in a few words and without the value."""
+    """Describe a value in a few words, without the value itself."""
     match value:
         case None:
             return "None"
@@ -221,7 +221,7 @@ def _kind(value: Any) -> str:
 
 
 def _family(found: torch.dtype, expected: torch.dtype) -> str:
-    """Return what a dtype says of the idea behind it: its bits count only where floats were asked for."""
+    """Describe a dtype for the diagnosis. Its size counts only if floats were expected."""
     if not found.is_floating_point:
         return "bools" if found == torch.bool else "whole numbers"
     return str(found) if expected.is_floating_point else "floats"

@@ -1,4 +1,4 @@
-"""What the suites ask of many exercises in the same words: gradients arrive, and arguments are left as they were."""
+"""Checks that many exercises share: right results, right gradients, and unchanged arguments."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from grader.testing.student import RemoteCallable, Student
 if TYPE_CHECKING:
     from grader.testing.inputs import Fresh
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-# What a student's function should compute: the right function, or one made of substitutes.
+# Returns what a student's function should compute: the right function, or one made of substitutes.
 Right = Callable[[Student], Callable[..., Any]]
 
 
 class Given(NamedTuple):
-    """What is called, with which arguments, and what is asked of the result."""
+    """A call: the function, its arguments, and the check of the result."""
 
     call: RemoteCallable
     arguments: Sequence[Any]
     expect: Callable[[Any], Any]
 
 
-# Draws such a call; beside fresh inputs it may be given how many, or of which dtype.
+# Draws such a call. Besides fresh inputs it may take sizes or a dtype.
 Asking = Callable[..., Given]
 
 
 def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[..., Any]) -> Asking:
-    """Return how to ask a function: with the arguments that `draw` gives for fresh inputs and what else it is given.
+    """Return a function that draws a call of an exercise, with the arguments that `draw` returns.
 
-    expect: a check of the student, the result and those arguments that are tensors.
+    expect: checks the result; it takes the student, the result and those arguments that are tensors.
     """
 
     def ask(student: Student, fresh: Fresh, *given: Any, **named: Any) -> Given:
@@ -47,19 +47,19 @@ def asking(exercise: str, draw: Callable[..., Sequence[Any]], expect: Callable[.
 
 
 def against(right: Right, expect: Callable[[Any, Any], None] = expect_close) -> Callable[..., None]:
-    """Return a check for `asking`: what is right, and how a result is compared with it."""
+    """Return a check for `asking` that compares a result with the right one."""
     return lambda student, result, *arguments: expect(result, right(student)(*arguments))
 
 
 def expect_right(given: Given) -> None:
-    """Expect the result that is asked for."""
+    """Make the call, and check its result."""
     given.expect(given.call(*given.arguments))
 
 
 def expect_left_alone(given: Given, *changed: str) -> None:
-    """Expect the result that is asked for, and all tensors to be the same after the call as before.
+    """Make the call, check its result, and expect all tensors to be the same after it as before.
 
-    changed: what the student reads where one is not; one text for all of them, or one for each.
+    changed: what the student reads if one differs: one text for all tensors, or one for each.
     """
     result, after = expect_values(given.call.with_arguments(*given.arguments), 2)
     given.expect(result)
@@ -70,7 +70,7 @@ def expect_left_alone(given: Given, *changed: str) -> None:
 
 
 def expect_gradients_of(student: Student, exercise: str, right: Right, arguments: Sequence[Any]) -> None:
-    """Expect the right gradients of the arguments that are floats, which come first."""
+    """Expect the right gradients of the float arguments, which come first."""
     _, found = expect_values(getattr(student, exercise).gradients(*arguments), 2)
     floats = [one for one in arguments if isinstance(one, torch.Tensor) and one.is_floating_point()]
     function, others = right(student), arguments[len(floats) :]

@@ -1,11 +1,11 @@
-"""What the suites assert of random draws: how often they meet something, and which generator they come from.
+"""Checks of random draws: how often an event occurs, and which generator the draws come from.
 
-Let n independent draws each meet something with one and the same probability q: an entry is kept, or two are alike. By
-Hoeffding's inequality the number that meet it is further than t from q n with a chance of 2 exp(-2 t² / n) at most: for
-t = 3 √n that is 2 exp(-18) < 4e-8. So a right answer fails a test of at most eight such counts less than once in a
-million times.
+Let an event, such as that an entry is kept, occur in each of n independent draws with the same probability q. By
+Hoeffding's inequality the number of occurrences differs from q n by more than t with a probability of at most
+2 exp(-2 t² / n): for t = 3 √n that is 2 exp(-18) < 4e-8. So a right answer fails a test with at most eight such counts
+less than once in a million times.
 
-Nothing that depends on the draws is noted, for they are each answer's own.
+Nothing that depends on the draws is recorded, because each answer draws differently.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
 
     from grader.testing.student import RemoteObject, Student
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
 
 class Draw(Protocol):
-    """What asks for draws, which are the same by chance less than once in a thousand million times."""
+    """Returns draws. Two of them are equal by chance less than once in a thousand million times."""
 
     def __call__(self, *, generator: RemoteObject | None = None) -> torch.Tensor:
         """Draw from this generator, or from torch's global one."""
 
 
 def expect_count(marks: torch.Tensor, probability: float, reason: str) -> None:
-    """Expect about that share of the marks, each true or false (or one or zero), to be true."""
+    """Expect about this share of the marks to be true. Each mark is true or false, or one or zero."""
     count = marks.numel()
     expect_true(abs(marks.sum().item() - probability * count) <= 3 * math.sqrt(count), reason)
 
 
 def expect_own_draws(kept: torch.Tensor, pairs: Mapping[str, torch.Tensor]) -> None:
-    """Expect that not nearly all pairs of entries are kept or dropped together.
+    """Expect that entries are kept or dropped independently: not nearly all pairs of them together.
 
-    pairs: by reason, true where both came out alike.
+    pairs: by reason, true for each pair of which both are kept or both dropped.
 
-    To be asked before a count, which is a matter of luck where many entries hang on one draw. Of n independent pairs
-    that are alike with a probability of 0.7 at most, nine in ten are with a chance of exp(-0.08 n): of 200, 2e-7. And
-    of n entries, each kept with a probability of 0.2 to 0.8, all but a twentieth are kept, or dropped, with a chance of
-    2 exp(-0.045 n): of 1,000, 6e-20.
+    Use it before a count, which is a matter of luck if many entries depend on one draw. If n independent pairs are
+    alike with a probability of at most 0.7, nine in ten of them are alike with a probability of exp(-0.08 n): for 200
+    pairs, 2e-7. If n entries are each kept with a probability of 0.2 to 0.8, all but a twentieth are kept, or dropped,
+    with a probability of 2 exp(-0.045 n): for 1,000 entries, 6e-20.
     """
     count, some = kept.sum().item(), 0.05 * kept.numel()
-    # Nearly all pairs are then alike whatever they hang on.
+    # If nearly all are kept or dropped, nearly all pairs are alike in any case.
     expect_true(some <= count <= kept.numel() - some, "Nearly all are kept, or nearly none.")
     for reason, alike in pairs.items():
         expect_true(alike.sum().item() <= 0.9 * alike.numel(), reason)
 
 
 def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> None:
-    """Expect a generator's state to move on, torch's global one not to, and another state to give other draws.
+    """Expect draws to advance a generator, not torch's global one, and other states to give other draws.
 
-    other: what the student reads where it gives the same.
+    other: what the student reads if another state gives the same draws.
     """
     results = []
     student.seed(3)
@@ -75,33 +75,36 @@ def expect_draws_from_a_generator(student: Student, draw: Draw, other: str) -> N
 
 
 def _global_draw(student: Student) -> torch.Tensor:
-    """Return what torch's global generator gives next over there: the weights of a new layer."""
+    """Return the next draws of the backend's global generator: the weights of a new layer."""
     return student.make("Linear", 6, 6).parameters()["weight"]
 
 
 def expect_draws_by_state(student: Student, draw: Draw, same: str, other: str) -> None:
-    """Expect the state of the generator to decide about the draws, and not torch's global one.
+    """Expect the draws to depend on the state of the generator, and not on torch's global one.
 
-    same, other: what the student reads where the same state gives other draws, and where another gives the same.
+    same, other: what the student reads if the same state gives other draws, and if another state gives the same.
     """
     results = []
     for seed, state in ((1, 3), (2, 3), (2, 4)):
         student.seed(seed)
         results.append(draw(generator=student.generator(state)))
-    expect_true(torch.equal(*results[:2]), same)
-    # Whoever always draws the same has not looked at the generator.
-    expect_true(not torch.equal(*results[1:]), other)
+    _expect_repeated(results, same, other)
 
 
 def expect_global_draws(student: Student, draw: Draw, same: str, other: str, again: str) -> None:
-    """Expect torch's global state to decide about the draws without a generator, and to move on.
+    """Expect draws without a generator to depend on torch's global state, and to advance it.
 
-    same, other: as above. again: what the student reads where a second call draws what the first one did.
+    same, other: as above. again: what the student reads if a second call repeats the draws of the first.
     """
     results = []
     for seed in (1, 1, 2):
         student.seed(seed)
         results.append(draw())
-    expect_true(torch.equal(*results[:2]), same)
-    expect_true(not torch.equal(*results[1:]), other)
+    _expect_repeated(results, same, other)
     expect_true(not torch.equal(results[-1], draw()), again)
+
+
+def _expect_repeated(results: list[torch.Tensor], same: str, other: str) -> None:
+    """Expect the first two of three results to be equal, and the third to differ."""
+    expect_true(torch.equal(*results[:2]), same)
+    expect_true(not torch.equal(*results[1:]), other)  # an answer that always draws the same ignores the state

@@ -1,4 +1,4 @@
-"""The inputs of a hidden test, which are its own."""
+"""The inputs of a hidden test."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import torch
 
 
 class Fresh:
-    """What draws standard normal inputs, the same ones in every run of a test."""
+    """Draws standard normal inputs, the same ones in every run of a test."""
 
     def __init__(self, seed: int) -> None:
-        """Begin at this seed."""
+        """Start at this seed."""
         self.generator = torch.Generator().manual_seed(seed)
 
     def __call__(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -17,7 +17,7 @@ class Fresh:
         return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
     def order(self, count: int) -> torch.Tensor:
-        """Return the numbers from 0 to count - 1, (count,), in any order."""
+        """Return the numbers from 0 to count - 1, (count,), in random order."""
         return self(count).argsort()
 
     def rotation(self, size: int) -> torch.Tensor:

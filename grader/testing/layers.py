@@ -1,4 +1,4 @@
-"""What the suites ask of a module's linear layers, and how they set them: by their names."""
+"""Checks and sets the linear layers of a module by their names."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from grader.testing.student import RemoteObject
 
-# In pytest's tracebacks the line of the test matters, not the way from there.
+# Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
-# By names as a module's parameters have them.
+# By the names of a module's parameters.
 Weights = dict[str, torch.Tensor]
 
 
 def no_parameter(name: str) -> str:
-    """Return what a student reads where a layer's parameter is not there: that much was seen, and no more."""
+    """Return what a student reads if a layer's parameter is missing."""
     return f"There is no parameter {name}, which nn.Linear would have under this name."
 
 
@@ -32,7 +32,7 @@ def expect_layer(parameters: Weights, name: str, d_in: int, d_out: int) -> None:
 
 
 def expect_shape(parameter: torch.Tensor, shape: tuple[int, ...]) -> None:
-    """Expect a parameter of that shape. The numbers that it begins with are random, and of no interest."""
+    """Expect a parameter of this shape. Its initial values are random and not checked."""
     found = tuple(parameter.shape)
     expect_true(found == shape, f"A layer's parameter has the wrong shape: {found}.")
 
@@ -45,9 +45,9 @@ def expect_no_bias(parameters: Weights, names: Iterable[str]) -> None:
 
 
 def set_layers(module: RemoteObject, weights: Weights) -> None:
-    """Give layers these weights and biases.
+    """Set the weights and biases of layers.
 
-    A bias that should not be there costs its own criterion; set to zero, it costs no other.
+    An unwanted bias fails a criterion of its own. It is set to zero here, so that it fails no other.
     """
     parameters = module.parameters()
     biases = [name.removesuffix("weight") + "bias" for name in weights if name.endswith("weight")]
@@ -56,5 +56,5 @@ def set_layers(module: RemoteObject, weights: Weights) -> None:
 
 
 def as_layers(matrices: Weights) -> Weights:
-    """Return matrices (d_in, d_out) by the names of layers as the weights (d_out, d_in) that these keep."""
+    """Return the weights (d_out, d_in) of layers whose matrices (d_in, d_out) are given by the layers' names."""
     return {f"{name}.weight": matrix.mT for name, matrix in matrices.items()}

@@ -1,22 +1,22 @@
-"""Misconceptions: named wrong answers, each with the sentence that helps whoever gave it.
+"""Misconceptions: named wrong answers, each with a sentence that helps the student.
 
-They are in `misconceptions.py` beside a unit's hidden tests, or in one of the files of those. The normal case is a row:
-a change to the text of the solution.
+They are in `misconceptions.py` beside a unit's hidden tests, or in the files of those tests. Most are rows: changes to
+the text of the solution.
 
     ROWS = [
         row("double", "halved", replace("2 * x", "x / 2"),
             "The number is divided by two. Doubling it multiplies it by two."),
     ]
 
-What a changed answer calls of other exercises are right copies of its own, unless the unit's CALLS names them: those
-have substitutes where a student's own answer to them is wrong, as a student's call has.
+A changed answer calls right copies of the other exercises, except for those in the unit's CALLS. These are replaced by
+substitutes if the student's answer to them is wrong, like the calls in a student's answer.
 
     CALLS = {"quadruple": ["double"]}
 
-A changed answer may also call that of another row of its unit, by the row's name. Where a replacement will not do, a
-misconception is a function or class marked with `@misconception`.
+A changed answer may also call the answer of another row of its unit, by the row's name. A misconception that a
+replacement cannot express is a function or class marked with `@misconception`.
 
-`build` applies the rows and writes what comes of them to build/misconceptions/; grading only reads what is there.
+`build` applies the rows and writes the changed answers to build/misconceptions/; grading only reads those files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from grader.course.modules import import_file
 from grader.files import write_atomically
 from grader.testing import rows
-from grader.testing.rows import Change as Change  # what suites write rows with
+from grader.testing.rows import Change as Change  # imported by suites
 from grader.testing.rows import MisconceptionError as MisconceptionError
 from grader.testing.rows import Row, attribute, changed_definitions
 from grader.testing.rows import replace as replace
@@ -51,9 +51,9 @@ Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Misconception:
-    """A named wrong implementation of one exercise, and the sentence that helps whoever wrote it.
+    """A named wrong implementation of one exercise, and a sentence that helps the student.
 
-    place: the file and line where it is written.
+    place: its file and line.
     """
 
     exercise: str
@@ -64,7 +64,7 @@ class Misconception:
 
 
 class Mark(NamedTuple):
-    """What `@misconception` says of the function or class below it."""
+    """The arguments of `@misconception`."""
 
     exercise: str
     sentence: str
@@ -81,9 +81,9 @@ def misconception(exercise: str, sentence: str) -> Callable[[Implementation], Im
 
 
 def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
-    """Return every misconception of a unit: the rows first, then the functions and classes, each in their order.
+    """Return every misconception of a unit: the rows first, then the functions and classes, in their order.
 
-    Raises MisconceptionError where the rows have changed since `build`.
+    Raises MisconceptionError if the rows have changed since `build`.
     """
     found = []
     modules = _modules_of(course, unit)
@@ -105,9 +105,9 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
 
 
 def build(course: Course, units: Iterable[str]) -> list[Path]:
-    """Apply the rows of these units to their solutions, and write the definitions that come of it.
+    """Apply the rows of these units to their solutions, and write the changed definitions.
 
-    Returns the files that were out of date. Raises MisconceptionError for a row that does not apply, and OSError.
+    Returns the files that were outdated. Raises MisconceptionError for a row that does not apply, and OSError.
     """
     written = []
     for unit in units:
@@ -137,7 +137,7 @@ def _made_text(course: Course, unit: str) -> str:
 
 
 def _sources(course: Course, unit: str) -> list[Path]:
-    """Return the files with misconceptions of a unit. They are looked at as texts, for the modules import torch."""
+    """Return the files with misconceptions of a unit. Searches their texts, because importing them imports torch."""
     return [
         path
         for path in course.misconceptions(unit)
@@ -181,7 +181,7 @@ def _is_current(course: Course, unit: str) -> bool:
 
 
 def _digest(course: Course, unit: str) -> str:
-    """Return the digest of the rows, the solutions, and the modules that apply the ones to the others."""
+    """Return the digest of the rows, the solutions, and the modules that apply the rows."""
     total = hashlib.sha256()
     ours = (Path(__file__), Path(rows.__file__))
     for path in (*ours, *_sources(course, unit), *sorted(course.solutions.glob("*.py"))):

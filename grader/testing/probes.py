@@ -1,7 +1,7 @@
-"""What probes are written with: inputs to draw, and what to look at.
+"""Helpers of probes: inputs to draw, and properties to observe.
 
-A probe takes a unit's names and a Draw, and yields what there is to see of one exercise: everything that the course
-rules on, and nothing else. Probes are written from the rules, and know nothing of the hidden tests.
+A probe takes a unit's names and a Draw, and yields the observable properties of one exercise: everything that the
+course has a rule about, and nothing else. Probes are written from the rules, without a look at the hidden tests.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 DRAWS = 1000
-# Of dropout.
+# The probabilities of dropout.
 PROBABILITIES = (0.2, 0.4, 0.5, 0.7)
-# How far a mean of draws may lie from its expectation, in standard deviations. Two of them that are equal in
-# distribution are then further apart than both allow about once in 1e16 for a normal distribution; the rest is for
-# those that are not quite normal.
+# How far a mean of draws may be from its expectation, in standard deviations. For a normal distribution, two means of
+# equal distribution differ by more than both tolerances about once in 1e16. The margin is for other distributions.
 DEVIATIONS = 6
 
 # What an answer may raise.
 ANY_ERROR = (Exception,)
-# What was looked at, in a word or two, and what was seen.
+# The name of an observation in a word or two, and its value.
 Property = tuple[str, Any]
 Probe = Callable[[Any, "Draw"], Iterator[Property]]
 Choice = TypeVar("Choice")
 
 
 def probe(exercise: str, draws: int = DRAWS) -> Callable[[Probe], Probe]:
-    """Mark a function that takes a unit's names and a Draw as a probe of `exercise`, with so many draws."""
+    """Mark a function that takes a unit's names and a Draw as a probe of `exercise`, with this number of draws."""
 
     def mark(function: Probe) -> Probe:
         function.probes = exercise, draws  # type: ignore[attr-defined]
@@ -55,10 +54,10 @@ def probes_of(module: ModuleType, exercise: str) -> list[tuple[Probe, int]]:
 
 
 class Draw:
-    """Inputs for one draw of a probe: everything comes from its number, and half of the draws are in float64."""
+    """Inputs for one draw of a probe. Its number determines them, and half of the draws are in float64."""
 
     def __init__(self, number: int) -> None:
-        """Begin the draw of this number."""
+        """Start the draw of this number."""
         self.number = number
         self.random = random.Random(number)
         self.generator = torch.Generator().manual_seed(number)
@@ -73,11 +72,11 @@ class Draw:
         return self.random.choice(choices)
 
     def size(self, low: int = 1, high: int = 6) -> int:
-        """Return an int from low up to and with high."""
+        """Return an int from low to high, both included."""
         return self.random.randint(low, high)
 
     def sizes(self, count: int, low: int = 1, high: int = 7) -> list[int]:
-        """Return so many sizes: in most draws all different, so that none can be mixed up; in some, one far larger."""
+        """Return this number of sizes. In most draws all differ, so that a mix-up shows; in some, one is far larger."""
         if self.chance(0.7):
             sizes = self.random.sample(range(low, high + 1), count)
         else:
@@ -87,9 +86,9 @@ class Draw:
         return sizes
 
     def normal(self, *shape: int, dtype: torch.dtype | None = None, scale: float | None = None) -> Tensor:
-        """Return normal numbers of this draw's dtype, of a scale of their own unless one is given.
+        """Return normal numbers of this draw's dtype, of a random scale unless one is given.
 
-        Large ones only in float64: gradients through an exponential of them are not to be had within float32's limits.
+        Large ones are drawn only in float64, because gradients through their exponentials exceed float32's range.
         """
         dtype = dtype or self.dtype
         scales = (0.3, 1.0, 3.0) if dtype == torch.float64 else (0.3, 1.0)
@@ -97,11 +96,11 @@ class Draw:
         return (numbers * (scale or self.pick(*scales))).to(dtype)
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
-        """Return ints from low up to and without high."""
+        """Return ints from low to high, high excluded."""
         return torch.randint(low, high, shape, generator=self.generator)
 
     def viewed(self, numbers: Tensor) -> Tensor:
-        """Return the same numbers in any memory layout: dimensions in any order, and gaps in between."""
+        """Return the same numbers in a random memory layout: dimensions in any order, possibly with gaps."""
         order = self.random.sample(range(numbers.dim()), numbers.dim())
         laid_out = numbers.permute(order).contiguous()
         if self.chance(0.3):
@@ -119,9 +118,9 @@ def call(
     parameters: Mapping[str, Tensor] | None = None,
     **options: Any,
 ) -> Iterator[Property]:
-    """Make a call with legal arguments: its values, its arguments afterwards, the gradients of a sum of all results.
+    """Make a valid call, and yield its results, its arguments afterwards, and the gradients of a sum of all results.
 
-    keeps_dtype: also the dtypes of the results. parameters: what gradients should reach besides the arguments.
+    keeps_dtype: yield the dtypes of the results too. parameters: what gradients should reach besides the arguments.
     """
     given = [_copied(argument) for argument in arguments]
     named = {name: _copied(option) for name, option in options.items()}
@@ -153,7 +152,7 @@ def _gradients(
 def refusal(
     function: Callable[..., Any], *arguments: Any, any_error: bool = False, **options: Any
 ) -> Iterator[Property]:
-    """Yield whether a call with illegal arguments raises ValueError or AssertionError; with any_error, anything."""
+    """Yield whether an invalid call raises ValueError or AssertionError or, with any_error, any exception."""
     allowed = ANY_ERROR if any_error else (ValueError, AssertionError)
     try:
         function(*arguments, **options)
@@ -184,7 +183,7 @@ def _tensors(results: Any) -> list[Tensor]:
 
 
 def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
-    """Yield what the linear layers of these names are: from how many features to how many, with a bias or without."""
+    """Yield what the linear layers of these names are: their shapes, their biases, and whether they are trained."""
     for name in names:
         layer: Any = module.get_submodule(name)
         bias = None if layer.bias is None else tuple(layer.bias.shape)
@@ -193,7 +192,7 @@ def layers(module: nn.Module, names: Iterable[str]) -> Iterator[Property]:
 
 
 def has_parameters(module: nn.Module, wanted: Iterable[Tensor]) -> bool:
-    """Return whether all of these are parameters of the module, and trained."""
+    """Return whether all of these are trained parameters of the module."""
     known = {id(parameter) for parameter in module.parameters() if parameter.requires_grad}
     return all(id(parameter) in known for parameter in wanted)
 
@@ -212,7 +211,7 @@ def set_layers(draw: Draw, module: nn.Module, names: Iterable[str]) -> dict[str,
 
 
 def set_to(parameter: Any, values: Tensor) -> Tensor:
-    """Give a parameter other values, of its own shape, and return it."""
+    """Set the values of a parameter, of its own shape, and return it."""
     if parameter.shape != values.shape:
         raise ValueError(f"a parameter of shape {tuple(parameter.shape)} instead of {tuple(values.shape)}")
     with torch.no_grad():
@@ -221,11 +220,11 @@ def set_to(parameter: Any, values: Tensor) -> Tensor:
     return changed
 
 
-# -- what is random ----------------------------------------------------------------------------------------------
+# -- random results ----------------------------------------------------------------------------------------------
 
 
 def shares(happened: Tensor) -> Iterator[Property]:
-    """Yield how often each of some events happened, each with each, and each after each; (trials, events) of bools."""
+    """Yield how often events happened, alone, in pairs and one after the other; (trials, events) of bools."""
     trials = len(happened)
     seen = happened.double()
     mean = seen.mean(dim=0)  # (trials, events) -> (events,)
@@ -233,14 +232,14 @@ def shares(happened: Tensor) -> Iterator[Property]:
     yield "how often it happens", Estimate(mean, DEVIATIONS * (variance / trials) ** 0.5)
     yield "how often it happens in all", Estimate(mean.mean(), DEVIATIONS * (variance.mean() / seen.numel()) ** 0.5)
     around = seen - mean
-    # An event goes with itself: that has nothing new to say.
+    # A pair of an event and itself says nothing new.
     others = 1 - torch.eye(len(mean), dtype=torch.float64)
     yield "how often it happens together", _mean_product(around, around, others)
     yield "how often it happens one after the other", _mean_product(around[1:], around[:-1])
 
 
 def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> Estimate:
-    """Return the means of the products of each of these columns with each of those; (trials, events) twice."""
+    """Return the means of the products of each column of one with each of the other; both (trials, events)."""
     trials = len(one)
     mean = one.T @ other / trials  # (events, events)
     variance = (one**2).T @ other**2 / trials - mean**2 + 1 / trials
@@ -248,7 +247,7 @@ def _mean_product(one: Tensor, other: Tensor, others: Tensor | float = 1.0) -> E
 
 
 def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], seed: int) -> Iterator[Property]:
-    """Yield where a function's random draws come from; its result has to have so much chance that none comes twice."""
+    """Yield where a function's random draws come from. Its result must be so random that none occurs twice."""
     first, second = (torch.Generator().manual_seed(seed) for _ in range(2))
     _seed_globals(seed + 1)
     right = result_with(first)
@@ -269,6 +268,6 @@ def draws_from_generator(result_with: Callable[[torch.Generator | None], Any], s
 
 
 def _seed_globals(seed: int, other: int | None = None) -> None:
-    """Seed every global generator. other: the seed of Python's own, which no result is to depend on."""
+    """Seed every global generator. other: a different seed for Python's, on which no result should depend."""
     torch.manual_seed(seed)
     random.seed(seed if other is None else other)

@@ -1,4 +1,4 @@
-"""What the checks of one run of a test looked at, so that a diagnosis can compare it with the misconceptions."""
+"""Records what the checks of one run observe, so that the diagnosis can compare it with the misconceptions."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
 
 @dataclass
 class Observation:
-    """One thing that a check looked at: a tensor, a number (an estimate, good to `within`), or a word."""
+    """One observation of a check: a tensor, a number (an estimate with an error of at most `within`), or a word."""
 
     value: torch.Tensor | float | str
     within: float = 0.0
 
     def resembles(self, other: Observation) -> bool:
-        """Return whether two submissions that behave alike would show both."""
+        """Return whether two submissions that behave alike could have these observations."""
         if isinstance(self.value, torch.Tensor) and isinstance(other.value, torch.Tensor):
             return self.value.shape == other.value.shape and torch.allclose(
                 self.value.double(), other.value.double(), rtol=1e-3, atol=1e-4, equal_nan=True
             )
         if isinstance(self.value, float) and isinstance(other.value, float):
-            # Each is an estimate of its own, and off by its own error.
+            # Both are estimates, each with its own error.
             near = abs(self.value - other.value) <= self.within + other.within
             return near or self.value == other.value or (math.isnan(self.value) and math.isnan(other.value))
-        # bool(…): before torch 2.6 or so, the types say that == of tensors gives a tensor.
+        # bool(…): in the types of torch before 2.6, == of tensors returns a tensor.
         return bool(type(self.value) is type(other.value) and self.value == other.value)
 
 
 class Recorder:
-    """The observations of one run, in order, and what it has to say to the student at no cost."""
+    """The observations of one run, in order, and remarks for the student that cost no points."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without observations."""
         self.observations: list[Observation] = []
         self.remarks: list[str] = []
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        """Give this recorder what the checks inside the block look at."""
+        """Record the observations of the checks inside the block."""
         before = _CURRENT.set(self)
         try:
             yield
@@ -53,17 +53,17 @@ class Recorder:
             _CURRENT.reset(before)
 
 
-# The recorder of the run that goes on: suites call the checks as plain functions, and so hand on none.
+# The recorder of the current run. Suites call the checks as plain functions, so they cannot pass it on.
 _CURRENT: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
 def note(value: torch.Tensor | float | str, within: float = 0.0) -> None:
-    """Record one observation of the run that goes on, if one does."""
+    """Record one observation of the current run, if there is one."""
     if recorder := _CURRENT.get():
         recorder.observations.append(Observation(value, within))
 
 
 def remark(sentence: str) -> None:
-    """Record a remark of the run that goes on, if one does."""
+    """Record a remark of the current run, if there is one."""
     if recorder := _CURRENT.get():
         recorder.remarks.append(sentence)

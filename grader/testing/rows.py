@@ -1,4 +1,4 @@
-"""Rows: misconceptions written as changes to the text of a solution, and the definitions that these come to."""
+"""Rows: misconceptions written as changes to the text of a solution, and the changed definitions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from grader.course.model import Course
 
-RIGHT = "right_"  # in front of the name of a right answer that a changed one calls
+RIGHT = "right_"  # the prefix of a right answer that a changed one calls
 
 
 class MisconceptionError(GraderError):
-    """A row that cannot be applied, or was not; one sentence that names the row, its file and its line."""
+    """A row cannot be applied, or was not. The message names the row, its file and its line."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Change:
     replacements: tuple[tuple[str, str, int], ...]
 
     def replace(self, old: str, new: str, times: int = 1) -> Change:
-        """Return the same change, and one replacement more."""
+        """Return the same change with one more replacement."""
         return Change((*self.replacements, (old, new, times)))
 
     def applied(self, text: str) -> str:
-        """Return the changed text. Raises ValueError where `old` does not occur as often as the change says."""
+        """Return the changed text. Raises ValueError if `old` does not occur `times` times."""
         for old, new, times in self.replacements:
             if text.count(old) != times:
                 raise ValueError(f"{old!r} occurs {text.count(old)} times, not {times}")
@@ -42,7 +42,7 @@ class Change:
 
 
 def replace(old: str, new: str, times: int = 1) -> Change:
-    """Replace `old`, which occurs `times` times in the definition, its docstrings left out, by `new`."""
+    """Replace `old`, which occurs `times` times in the definition without its docstrings, by `new`."""
     return Change(()).replace(old, new, times)
 
 
@@ -62,10 +62,10 @@ def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str)
     """Make a row of a unit's ROWS.
 
     Args:
-        exercise: The exercise, or several that have the same mistake under the same name.
-        name: What was done, as reports say it.
-        change: What makes the solution wrong.
-        sentence: What helps a student who made the mistake.
+        exercise: The exercise, or several exercises with the same mistake.
+        name: The name of the mistake in reports.
+        change: The change that makes the solution wrong.
+        sentence: Helps a student who made the mistake.
     """
     exercises = (exercise,) if isinstance(exercise, str) else tuple(exercise)
     caller = sys._getframe(1)
@@ -73,16 +73,16 @@ def row(exercise: str | Sequence[str], name: str, change: Change, sentence: str)
 
 
 def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: Mapping[str, Sequence[str]]) -> str:
-    """Return a module with the changed definitions, under their rows' names, and with all that they need.
+    """Return the source of a module with the changed definitions, under their rows' names, and all that they need.
 
     Args:
         course: The course.
         unit: The unit whose solutions are changed.
         rows: The changes.
-        calls: What the changed answers to an exercise call under its public name, by exercise.
+        calls: The exercises that the changed answers to an exercise call by their public names, by exercise.
 
     Raises:
-        MisconceptionError: A row does not apply, or a call is of nothing that the solution defines.
+        MisconceptionError: A row does not apply, or the solution does not define an exercise in `calls`.
     """
     source = course.solutions / f"{unit}.py"
     imports, definitions = _parts_of(source)
@@ -97,7 +97,7 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
     changed = []
     for one in rows:
         for exercise in one.exercises:
-            # Under its own name, what a changed answer calls would be taken for the student's, and have a substitute.
+            # An exercise that is called by its own name counts as the student's, and can be substituted.
             private = {name: new for name, new in right.items() if name not in calls.get(exercise, ())}
             changed.append(
                 _renamed(_changed(course, source, one, exercise), {**private, exercise: attribute(one, exercise)})
@@ -132,7 +132,7 @@ def _changed(course: Course, source: Path, one: Row, exercise: str) -> ast.stmt:
 
 
 def _parts_of(source: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
-    """Return the imports of a unit's solution, and what it defines at top level, after what it imports of others."""
+    """Return the imports and top-level definitions of a unit's solution, after those of the units that it imports."""
     imports: list[ast.stmt] = [ast.parse("from __future__ import annotations").body[0]]
     definitions: dict[str, ast.stmt] = {}
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
@@ -143,15 +143,25 @@ def _parts_of(source: Path) -> tuple[list[ast.stmt], dict[str, ast.stmt]]:
                 definitions |= theirs
             case ast.Import() | ast.ImportFrom():
                 imports.append(node)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                definitions[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                definitions[name] = node
+            case _:
+                definitions |= definitions_in([node])
     return imports, definitions
 
 
+def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return the statements that define a function, a class or a variable, by its name."""
+    found: dict[str, ast.stmt] = {}
+    for node in statements:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = node
+    return found
+
+
 def _undocumented(source: Path, exercise: str) -> str:
-    """Return a definition's text without its docstrings, whose words no replacement is meant for. Raises ValueError."""
+    """Return a definition's text without its docstrings, which no replacement should change. Raises ValueError."""
     text = source.read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     found = [node for node in ast.parse(text).body if getattr(node, "name", None) == exercise]
@@ -166,7 +176,7 @@ def _undocumented(source: Path, exercise: str) -> str:
 
 
 def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
-    """Return the same definition, and all that it mentions, under other names."""
+    """Rename a definition and the names in it, and return it."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         node.name = names.get(node.name, node.name)
     for inner in ast.walk(node):
@@ -176,21 +186,30 @@ def _renamed(node: ast.stmt, names: dict[str, str]) -> ast.stmt:
 
 
 def _needed_by(changed: Sequence[ast.stmt], definitions: dict[str, ast.stmt]) -> set[str]:
-    """Return the right definitions that these need, directly or not."""
+    """Return the names of the right definitions that these need, directly or not."""
+    return needed_names({name.removeprefix(RIGHT) for name in names_in(*changed)}, definitions) & definitions.keys()
+
+
+def needed_names(names: Iterable[str], definitions: Mapping[str, ast.AST], without: Collection[str] = ()) -> set[str]:
+    """Return these names and all names in the definitions that they need, directly or not.
+
+    without: names that exist already, so that their definitions are not needed.
+    """
     needed: set[str] = set()
-    waiting = [name.removeprefix(RIGHT) for name in _names_in(*changed)]
+    waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in needed:
+        if name not in needed and name not in without:
             needed.add(name)
-            waiting += _names_in(definitions[name])
+            waiting += names_in(definitions[name]) if name in definitions else ()
     return needed
 
 
-def _names_in(*nodes: ast.stmt) -> Iterator[str]:
-    return (inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name))
+def names_in(*nodes: ast.AST) -> set[str]:
+    """Return the names that these trees mention."""
+    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def attribute(one: Row, exercise: str) -> str:
-    """Return the name of a changed definition: the row's, unless the row is of several exercises."""
+    """Return the name of a changed definition: the row's name, with the exercise if the row has several."""
     return one.name if len(one.exercises) == 1 else f"{one.name}_in_{exercise}"

@@ -1,4 +1,4 @@
-"""What a suite sees of a submission: names to call and objects to keep, all of them in the student process."""
+"""Proxies of a submission for the suites: names to call and objects to keep, all in the student process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from grader.sandbox.failures import Failure as Failure  # what suites may catch
+from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.values import TENSORS, Handle
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grader.testing.backend import Backend
 
-# Tracebacks end at the line of the test: the way from there helps nobody.
+# Tracebacks end at the line of the test.
 __tracebackhide__ = True
 
 ODD_REPLY = "The student process sent a malformed reply."
@@ -28,10 +28,10 @@ NO_SUBSTITUTES = Substitutes()
 
 
 class RemoteCallable:
-    """Something of the student's: it can be called, and asked about. Every method may raise Failure."""
+    """A callable in the student process. Every method may raise Failure."""
 
     def __init__(self, backend: Backend, target: tuple[Any, ...], keeps_arrays: bool = False) -> None:
-        """Take a name, object or attribute over there. Arrays come back as tensors, unless they are kept."""
+        """Take the name, object or attribute. Arrays are returned as tensors, unless `keeps_arrays` is true."""
         self._backend = backend
         self._target = target
         self._keeps_arrays = keeps_arrays
@@ -40,7 +40,7 @@ class RemoteCallable:
         return self._wrap(self._backend.call(operation, target=self._target, **details))
 
     def _wrap(self, value: Any) -> Any:
-        """Return a value with its handles as objects and its arrays as the suite wants them."""
+        """Return a value with its handles as objects and, unless arrays are kept, its arrays as tensors."""
         if isinstance(value, Handle):
             return RemoteObject(self._backend, value, self._keeps_arrays)
         if type(value) in (list, tuple):
@@ -55,21 +55,21 @@ class RemoteCallable:
         self._backend.notify(operation, target=self._target, **details)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Return the result of calling it: tensors, numbers and containers as they are, and else a RemoteObject."""
+        """Call it and return the result: a tensor, number or container itself, anything else as a RemoteObject."""
         return self._call("call", arguments=arguments, options=options)
 
     def with_arguments(self, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return the result of calling it, and the arguments as the call left them."""
+        """Call it and return the result, and the arguments after the call."""
         match self._call("call", arguments=arguments, options={}, arguments_after=True):
             case (result, tuple(after)) if len(after) == len(arguments):
                 return result, after
         raise Refused(ODD_REPLY)
 
     def take(self, count: int, *arguments: Any, **options: Any) -> tuple[list[Any], bool]:
-        """Call it and return the first `count` values of what it gives, such as a generator, and if there are more.
+        """Call it and return the first `count` values of its result, such as a generator, and whether there are more.
 
-        One value more is asked for, to see whether it is there. So a generator that never ends costs as much as its
-        first count + 1 values, and `student.primes.take(4, 10)` that gives ([2, 3, 5, 7], False) has ended.
+        To see whether there are more, it computes one more value, so an infinite generator computes count + 1 values.
+        If `student.primes.take(4, 10)` returns ([2, 3, 5, 7], False), the generator has ended.
         """
         match self._call("take", count=count, arguments=arguments, options=options):
             case (list(values), bool(is_more)) if len(values) <= count:
@@ -77,10 +77,10 @@ class RemoteCallable:
         raise Refused(ODD_REPLY)
 
     def gradients(self, *arguments: Any) -> tuple[Any, dict[str, torch.Tensor | None]]:
-        """Return the result, and gradients of its sum weighted by `protocol.cotangent`.
+        """Call it and return the result, and the gradients of its sum weighted by `protocol.cotangent`.
 
-        The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters; None where a
-        tensor has no part in the result.
+        The keys are the positions of tensor arguments ("0", "1", …) and the names of parameters. The gradient of a
+        tensor on which the result does not depend is None.
         """
         match self._call("gradients", arguments=arguments, options={}):
             case (result, dict(found)):
@@ -90,15 +90,15 @@ class RemoteCallable:
         raise Refused(ODD_REPLY)
 
     def torch_functions(self, *arguments: Any) -> list[str]:
-        """Return the names of torch's functions and methods that a call makes use of."""
+        """Return the names of torch's functions and methods that a call uses."""
         names = self._call("torch_functions", arguments=arguments)
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 class RemoteObject(RemoteCallable, Handle):
-    """An object in the student process: the student's, or one that the worker made.
+    """An object in the student process, made by the student's code or the worker.
 
-    Python's own functions are methods: `numbers.method("__next__")()` is the next value of a generator.
+    Special methods work too: `numbers.method("__next__")()` is the next value of a generator.
     """
 
     def __init__(self, backend: Backend, handle: Handle, keeps_arrays: bool = False) -> None:
@@ -115,7 +115,7 @@ class RemoteObject(RemoteCallable, Handle):
         return RemoteCallable(self._backend, (*self._target, name), self._keeps_arrays)
 
     def parameters(self) -> dict[str, torch.Tensor]:
-        """Return every registered parameter by its name, requiring gradients here where it does there."""
+        """Return every registered parameter by its name, with its `requires_grad`."""
         found = self._call("parameters")
         pairs = found if isinstance(found, dict) else {"": found}
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs.values()):
@@ -154,17 +154,17 @@ class Student:
     """A submission's unit: each of its names is an attribute to call.
 
     Arguments and results may be None, bools, numbers, text, bytes, tensors, numpy arrays and numbers, and lists,
-    tuples, dicts, sets and frozensets of these. Any other result is a RemoteObject. Beside the student's names there
-    is only what no exercise of the course is called.
+    tuples, dicts, sets and frozensets of these. Any other result is a RemoteObject. No exercise of the course has the
+    name of a method of this class.
     """
 
     def __init__(self, backend: Backend, unit: str, substitutes: Substitutes = NO_SUBSTITUTES) -> None:
-        """Take where the unit's code runs, and the substitutes for answers to other exercises."""
+        """Take the backend of the unit's code, and the substitutes for answers to other exercises."""
         self._backend = backend
         self._keeps_arrays = False
         self._unit = unit
         self._substitutes = substitutes
-        # The exercises that are patched now; those whose substitutes were called; those that a value was made with.
+        # The exercises that are patched; those whose substitutes were called; those used for an expected value.
         self.patched: set[str] = set()
         self.called: frozenset[str] = frozenset()
         self.expected: set[str] = set()
@@ -177,9 +177,9 @@ class Student:
 
     @property
     def numpy(self) -> Student:
-        """The same unit for a suite that works with numpy: `student.numpy.softmax(x)` gives an array as it is.
+        """The same unit for a suite that works with numpy: `student.numpy.softmax(x)` returns an array unchanged.
 
-        A suite that works with tensors sees an array as a tensor of the same dtype and shape.
+        Without it, an array is returned as a tensor of the same dtype and shape.
         """
         student = copy.copy(self)
         student._keeps_arrays = True
@@ -203,9 +203,9 @@ class Student:
 
     @contextlib.contextmanager
     def substituted(self, *exercises: str) -> Iterator[None]:
-        """Put substitutes in the place of the student's own answers to these exercises, inside the block.
+        """Replace the student's answers to these exercises by substitutes inside the block.
 
-        Afterwards `called` says which of them it made use of.
+        Afterwards `called` holds the exercises whose substitutes were called.
         """
         self._upload(*exercises)
         self._backend.notify("patch", exercises=list(exercises))
@@ -214,7 +214,7 @@ class Student:
             yield
         finally:
             self.patched.difference_update(exercises)
-            # Where the process was lost, nothing is patched any more, and nobody knows what was called.
+            # If the process has ended, nothing is patched any more, and what was called is unknown.
             with contextlib.suppress(Failure):
                 called = self._backend.call("unpatch")
                 names = called if isinstance(called, list) else []
@@ -224,14 +224,14 @@ class Student:
         self._backend.notify("upload", name=MODULE, source=self._substitutes.source_up_to(exercises))
 
     def substitute(self, exercise: str, right: Any) -> Any:
-        """Return what an expected value is made with: `right`, or the substitute that the student's code was given."""
+        """Return what an expected value is made with: `right`, or the substitute if the exercise is patched."""
         if exercise not in self.patched or exercise not in self._substitutes:
             return right
         self.expected.add(exercise)
         return self._substitutes[exercise]
 
     def seed(self, seed: int) -> None:
-        """Set every global random state over there."""
+        """Seed every global random state of the backend."""
         self._backend.notify("seed", seed=seed)
 
 
@@ -245,7 +245,7 @@ def _tensors(found: Any) -> dict[str, torch.Tensor]:
 
 
 def _as_tensor(array: Any) -> torch.Tensor:
-    """Return the tensor of a numpy array or number. Raises Refused where a tensor of its dtype is not sent either."""
+    """Return the tensor of a numpy array or number. Raises Refused if its dtype is not allowed for tensors."""
     tensor = torch.from_numpy(numpy.asarray(array))
     if tensor.dtype not in TENSORS:
         raise Refused(f"It gave a tensor of dtype {tensor.dtype}.")

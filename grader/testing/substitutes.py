@@ -1,19 +1,18 @@
 """Substitutes for the answers that other exercises build on, each under its exercise's name.
 
-Where a student's softmax is wrong, their self-attention runs with a substitute in its place, so that one mistake costs
-its points once. Substitutes are in `<unit>/substitutes.py` beside the unit's suite. They run in the student process,
-so none of them may be right: each takes and returns what the exercise does, lets gradients through, keeps the dtype,
-and computes something else. The suites expect that something else wherever a substitute had a part in the result. An
-exercise without a substitute is waited for.
+If a student's softmax is wrong, their self-attention runs with a substitute for it, so that one mistake loses points
+only once. Substitutes are in `<unit>/substitutes.py` beside the unit's suite. They run in the student process, so none
+of them may be right: each takes and returns what the exercise does, keeps gradients and the dtype, and computes
+something else. The suites expect that other result if a substitute was called. An exercise that calls one without a
+substitute is not judged before that one is right.
 
-Only the submission can tell which of them it called. So what they compute must be nothing that learners are known to
-write, nothing that other substitutes put together come to, and no better than the exercise asks for: whoever writes
-the wrong thing gains nothing by calling a substitute beside it.
+Which substitutes were called is known only from the submission, which may lie. So a substitute must not compute what
+students are known to write, what other substitutes compute together, or anything better than the exercise asks for.
+Then a wrong answer gains nothing if it also calls a substitute.
 
 A file may import names from the file of an earlier unit (`from ..unit.substitutes import name`): all of them share one
-namespace, in the course's order. `ALIASES` in a file lists pairs of exercises of which the one's solution, called with
-the same arguments, does most of what the other asks for: where a substitute answers for the one, calling it is no
-answer to the other.
+namespace, in the course's order. `ALIASES` in a file lists pairs of exercises: the solution of one, called with the
+same arguments, does most of what the other asks for. A call of the substitute of one does not answer the other.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 
 FILENAME = "substitutes.py"
 MODULE = "substitutes"
-"""The module that substitutes say they are from, in the student process."""
+"""The `__module__` of substitutes in the student process."""
 
 
 class Substitutes:
-    """The substitutes of a course, by exercise; and their source, as the student process gets it."""
+    """The substitutes of a course by exercise, and their source for the student process."""
 
     def __init__(self, files: Iterable[Path] = ()) -> None:
-        """Read and run these files, in the course's order.
+        """Read and run these files, which are in the course's order.
 
         Raises:
             ValueError: Two files define the same name.
@@ -66,13 +65,13 @@ class Substitutes:
         return self._namespace[exercise]
 
     def are_aliases(self, one: str, other: str) -> bool:
-        """Return whether one of two exercises is as good as answered by a call of the other."""
+        """Return whether a call of one exercise would almost answer the other."""
         return {one, other} in self.aliases
 
     def source_up_to(self, exercises: Collection[str]) -> str:
-        """Return the source of the substitutes, as far as these exercises need it.
+        """Return the source of the substitutes up to the last of these exercises.
 
-        It is in the course's order, as the tests are: so a submission gets none before its exercise has been judged.
+        Source and tests are in the course's order, so a submission gets no substitute before its exercise is judged.
         """
         last = max((self._last_lines[one] for one in exercises if one in self), default=0)
         return "".join(self._lines[:last])
@@ -84,9 +83,9 @@ class Substitutes:
         for node in tree.body:
             match node:
                 case ast.ImportFrom(module="__future__"):
-                    pass  # it stands at the top of all of them
+                    pass  # the whole source starts with it
                 case ast.ImportFrom(module=str(module)) if module.rpartition(".")[2] == MODULE:
-                    pass  # it is in the namespace already
+                    pass  # the namespace has these names already
                 case ast.Assign(targets=[ast.Name(id="ALIASES")]):
                     self.aliases += [set(pair) for pair in ast.literal_eval(node.value)]
                 case _:
@@ -99,7 +98,7 @@ class Substitutes:
                     raise ValueError(f"{file}:{node.lineno} defines {node.name} once more: give it another name.")
                 if not node.name.startswith("_"):
                     self._last_lines[node.name] = len(self._lines) + (node.end_lineno or 0)
-        # Compiled by itself, so that errors name the file.
+        # Each file is compiled separately, so that errors name it.
         flags = __future__.annotations.compiler_flag
         exec(compile("".join(lines), str(file), "exec", flags, dont_inherit=True), self._namespace)
         self._lines += lines
