@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 PROBE_SECONDS = 10  # of processor time for one draw of a changed answer
-FIRST = 20  # so many draws of every probe come before the rest
+FIRST = 20  # the draws of every probe that come before the rest
 
 
 @dataclass(frozen=True)

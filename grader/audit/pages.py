@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from grader.audit.mutation.mutants import OPERATORS
-from grader.audit.verdict import ExerciseTable, Fate, MutantFate, UnitTable, digest_of, naming_of
+from grader.audit.verdict import ExerciseTable, Fate, UnitTable, digest_of, naming_of
 from grader.files import write_atomically
 
 if TYPE_CHECKING:
@@ -98,31 +98,23 @@ def unit_page(table: UnitTable, course: Course) -> str:
     together = [
         " and ".join(f"`{name}`" for name in names) for one in exercises.values() for names in one.always_together
     ]
-    return _page(
-        f"# {course.units[table.unit].title}",
-        _table(
-            ["exercise", *COLUMNS, "paraphrases", "unlisted mistakes"],
-            [
-                [f"`{name}`", *_exercise_totals([one]), *_counts(one.paraphrases, one.unlisted_mistakes)]
-                for name, one in exercises.items()
-            ],
-        ),
-        f"Tests that no wrong answer fails: {', '.join(dead) or 'none'}. "
-        f"Points that no wrong answer can lose: {sum(one.weight * len(one.dead) for one in exercises.values())}. "
-        f"Tests that the very same wrong answers fail: {'; '.join(together) or 'none'}.",
-        "## Slips",
-        _table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows([table])),
-        "## Mutants that were not killed",
-        *(_described(exercise, mutant) for exercise, one in exercises.items() for mutant in one.mutants if mutant.diff),
+    counted = [
+        [
+            f"`{name}`",
+            *_exercise_totals([one]),
+            *(f"{len(found):,}" if found else "none" for found in (one.paraphrases, one.unlisted_mistakes)),
+        ]
+        for name, one in exercises.items()
+    ]
+    return ENVIRONMENT.get_template("unit.md.j2").render(
+        title=course.units[table.unit].title,
+        table=_table(["exercise", *COLUMNS, "paraphrases", "unlisted mistakes"], counted),
+        dead=dead,
+        points=sum(one.weight * len(one.dead) for one in exercises.values()),
+        together=together,
+        operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows([table])),
+        exercises=exercises,
     )
-
-
-def _counts(*lists: Sequence[object]) -> list[str]:
-    return [f"{len(one):,}" if one else "none" for one in lists]
-
-
-def _described(exercise: str, mutant: MutantFate) -> str:
-    return f"`{exercise}`, {mutant.operator}, {mutant.fate}: {mutant.evidence}.\n\n```diff\n{mutant.diff}\n```"
 
 
 def totals(tables: Sequence[UnitTable]) -> list[str]:
@@ -167,7 +159,3 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     rules = ["--:" if all(row[n][:1].isdigit() for row in rows) else "---" for n in range(len(columns))]
     lines = [columns, rules, *([cell.replace("|", "\\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _page(*paragraphs: str) -> str:
-    return "\n\n".join(paragraphs) + "\n"

@@ -9,9 +9,10 @@ import tokenize
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from grader.audit.cases import RIGHT, WRITTEN, Kind
+from grader.documents import Model
 from grader.files import PACKAGE
 
 if TYPE_CHECKING:
@@ -26,12 +27,6 @@ FEWEST_MUTANTS = 8
 
 Fate = Literal["killed", "equivalent", "survived", "unfair"]
 """The fate of a mutant. Unfair: it lost points, although no difference from the solution was found."""
-
-
-class Model(BaseModel):
-    """A part of the audit's tables."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class MutantFate(Model):
