@@ -59,7 +59,7 @@ class Outcome:
         for piece in lost:
             if piece.reason == ALWAYS_TRUE:
                 if NO_ERROR in self.reason and not set(piece.names).intersection(others):
-                    hint = f"The assert in line {piece.line} of {piece.file} is always true, for it tests a tuple"
+                    hint = f"The assert in line {piece.line} of {piece.file} is always true, because it tests a tuple"
                     return replace(self, reason=f"{self.reason} {hint}: write it without the brackets.")
                 continue
             # A line that is not Python could define any name; other lines show which names they bind.

@@ -55,12 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path not in suites:
             suites[item.path] = _criteria(item, course)
         item.stash[CRITERION] = _criterion(item, suites[item.path], course)
-    order = {
-        (unit, exercise): (number, place)
-        for number, (unit, described) in enumerate(course.units.items())
-        for place, exercise in enumerate(described.exercises)
-    }
-    items.sort(key=lambda item: order[item.stash[CRITERION].unit, item.stash[CRITERION].exercise])
+    order = [(unit, exercise) for unit, described in course.units.items() for exercise in described.exercises]
+    items.sort(key=lambda item: order.index((item.stash[CRITERION].unit, item.stash[CRITERION].exercise)))
 
 
 def _criteria(item: pytest.Item, course: Course) -> dict[Place, Criterion]:

@@ -139,7 +139,7 @@ def test_an_assert_that_is_always_true_is_reported(engine: Engine) -> None:
     found = {outcome.name: outcome.reason for outcome in result.outcomes}
     assert found["an_odd_width_is_refused"] == (
         "It raised no error where one was expected: for d_model = 9. "
-        f"The assert in line {line} of positional_encoding.py is always true, for it tests a tuple: "
+        f"The assert in line {line} of positional_encoding.py is always true, because it tests a tuple: "
         "write it without the brackets."
     )
     assert [message for message in result.messages if message.kind == "not run"] == []
