@@ -43,10 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def student(request: pytest.FixtureRequest) -> Student:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
-    beside = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
+    backend = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
     # Errors name a line in these files.
-    beside.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
-    return Student(beside, unit)
+    backend.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
+    return Student(backend, unit)
 
 
 def _imported(unit: str, folder: Path) -> ModuleType:

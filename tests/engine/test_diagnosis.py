@@ -21,8 +21,8 @@ KNOWN = SUITES[UNIT].known
 
 
 def graded(exercise: str, answer: Any, unit: str = UNIT) -> list[tuple[Criterion, Outcome]]:
-    beside = InProcessBackend(unit, {exercise: answer})
-    return [(criterion, criterion.run(beside)) for criterion in SUITES[unit].of(exercise)]
+    backend = InProcessBackend(unit, {exercise: answer})
+    return [(criterion, criterion.run(backend)) for criterion in SUITES[unit].of(exercise)]
 
 
 def written(exercise: str, source: str) -> Any:
