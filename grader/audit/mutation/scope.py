@@ -110,7 +110,7 @@ def in_scope(place: Place) -> dict[str, str]:
     for node in ast.walk(place.function) if place.function else ():
         match node:
             case ast.Assign([target], value) if (node.end_lineno or 0) < place.statement.lineno:
-                found |= dict(_bound(target, value, found))
+                found |= _bound(target, value, found)
             case ast.For() if node in place.around:
                 found |= _items(node, place, found)
             case ast.ListComp(_, loops) | ast.GeneratorExp(_, loops) | ast.DictComp(_, _, loops):
@@ -119,16 +119,15 @@ def in_scope(place: Place) -> dict[str, str]:
     return {name: kind for name, kind in found.items() if kind and name != "_"}
 
 
-def _bound(target: ast.expr, value: ast.expr, known: dict[str, str]) -> Iterator[tuple[str, str]]:
-    match target, value:
-        case ast.Name(name), _:
-            yield name, kind_of(value, known)
-        case ast.Tuple(targets), ast.Tuple(values):
-            for one, part in zip(targets, values, strict=True):
-                yield from _bound(one, part, known)
-        case ast.Tuple(targets), _:
-            kind = "int" if kind_of(value, known) == "shape" else "Tensor"
-            yield from ((one.id, kind) for one in targets if isinstance(one, ast.Name))
+def _bound(target: ast.expr, value: ast.expr, known: dict[str, str]) -> dict[str, str]:
+    kind = kind_of(value, known)
+    match target:
+        case ast.Name(name):
+            return {name: kind}
+        case ast.Tuple(targets):
+            kind = "int" if kind == "shape" else "Tensor"
+            return {one.id: kind for one in targets if isinstance(one, ast.Name)}
+    return {}
 
 
 def _items(loop: ast.For | ast.comprehension, place: Place, known: dict[str, str]) -> dict[str, str]:
