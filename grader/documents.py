@@ -1,14 +1,16 @@
-"""The YAML files of the course: read with the place of each value, validated by a model, with problems by line."""
+"""The YAML files of the course: read with the line of each value, checked by a model, and reported line by line."""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+import re
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.errors import GraderError
+from grader.text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,11 +19,31 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Location = tuple[Any, ...]
-"""The keys and indices that lead to a value, from the outermost on."""
+"""The keys and indices that lead to a value, outermost first."""
+
+Position = tuple[int, int]
+"""A line and a column, counted from one."""
 
 Count = Annotated[int, Field(ge=1)]
 
 M = TypeVar("M", bound=BaseModel)
+
+# What is expected in place of a value, by the type of pydantic's error.
+_EXPECTED = {
+    "string_type": "text (put numbers and dates in quotes)",
+    "string_too_short": "some text",
+    "string_pattern_mismatch": "some text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "datetime_type": "a date, time and offset from UTC without quotes, such as 2027-02-01T23:59:00+01:00",
+    "timezone_aware": "a date, time and offset from UTC without quotes, such as 2027-02-01T23:59:00+01:00",
+    "model_type": "a mapping ('key: value' lines)",
+    "dict_type": "a mapping ('key: value' lines)",
+    "list_type": "a list ('- value' lines)",
+}
 
 
 class CourseError(GraderError):
@@ -35,7 +57,7 @@ class Model(BaseModel):
 
 
 class Document:
-    """The plain values of a file as `data`, the place of each, and the problems found so far."""
+    """The plain values of a file as `data`, with the position of each, and the problems found so far."""
 
     def __init__(self, path: Path, name: str, model: type[BaseModel]) -> None:
         """Read a file.
@@ -43,24 +65,23 @@ class Document:
         Args:
             path: The file.
             name: What messages call it.
-            model: The model of the file as a whole.
+            model: The model of the whole file.
 
         Raises:
             CourseError: The file is not a YAML mapping, or cannot be read.
             FileNotFoundError: There is no such file.
         """
         self.name = name
-        self._model = model
-        self._problems: list[_Problem] = []
+        self._problems: list[tuple[Position, str]] = []
         self._construct = yaml.constructor.SafeConstructor().construct_object
-        node = self._compose(self._read(path))
+        node = self._compose(self._read(path), model)
         self._keys: dict[Location, yaml.Node] = {(): node}
         self._values: dict[Location, yaml.Node] = {(): node}
         self._unreadable: set[Location] = set()
         self.data = self._plain(node, ())
 
     def validate(self, model: type[M], at: Location = ()) -> M | None:
-        """Return the value at a place as `model`; None where it is invalid, which is then reported."""
+        """Return the value at a location as `model`, or report what is wrong with it and return None."""
         data = self.data
         for part in at:
             data = data[part]
@@ -71,28 +92,36 @@ class Document:
                 self._report_invalid(model, at, detail)
             return None
 
+    def keys(self, *location: Any) -> list[str]:
+        """Return the keys of the mapping at a location that are text; none if there is no mapping."""
+        data = self.data
+        for part in location:
+            data = data.get(part) if isinstance(data, dict) else None
+        return [key for key in data if isinstance(key, str)] if isinstance(data, dict) else []
+
     def report_key(self, location: Location, sentence: str) -> None:
-        """Report a problem with the key of a place; in a list, with the entry."""
+        """Report a problem with a key, or with an entry of a list."""
         self._report(self._keys.get(location, self._values[location]), sentence)
 
     def report(self, location: Location, sentence: str) -> None:
-        """Report a problem with the value at a place."""
+        """Report a problem with a value."""
         self._report(self._values[location], sentence)
 
     def line_of(self, location: Location) -> int:
-        """Return the line of the key of a place, counted from one."""
+        """Return the line of a key, counted from one."""
         return _position(self._keys[location])[0]
 
     def require_sound(self) -> None:
-        """Raise CourseError where a problem was reported."""
+        """Raise CourseError if a problem was reported."""
         if self._problems:
-            raise CourseError("\n".join(str(problem) for problem in sorted(self._problems)))
+            raise self._error(*sorted(self._problems))
 
     def _report(self, node: yaml.Node, sentence: str) -> None:
-        self._problems.append(_Problem(*_position(node), self.name, sentence))
+        self._problems.append((_position(node), sentence))
 
-    def _error(self, line: int, column: int, sentence: str) -> CourseError:
-        return CourseError(str(_Problem(line, column, self.name, sentence)))
+    def _error(self, *problems: tuple[Position, str]) -> CourseError:
+        lines = (f"{self.name}:{line}:{column}: {sentence}" for (line, column), sentence in problems)
+        return CourseError("\n".join(lines))
 
     def _read(self, path: Path) -> str:
         try:
@@ -105,40 +134,37 @@ class Document:
             return content.decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             before = content[: error.start].decode("utf-8")
-            raise self._error(*_end_of(before), "the text is not UTF-8: save the file as UTF-8.") from None
+            raise self._error((_end_of(before), "the text is not UTF-8: save the file as UTF-8.")) from None
 
-    def _compose(self, text: str) -> yaml.MappingNode:
+    def _compose(self, text: str, model: type[BaseModel]) -> yaml.MappingNode:
         """Return the document as YAML nodes, which know their lines."""
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.reader.ReaderError as error:
             sentence = f"the character U+{error.character:04X} is not allowed in YAML: remove it."
-            raise self._error(*_end_of(text[: error.position]), sentence) from None
+            raise self._error((_end_of(text[: error.position]), sentence)) from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            raise self._error(
-                line,
-                column,
+            position = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            sentence = (
                 f"this is not YAML: {error.problem or error.context}. "
-                "Check the indentation, colons and quotes here and just above.",
-            ) from None
-        if node is None:
-            raise self._error(1, 1, f"the file is empty: {_needed(self._model)} belong here.")
-        if not isinstance(node, yaml.MappingNode):
+                "Check the indentation, colons and quotes here and just above."
+            )
+            raise self._error((position, sentence)) from None
+        if isinstance(node, yaml.MappingNode):
+            return node
+        problem = "the file is empty"
+        if node is not None:
             found = "list" if isinstance(node, yaml.SequenceNode) else "single value"
-            needed = _needed(self._model)
-            sentence = f"the file should be a mapping ('key: value'), not a {found}: {needed} belong here."
-            raise self._error(*_position(node), sentence)
-        return node
+            problem = f"the file should be a mapping ('key: value'), not a {found}"
+        required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+        raise self._error((_position(node) if node else (1, 1), f"{problem}: {in_words(required)} belong here."))
 
     def _plain(self, node: yaml.Node, location: Location) -> Any:
         self._values[location] = node
-        # A node inside itself (`a: &a [*a]`) would never end.
+        # Reading a node inside itself (`a: &a [*a]`) would never end.
         if any(self._values[location[:depth]] is node for depth in range(len(location))):
-            self._report(node, "this alias is inside its own anchor: write the value out.")
-            self._unreadable.add(location)
-            return None
+            return self._report_unreadable(node, location, "this alias is inside its own anchor: write the value out.")
         if isinstance(node, yaml.MappingNode):
             return self._plain_mapping(node, location)
         if isinstance(node, yaml.SequenceNode):
@@ -146,9 +172,11 @@ class Document:
         try:
             return self._construct(node)
         except (yaml.YAMLError, ValueError, LookupError, AttributeError):
-            self._report(node, f"{node.value!r} cannot be read as a value: correct it.")
-            self._unreadable.add(location)
-            return None
+            return self._report_unreadable(node, location, f"{node.value!r} cannot be read as a value: correct it.")
+
+    def _report_unreadable(self, node: yaml.Node, location: Location, sentence: str) -> None:
+        self._report(node, sentence)
+        self._unreadable.add(location)
 
     def _plain_mapping(self, node: yaml.MappingNode, location: Location) -> dict[Any, Any]:
         data: dict[Any, Any] = {}
@@ -158,7 +186,7 @@ class Document:
                 continue
             key = self._construct(key_node)
             if key in data:
-                first, _ = _position(self._keys[(*location, key)])
+                first = self.line_of((*location, key))
                 self._report(key_node, f"{key!r} is already on line {first}: keep one of the two.")
             else:
                 self._keys[(*location, key)] = key_node
@@ -170,22 +198,21 @@ class Document:
         self._report(key, f"{text} is not a name: write a key made of letters, or put it in quotes.")
 
     def _report_invalid(self, model: type[BaseModel], at: Location, detail: ErrorDetails) -> None:
-        """Say in the file's terms what pydantic found wrong."""
+        """Report what pydantic found wrong, in the terms of the file."""
         inner = detail["loc"]
         location, key, given = (*at, *inner), inner[-1] if inner else "", detail["input"]
         if any(location[: len(unreadable)] == unreadable for unreadable in self._unreadable):
-            return  # reported already, with its cause
+            return  # already reported, with its cause
         match detail["type"]:
             case "extra_forbidden":
-                names = _keys_of(_model_at(model, inner[:-1]))
-                self.report_key(
-                    location, f"unknown key {key!r}. Allowed here: {', '.join(names)}.{nearest(str(key), names)}"
-                )
+                names = _keys_at(model, inner[:-1])
+                hint = nearest(str(key), names)
+                self.report_key(location, f"unknown key {key!r}. Allowed here: {', '.join(names)}.{hint}")
             case "missing":
                 inside = f" in {location[-2]!r}" if len(location) > 1 and isinstance(location[-2], str) else ""
                 self.report_key(location[:-1], f"the key {key!r} is missing{inside}: add it.")
             case "literal_error":
-                allowed = [str(value) for value in get_args(_annotation_at(model, inner))]
+                allowed = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
                 hint = nearest(str(given), allowed)
                 self.report(location, f"{key!r} cannot be {_rendered(given)}. Allowed: {', '.join(allowed)}.{hint}")
             case "invalid_key":
@@ -200,59 +227,32 @@ class Document:
                 self.report(location, f"{key!r} should be {_expected(detail)}, not {_rendered(given)}.")
 
 
-class _Problem(NamedTuple):
-    line: int
-    column: int
-    name: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.line}:{self.column}: {self.sentence}"
-
-
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the end of a sentence on an unknown name: " Did you mean …?", or nothing."""
     matches = difflib.get_close_matches(name, list(names), n=1)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-def _position(node: yaml.Node) -> tuple[int, int]:
+def _position(node: yaml.Node) -> Position:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _end_of(text: str) -> tuple[int, int]:
-    """Return the line and column just after `text`, counted from one."""
+def _end_of(text: str) -> Position:
+    """Return the position just after `text`."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _keys_of(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _needed(model: type[BaseModel]) -> str:
-    *names, last = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-    return f"{', '.join(names)} and {last}"
-
-
-def _annotation_at(model: type[BaseModel], location: Location) -> Any:
-    """Return the type at a place: of a model its field's, of a list or a mapping its entries'."""
+def _keys_at(model: type[BaseModel], location: Location) -> list[str]:
+    """Return the keys that the mapping at a location may have."""
     annotation: Any = model
     for part in location:
-        while hasattr(annotation, "__metadata__"):  # Annotated
-            annotation = get_args(annotation)[0]
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            fields = annotation.model_fields
-            annotation = next(field.annotation for name, field in fields.items() if (field.alias or name) == part)
+        if hasattr(annotation, "model_fields"):
+            annotation = next(
+                field.annotation for name, field in annotation.model_fields.items() if (field.alias or name) == part
+            )
         else:
-            annotation = get_args(annotation)[-1]
-    while get_origin(annotation) is not Literal and hasattr(annotation, "__metadata__"):
-        annotation = get_args(annotation)[0]
-    return annotation
-
-
-def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel]:
-    found: type[BaseModel] = _annotation_at(model, location)
-    return found
+            annotation = get_args(annotation)[-1]  # the entries of a list or mapping
+    return [field.alias or name for name, field in annotation.model_fields.items()]
 
 
 def _rendered(value: Any) -> str:
@@ -265,27 +265,10 @@ def _rendered(value: Any) -> str:
 
 
 def _expected(detail: ErrorDetails) -> str:
-    """Return what belongs in place of the value, from the kind of pydantic's error."""
-    match detail["type"]:
-        case "string_type":
-            return "text (put numbers and dates in quotes)"
-        case "string_too_short" | "string_pattern_mismatch":
-            return "some text"
-        case "int_type" | "int_from_float":
-            return "a whole number"
-        case "float_type" | "finite_number":
-            return "a number"
-        case "bool_type":
-            return "true or false"
-        case "datetime_type" | "timezone_aware":
-            return "a date, time and offset from UTC without quotes, such as 2027-02-01T23:59:00+01:00"
-        case "model_type" | "dict_type":
-            return "a mapping ('key: value' lines)"
-        case "list_type":
-            return "a list ('- value' lines)"
-        case "too_short":
-            context = detail["ctx"]
-            what, entries = ("list", "items") if context["field_type"] == "List" else ("mapping", "entries")
-            few = "one entry" if context["min_length"] == 1 else f"{context['min_length']} {entries}"
-            return f"a {what} with at least {few}"
-    return detail["msg"].removeprefix("Input should be ")
+    """Return what is expected in place of a value."""
+    if detail["type"] == "too_short":
+        context = detail["ctx"]
+        what, entries = ("list", "items") if context["field_type"] == "List" else ("mapping", "entries")
+        few = "one entry" if context["min_length"] == 1 else f"{context['min_length']} {entries}"
+        return f"a {what} with at least {few}"
+    return _EXPECTED.get(detail["type"], detail["msg"].removeprefix("Input should be "))

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, folders that one program at a time writes to, and the digest of many files."""
+"""Atomic writes, folder locks, and the digest of files."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PARTIAL = ".partial"
 
 
 class FolderInUse(GraderError):
-    """Another program holds the folder; the text is its process id, or empty if it has only just started."""
+    """Another program holds the folder; the text is its process id, or empty if it has just started."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace a file at once: a reader sees the old content or the new, and never a part of either.
+    """Replace a file atomically: a reader sees the old content or the new, never a part of it.
 
     The temporary file has a unique name, so two programs can write the same file.
 
     Args:
         path: The file.
-        content: All that it will hold; text is encoded as UTF-8.
+        content: The new content; text is encoded as UTF-8.
 
     Raises:
         OSError: The disk is full, or the folder is not writable. Nothing is left behind.
@@ -45,7 +45,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(descriptor)
-        # mkstemp makes files that only their owner can read.
+        # mkstemp creates files that only their owner can read.
         partial.chmod(0o644)
         partial.replace(path)
     except BaseException:
@@ -54,20 +54,20 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def remove_partial(folder: Path, suffix: str) -> None:
-    """Remove the temporary files that a killed program left of files with this suffix. Hold the folder first."""
+    """Remove temporary files of files with this suffix, left by a killed program. Hold the folder first."""
     for partial in folder.glob(f".*{suffix}.*{PARTIAL}"):
         partial.unlink()
 
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep other programs from holding `folder` as well, until the holder ends.
+    """Hold `folder`, so that no other program can hold it until this one ends.
 
     Raises:
         FolderInUse: Another program holds it.
-        OSError: The lock cannot be made.
+        OSError: The lock cannot be created.
     """
-    # The holder's name has a file of its own: on Windows nobody else can read a locked one.
+    # The process id is in a separate file: on Windows nobody else can read a locked one.
     lock, holder = FileLock(folder / ".lock", blocking=False), folder / ".lock.pid"
     try:
         lock.acquire()
@@ -78,13 +78,13 @@ def held(folder: Path) -> Iterator[None]:
         yield
     finally:
         holder.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # Windows removes no file that is open
+        with contextlib.suppress(OSError):  # Windows does not remove an open file
             Path(lock.lock_file).unlink()
         lock.release()
 
 
 def digest(paths: Iterable[Path], root: Path) -> bytes:
-    """Return the SHA-256 of files in this order: of their names below `root` and of their contents."""
+    """Return the SHA-256 of files, in this order: of their names relative to `root` and their contents."""
     total = hashlib.sha256()
     for path in paths:
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")

@@ -1,4 +1,4 @@
-"""Git, started in one place: without hooks, prompts or anybody's settings, and within limits."""
+"""Run git without hooks, prompts or anybody's settings, and within limits."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LARGEST_FILE = 2**30
 _MOST_MEMORY = 2**30
 _LONGEST_ERROR = 10_000
 
-# A repository's own settings count as well, so those that would run a program are replaced.
+# A repository's own settings apply too, so those that would run a program are overridden.
 _SETTINGS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
-    "core.bigFileThreshold": "16m",  # larger ones stay out of memory
+    "core.bigFileThreshold": "16m",  # larger files stay out of memory
     "credential.helper": "",
     "fetch.unpackLimit": "1",
     "gc.auto": "0",
@@ -39,7 +39,7 @@ _ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class Done(NamedTuple):
-    """What git printed, and its exit code; negative where it was stopped."""
+    """What git printed, and its exit code; negative if it was stopped."""
 
     code: int
     output: bytes
@@ -59,13 +59,13 @@ def run_git(
     """Run git in a folder.
 
     Args:
-        arguments: What follows `git`.
+        arguments: The arguments of `git`.
         folder: The working directory.
         content: The standard input.
-        output: The file that gets what git prints, in place of the result.
-        settings: More settings of git. No other process of another user sees them.
-        variables: More of the environment.
-        as_user: Whether the settings of this machine, its user and the environment count as well.
+        output: A file for git's output, which is then not in the result.
+        settings: More settings of git. Processes of other users cannot see them.
+        variables: More environment variables.
+        as_user: Whether the settings of this machine, its user and the environment apply too.
 
     Raises:
         GraderError: Git is not installed.
@@ -101,8 +101,8 @@ def run_git(
 def _command() -> list[str]:
     if sys.platform == "win32":
         return ["git"]
-    # Everything that git writes, the output included, is held by this one limit (in blocks of 512 bytes).
-    # Its memory as well, where the system can: what git does not write in parts may be packed very small.
+    # The first limit applies to all files that git writes, including its output (in blocks of 512 bytes). Memory is
+    # limited too, if the system can: a small pack may unpack to something huge that git keeps in memory.
     limits = f"ulimit -f {_LARGEST_FILE // 512}; ulimit -v {_MOST_MEMORY // 1024} 2>/dev/null"
     return ["sh", "-c", f'{limits}; exec git "$@"', "git"]
 
@@ -115,7 +115,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
             if sys.platform == "win32":
                 process.kill()
             else:
-                os.killpg(process.pid, signal.SIGKILL)  # git has helpers of its own
+                os.killpg(process.pid, signal.SIGKILL)  # git starts helper processes
         code = process.wait()
         if isinstance(error, subprocess.TimeoutExpired):
             return code

@@ -1,6 +1,6 @@
-"""Text from students, made safe to print: names of files, what code printed or raised, and sentences that quote it.
+"""Text from students, made safe to print: file names, output and errors of their code, and sentences that quote them.
 
-Terminals print it through `printable`, and logs through `log_lines` or `log_line`.
+Use `printable` for terminals, and `log_lines` or `log_line` for logs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 MOST_OF_A_LINE = 400
 """The most characters in one line of an export."""
 
-# All that controls a terminal or hides, reverses or breaks text, except tab and newline: Unicode's categories Cc, Cf,
-# Zl and Zp, and halves of surrogate pairs, which no file can hold.
+# Characters that control a terminal or hide, reverse or break text, except tab and newline: Unicode's categories Cc,
+# Cf, Zl and Zp, and halves of surrogate pairs, which cannot be encoded.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# A runner obeys `::name::` at the beginning of a line, and `##[name]` anywhere.
+# GitHub's runner obeys `::name::` at the beginning of a line, and `##[name]` anywhere.
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
@@ -32,13 +32,13 @@ def printable(text: str) -> str:
 
 
 def log_lines(text: str) -> str:
-    """Make text printable and break up workflow commands, so that no line of it is one, however it is wrapped."""
+    """Make text printable and break up workflow commands, so that no line is one, however it is wrapped."""
     return _COMMAND.sub(lambda found: f"{found[0]} ", printable(text))
 
 
 def plain(text: str, most: int = MOST_OF_A_LINE) -> str:
     """Make text one printable line of at most `most` characters, without a command in the older form `##[name]`."""
-    # Only so much is looked at: a message may be very long.
+    # A message may be very long, so only its beginning is processed.
     line = " ".join(printable(text[: 4 * most].replace("\r", " ")).split()).replace("##[", "## [")
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1].rstrip()}…"
 

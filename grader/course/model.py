@@ -1,4 +1,4 @@
-"""autograder.yml as a typed model: units, exercises, weights, limits, feedback, dates and what lateness costs."""
+"""autograder.yml as a typed model: units, exercises, weights, limits, feedback, dates and late penalties."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 FILENAME = "autograder.yml"
 
 Level = Literal["points", "sentence", "misconception"]
-"""How much a student reads about a criterion that was missed; each level adds to the one before."""
+"""How much feedback a student gets on a failed criterion; each level adds to the one before."""
 
 Name = Annotated[str, Field(min_length=1)]
 Weight = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class Feedback(Model):
-    """How much a student reads, up to the due date and after it; and whether it tells the quizzes' answers after it."""
+    """How much feedback a student gets before and after the due date, and whether quiz answers are shown after it."""
 
     before_due: Level
     after_due: Level
@@ -37,7 +36,7 @@ class Feedback(Model):
 
 
 class Late(Model):
-    """What a gradebook takes off what was handed in late: for each day that has begun, up to the most."""
+    """The penalty for late work: a percentage for each day that has begun, up to a maximum."""
 
     percent_per_day: Percent
     most_percent: Percent
@@ -50,16 +49,19 @@ class Late(Model):
         return most_percent
 
     def penalty(self, score: float, seconds_late: float) -> float:
-        """What is taken off a score."""
+        """Return how much to subtract from a score."""
         days = math.ceil(seconds_late / 86400)
         return score * min(days * self.percent_per_day, self.most_percent) / 100
 
 
 class Unit(Model):
-    """One unit: its title, when it is due, and its exercises in order, each with its weight.
+    """One unit. An exercise or quiz with the weight 0 is run and reported, and worth no points.
 
-    quiz: the weight of the quiz, each item's points times; None where the unit has no quiz. What has the weight 0 is
-    run and reported, and worth no points.
+    Attributes:
+        title: The unit's title.
+        due: When it is due.
+        exercises: The weight of each exercise, in order.
+        quiz: The factor for the points of the quiz's items; None if the unit has no quiz.
     """
 
     title: Name
@@ -69,16 +71,16 @@ class Unit(Model):
 
     @property
     def time_shares(self) -> int:
-        """What its time is shared by: loading its file, and each exercise, once alone and once with substitutes."""
+        """How many parts share the unit's time: loading the file, and each exercise alone and with substitutes."""
         return 1 + 2 * len(self.exercises)
 
 
 class Course(Model):
-    """The course: everything that autograder.yml says, with the units in order, and where each unit's files are.
+    """The content of autograder.yml, with the units in order, and the paths of the course's files.
 
     Attributes:
-        suites_folder: The folder of the hidden tests, as a path from the course's root.
-        modules: What answers may import beside the standard library, torch and numpy.
+        suites_folder: The folder of the hidden tests, relative to the course's root.
+        modules: What answers may import besides the standard library, torch and numpy.
     """
 
     name: Annotated[str, Field(min_length=1, alias="course")]
@@ -101,7 +103,7 @@ class Course(Model):
 
     @property
     def solutions(self) -> Path:
-        """The folder of the sources of units and quizzes. Students' graders have none."""
+        """The folder of the sources of units and quizzes. A student's grader has none."""
         return self._root / "solutions"
 
     @property
@@ -111,12 +113,12 @@ class Course(Model):
 
     @property
     def suites(self) -> Path:
-        """The folder of the hidden tests, with a folder for each unit. Students' graders have none."""
+        """The folder of the hidden tests, with a folder for each unit. A student's grader has none."""
         return self._root / self.suites_folder
 
     @property
     def caches(self) -> Path:
-        """The folder of what `grader build` and `grader audit` compute from the sources."""
+        """The folder of files that `grader build` and `grader audit` compute from the sources."""
         return self._root / "build"
 
     def hidden_tests(self, unit: str) -> list[Path]:
@@ -124,12 +126,12 @@ class Course(Model):
         return sorted((self.suites / unit).glob("test_*.py"))
 
     def misconceptions(self, unit: str) -> list[Path]:
-        """Return the files that may have misconceptions of a unit: their own file, and the hidden tests."""
+        """Return the files that may define misconceptions of a unit: misconceptions.py and the hidden tests."""
         own = self.suites / unit / "misconceptions.py"
         return [*([own] if own.is_file() else []), *self.hidden_tests(unit)]
 
     def shown(self, path: Path) -> str:
-        """Return how messages name a file: by its path from the root where it is part of the course."""
+        """Return a file's name for messages: relative to the root if the file is part of the course."""
         return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else str(path)
 
     @property
@@ -138,18 +140,19 @@ class Course(Model):
         return [name for name, unit in self.units.items() if unit.quiz is not None]
 
     def feedback_level(self, unit_name: str, now: datetime.datetime) -> Level:
-        """What a student may read about a unit at `now`, a time with a zone; the due time is not late yet."""
+        """Return the feedback level of a unit at `now`, a time with a zone; the due time itself is not late."""
         return self.feedback.after_due if self.is_over(unit_name, now) else self.feedback.before_due
 
     def is_over(self, unit_name: str, now: datetime.datetime) -> bool:
-        """Whether a unit's due date has passed: from then on its quiz counts, and is told."""
+        """Return whether a unit's due date has passed: from then on its quiz counts, with feedback."""
         return now > self.units[unit_name].due
 
 
 def load_course(root: Path) -> Course:
-    """Read `root`/autograder.yml and hold it against `root`/solutions.
+    """Read `root`/autograder.yml and compare it with `root`/solutions.
 
-    Raises CourseError with every problem found, each with its line and column and what to do about it.
+    Raises:
+        CourseError: Every problem found, each with its line and column and what to do about it.
     """
     root = root.resolve()
     try:
@@ -158,7 +161,7 @@ def load_course(root: Path) -> Course:
         raise CourseError(f"{FILENAME} is missing in {root}: give the folder of a course, --course DIR.") from None
     course = document.validate(Course)
     solutions = root / "solutions"
-    # Students have the stubs alone, which define as much.
+    # Students have only the stubs, which define the same names.
     _check_sources(document, solutions if solutions.is_dir() else root / "exercises")
     _check_names(document)
     document.require_sound()
@@ -170,8 +173,8 @@ def load_course(root: Path) -> Course:
 def left_out(course: Course) -> dict[str, list[str]]:
     """Return what the solutions define and autograder.yml does not list, by unit.
 
-    A unit that is not listed is there with all that it defines. Empty where there are no solutions: students receive
-    nothing of what is left out.
+    A unit that is not listed is included with all its definitions. Without solutions the result is empty: students
+    receive nothing that is left out.
     """
     missing = {}
     for path in sorted(course.solutions.glob("*.py")):
@@ -179,14 +182,14 @@ def left_out(course: Course) -> dict[str, list[str]]:
         try:
             names = [name for name in _definitions(path) if unit is None or name not in unit.exercises]
         except (SyntaxError, ValueError):
-            names = []  # of a unit that is not listed: all others have been read
+            names = []  # only in a unit that is not listed: load_course has read the others
         if names or unit is None:
             missing[path.stem] = names
     return missing
 
 
 def describe_left_out(course: Course) -> list[str]:
-    """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what builds on it."""
+    """Return a sentence on each unit and exercise that autograder.yml leaves out, and on what depends on it."""
     sentences = []
     users = {
         name: {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
@@ -208,64 +211,51 @@ def describe_left_out(course: Course) -> list[str]:
 
 
 def _check_sources(document: Document, folder: Path) -> None:
-    """Every unit has its file in `folder`, which defines every exercise, and the source of the quiz it names."""
-    units = document.data.get("units")
-    if not isinstance(units, dict):
-        return
-    for unit_name, unit in units.items():
-        if not isinstance(unit_name, str):
-            continue  # reported as no name
-        here = ("units", unit_name)
-        source = folder / f"{unit_name}.py"
-        if not unit_name.isidentifier() or not source.is_file():
+    """Check that each unit has a file in `folder` that defines its exercises, and that each quiz has a source."""
+    for unit in document.keys("units"):
+        here = ("units", unit)
+        source = folder / f"{unit}.py"
+        if not unit.isidentifier() or not source.is_file():
             known = sorted(path.stem for path in folder.glob("*.py"))
             document.report_key(
                 here,
-                f"there is no {folder.name}/{unit_name}.py for the unit {unit_name!r}: "
-                f"write it or correct the name.{nearest(unit_name, known)}",
+                f"there is no {folder.name}/{unit}.py for the unit {unit!r}: "
+                f"write it or correct the name.{nearest(unit, known)}",
             )
             continue
-        if not isinstance(unit, dict):
-            continue
-        if folder.name == "solutions" and "quiz" in unit and not (folder / f"{unit_name}{QUIZ_SUFFIX}").is_file():
-            document.report_key(
-                (*here, "quiz"), f"there is no {folder.name}/{unit_name}{QUIZ_SUFFIX}: write it or take this line out."
-            )
+        quiz = f"{unit}{QUIZ_SUFFIX}"
+        if folder.name == "solutions" and "quiz" in document.keys(*here) and not (folder / quiz).is_file():
+            document.report_key((*here, "quiz"), f"there is no solutions/{quiz}: write it or take this line out.")
         try:
             defined = _definitions(source)
         except (SyntaxError, ValueError) as error:
             line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-            document.report_key(here, f"{folder.name}/{unit_name}.py{line} is not valid Python: correct it first.")
+            document.report_key(here, f"{folder.name}/{unit}.py{line} is not valid Python: correct it first.")
             continue
-        exercises = unit.get("exercises")
-        for exercise in exercises if isinstance(exercises, dict) else ():
-            if isinstance(exercise, str) and exercise not in defined:
+        for exercise in document.keys(*here, "exercises"):
+            if exercise not in defined:
                 document.report_key(
                     (*here, "exercises", exercise),
-                    f"{folder.name}/{unit_name}.py defines no {exercise!r} at top level: "
+                    f"{folder.name}/{unit}.py defines no {exercise!r} at top level: "
                     f"define it or correct the name.{nearest(exercise, defined)}",
                 )
 
 
 def _check_names(document: Document) -> None:
-    """No two units or exercises of the course have one name, for they are asked for by it.
+    """Check that all units and exercises have different names, because commands find them by name.
 
-    Nor one but for upper and lower case: files are named after them, and some disks do not tell those apart.
+    The names must differ even if case is ignored: files are named after them, and some disks ignore case.
     """
-    units = document.data.get("units")
     places: list[Location] = []
-    for unit_name, unit in units.items() if isinstance(units, dict) else ():
-        exercises = unit.get("exercises") if isinstance(unit, dict) else None
-        places.append(("units", unit_name))
-        places += [
-            ("units", unit_name, "exercises", name) for name in (exercises if isinstance(exercises, dict) else ())
-        ]
+    for unit in document.keys("units"):
+        places.append(("units", unit))
+        places += [("units", unit, "exercises", name) for name in document.keys("units", unit, "exercises")]
     first: dict[str, Location] = {}
     for place in places:
-        name = str(place[-1])
+        name = place[-1]
         before = first.setdefault(name.casefold(), place)
         if before is not place:
-            other = str(before[-1])
+            other = before[-1]
             what = "is already" if name == other else f"differs in upper and lower case alone from {other!r}"
             document.report_key(place, f"{name!r} {what} on line {document.line_of(before)}: rename one of the two.")
 
