@@ -1,1 +1,1 @@
-"""The course: autograder.yml as a typed model, the source of each unit, and what `grader build` makes of it."""
+"""The course: autograder.yml as a typed model, and what `grader build` makes from the units' sources."""

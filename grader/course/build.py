@@ -1,8 +1,9 @@
-"""What is made from the course's sources: the files that students edit, and the list of exercises in a workflow."""
+"""Build what students receive from the course's sources: the files of the units and the sheets of the quizzes."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,20 @@ END_SOLUTION = "END SOLUTION"
 
 
 class BuildError(GraderError):
-    """A source that cannot be built; one sentence naming its file and line."""
+    """A source that cannot be built; one sentence with its file and line."""
 
 
 def build(course: Course) -> list[Path]:
-    """Write what students receive of every unit and quiz of the course to exercises/.
+    """Write what students receive of every unit and quiz to exercises/.
 
-    What an earlier build wrote of units and quizzes that autograder.yml leaves out now is removed. Returns the files
-    that were written or removed. Raises BuildError, or CourseError for a quiz, before anything is written when a source
-    is malformed or nbgrader is missing.
+    Files from an earlier build are removed if autograder.yml now leaves out their unit or quiz.
+
+    Returns:
+        The files that were written or removed.
+
+    Raises:
+        BuildError: A unit's source is malformed, or nbgrader is missing. Nothing was written.
+        CourseError: A quiz is malformed. Nothing was written.
     """
     files = _files(course)
     for path, text in files.items():
@@ -45,7 +51,7 @@ def build(course: Course) -> list[Path]:
 
 
 def check(course: Course) -> list[str]:
-    """Return the names of the files that differ from what `build` would write there."""
+    """Return the names of the files that differ from what `build` would write."""
     return [
         path.name
         for path, text in _files(course).items()
@@ -54,12 +60,14 @@ def check(course: Course) -> list[str]:
 
 
 def read_source(path: Path, course: Course) -> NotebookNode:
-    """Read one unit's source as a notebook in which every answer can be told from what surrounds it.
+    """Read a unit's source as a notebook with its answer cells marked.
 
-    It has no cell of what autograder.yml leaves out: of exercises that are not listed, and of other code that needs
-    them, such as an import from another unit. The text above goes too where it has no other code below it. Raises
-    BuildError when the source is no Python, a marker is out of place or has no TODO above it, or an exercise has no
-    docstring.
+    What autograder.yml leaves out is removed: exercises that are not listed, and other code that needs them, such as
+    an import from another unit. The text above them is removed too if no other code is below it.
+
+    Raises:
+        BuildError: The source is not Python, a marker is misplaced or has no TODO above it, or an exercise has no
+            docstring.
     """
     import jupytext
 
@@ -99,9 +107,9 @@ def _imports_left_out(text: str, missing: dict[str, list[str]], course: Course) 
 
 
 def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
-    """Take the statements that define or need these names out of a code cell. Returns whether any others are left.
+    """Remove the statements that define or need these names from a code cell, and return whether others are left.
 
-    An answer may need them all the same: students write there what they like.
+    Statements in an answer cell may need them: students replace these statements anyway.
     """
     lines = cell.source.splitlines()
     is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
@@ -124,32 +132,26 @@ def _leave_out(cell: NotebookNode, names: set[str]) -> bool:
 
 
 def _files(course: Course) -> dict[Path, str | None]:
-    """Return the text of each file that is built; None for one that is to be removed."""
-    sheets = _sheets(course)  # first, for a mistake is found there at once
-    files = {**_stubs(course), **sheets}
-    sources = course.solutions
-    names = [path.name for path in sources.glob("*.py")]
-    names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in sources.glob(f"*{QUIZ_SUFFIX}")]
-    could_be = [course.exercises / name for name in sorted([*names, FILENAME])]
-    return {**files, **{path: None for path in could_be if path not in files and path.exists()}}
+    """Return the text of each file to build, and None for each file to remove."""
+    sheets = _sheets(course)  # first, because this finds mistakes fast
+    sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
+    files = {course.exercises / name: _stub(source, course) for name, source in sources.items()} | sheets
+    names = [path.name for path in course.solutions.glob("*.py")]
+    names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
+    possible = [course.exercises / name for name in sorted([*names, FILENAME])]
+    return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
 def _sheets(course: Course) -> dict[Path, str]:
-    """A sheet for each quiz, and the file from which `grader quiz` writes others."""
+    """Return a sheet for each quiz, and the file from which `grader quiz` writes other variants."""
     quizzes = load_quizzes(course.solutions, sorted(course.quizzes))
     questions = [quiz.questions for quiz in quizzes.values()]
     sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
     return {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
 
 
-def _stubs(course: Course) -> dict[Path, str]:
-    return {
-        course.exercises / f"{unit}.py": _stub(course.solutions / f"{unit}.py", course) for unit in sorted(course.units)
-    }
-
-
 def _stub(path: Path, course: Course) -> str:
-    """Clear the solutions with nbgrader's own preprocessor, as its release of the same unit does."""
+    """Clear the solutions with nbgrader's own preprocessor, as in nbgrader's release of the unit."""
     import jupytext
 
     try:
@@ -158,7 +160,7 @@ def _stub(path: Path, course: Course) -> str:
         raise BuildError("Building needs nbgrader: run `pip install -e .[nbgrader]`.") from error
 
     notebook, _ = ClearSolutions().preprocess(read_source(path, course), {})
-    # Students get plain cells: nbgrader's metadata belongs to the notebook that it releases.
+    # Students get plain cells: only the notebook that nbgrader releases needs its metadata.
     notebook.metadata["jupytext"] |= {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all"}
     return str(jupytext.writes(notebook, fmt="py:percent")).rstrip("\n") + "\n"
 
@@ -180,18 +182,19 @@ def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:
                 begun = None
         if begun is not None:
             raise _problem(path, begun, f"the solution is not closed: add `### {END_SOLUTION}` below it.")
-        # nbgrader would clear such a cell as a whole, its docstring included.
+        # nbgrader would clear the whole cell, including its docstring.
         if is_answer and not any(BEGIN_SOLUTION in line for line in lines):
             raise _problem(path, start, f"the answer cell marks no solution: add `### {BEGIN_SOLUTION}`.")
 
 
 def _check_begin(path: Path, number: int, begun: int | None, is_answer: bool, lines_above: list[str]) -> None:
-    """Check that a solution may begin in this line of a cell. Raises BuildError."""
+    """Check that a solution may begin in this line of a cell."""
     if begun is not None:
         raise _problem(path, number, "a solution begins inside another: close that one first.")
     if not is_answer:
         raise _problem(path, number, 'not an answer cell: put "solution": true in its header.')
-    if not _has_todo(lines_above):
+    comment = itertools.takewhile(lambda line: line.startswith("#"), map(str.lstrip, reversed(lines_above)))
+    if not any(line.startswith("# TODO: ") for line in comment):
         raise _problem(path, number, "no sentence says what to do: write `# TODO: …` above.")
 
 
@@ -201,15 +204,6 @@ def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
     starts = [index for index, line in enumerate(lines) if line.startswith("# %%")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         yield start + 1, lines[start:end]
-
-
-def _has_todo(lines_above: list[str]) -> bool:
-    for line in reversed(lines_above):
-        if line.lstrip().startswith("# TODO: "):
-            return True
-        if not line.lstrip().startswith("#"):
-            return False
-    return False
 
 
 def _check_docstrings(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Which course a command works on: the one it names, or the one around the current folder."""
+"""Find the course that a command works on: the named one, or the one around the current folder."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from grader.documents import CourseError
 from grader.files import PACKAGE
 
 RECEIVED = PACKAGE / "received"
-"""The course as students know it, which their grader carries inside."""
+"""The course as students receive it, inside their grader."""
 
 
 def find_course(named: Path | None = None, around: Path | None = None) -> Course:
     """Read the course that a command works on.
 
-    It is the named one, or the one that the grader carries (a student's), or the nearest parent folder with an
-    autograder.yml and solutions/, or the one that the grader's own code is part of.
+    It is the named course, or the one inside a student's grader, or the nearest parent folder with an autograder.yml
+    and solutions/, or the course that contains the grader's own code.
 
     Args:
-        named: What --course says.
-        around: The folder to begin with; by default the current one.
+        named: The value of --course.
+        around: The folder to start from; by default the current folder.
 
     Raises:
-        CourseError: There is no course, or something in it is wrong.
+        CourseError: There is no course, or it has a mistake.
     """
     if named is not None:
         if not (named / FILENAME).is_file():
@@ -36,7 +36,7 @@ def find_course(named: Path | None = None, around: Path | None = None) -> Course
     except FileNotFoundError:
         raise CourseError("This folder no longer exists: go to the course's folder.") from None
     for folder in (here, *here.parents, PACKAGE.parent):
-        # A student's repository has an autograder.yml too, which decides nothing.
+        # A student's repository has an autograder.yml too, but no solutions.
         if (folder / FILENAME).is_file() and (folder / "solutions").is_dir():
             return load_course(folder)
     raise CourseError(

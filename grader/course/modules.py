@@ -1,4 +1,4 @@
-"""Import the Python files of a course's suites, wherever the course lies."""
+"""Import the Python files of a course's suites from any folder."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def import_file(path: Path) -> ModuleType:
 
     Raises:
         GraderError: Another module has that name, so the file can never be imported.
-        Exception: Whatever the file raises.
+        Exception: Anything that the file raises.
     """
     names, base = [path.stem], path.parent
     while (base / "__init__.py").is_file():
         names.insert(0, base.name)
         base = base.parent
     if str(base) not in sys.path:
-        sys.path.append(str(base))  # last, so that no file of the course is taken for a library
+        sys.path.append(str(base))  # last, so that no file of the course hides a library
     importlib.invalidate_caches()
     module = importlib.import_module(".".join(names))
     if Path(module.__file__ or "").resolve() != path.resolve():

@@ -1,4 +1,4 @@
-"""Which hidden and visible tests belong to what autograder.yml leaves out."""
+"""Find the hidden and visible tests of exercises that autograder.yml leaves out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def deselect(items: list[pytest.Item], course: Course) -> None:
-    """Remove the tests of exercises that only the solutions know; a misspelt name stays, and is refused."""
+    """Remove the tests of exercises that autograder.yml leaves out. Misspelt names stay, and are refused later."""
     missing = left_out(course)
     if missing:
         items[:] = [item for item in items if not _is_left_out(item, missing)]

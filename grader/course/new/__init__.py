@@ -18,7 +18,7 @@ from grader.files import write_atomically
 from grader.quizzes.questions import QUIZ_SUFFIX
 
 TO_DO = "TODO (author)"
-"""What marks a place in a course's source that its author has still to write."""
+"""Marks a place in a course's source that its author must still write."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMES = {"gitignore": ".gitignore"}
@@ -30,7 +30,7 @@ class NewError(GraderError):
 
 
 def new_course(folder: Path, title: str) -> list[Path]:
-    """Write a small course that works: one unit, two exercises, a quiz and known mistakes.
+    """Write a small working course: one unit, two exercises, a quiz and misconceptions.
 
     Args:
         folder: The course's folder, which is empty or does not exist.
@@ -65,7 +65,7 @@ def new_unit(course: Course, unit: str, title: str) -> list[Path]:
     """Write the files of a new unit with one exercise, `example_of_<unit>`, which its author renames.
 
     Raises:
-        NewError: The name cannot be a unit's, or the files exist.
+        NewError: The name is not valid or not new, or a file exists.
         OSError: A file cannot be written.
     """
     exercise = f"example_of_{unit}"
@@ -90,10 +90,10 @@ def new_unit(course: Course, unit: str, title: str) -> list[Path]:
 
 
 def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
-    """Write all that a new exercise of a unit needs: a working example, to be replaced.
+    """Write all files of a new exercise: a working example for its author to replace.
 
     Raises:
-        NewError: The name cannot be an exercise's, or the files exist.
+        NewError: The name is not valid or not new, or a file exists.
         OSError: A file cannot be written.
     """
     _require_new(course, exercise)
@@ -108,7 +108,7 @@ def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
 
 
 def to_do(course: Course) -> list[str]:
-    """Return a line for each place that an author has still to write: the file, the line and what to do."""
+    """Return a line for each place that an author must still write: the file, the line and what to do."""
     folders = (course.solutions, course.suites, course.exercises)
     paths = [course.root / FILENAME, *(path for folder in folders for path in sorted(folder.rglob("*")))]
     generated = {course.exercises / f"{unit}.py" for unit in course.units}
@@ -146,7 +146,7 @@ def _filled(template: Path, **values: str) -> str:
 
 
 def _inserted(course: Course, keys: tuple[str, ...], block: str) -> str:
-    """Return autograder.yml with a block at the end of the mapping under these keys. The rest stays as it is."""
+    """Return autograder.yml with a block at the end of the mapping under these keys, otherwise unchanged."""
     path = course.root / FILENAME
     text = path.read_text(encoding="utf-8")
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -164,7 +164,7 @@ def _inserted(course: Course, keys: tuple[str, ...], block: str) -> str:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Return the number of the last line with something of a node on it, from 0."""
+    """Return the number of the last line of a node, from 0."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         children = [one for pair in node.value for one in (pair if isinstance(pair, tuple) else (pair,))]
         return max(map(_last_line, children))
@@ -172,7 +172,7 @@ def _last_line(node: yaml.Node) -> int:
 
 
 def _written(course: Course, files: dict[Path, str], extended: set[Path]) -> list[Path]:
-    """Write these files, of which only autograder.yml and the extended ones may exist, and read the course again."""
+    """Write the files and check the course. Only autograder.yml and the files in `extended` may already exist."""
     for path in files.keys() - extended - {course.root / FILENAME}:
         if path.exists():
             raise NewError(f"{course.shown(path)} already exists: rename it, or choose another name.")
