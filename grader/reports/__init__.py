@@ -1,1 +1,1 @@
-"""The report: its model, its points, and the forms that other programs read."""
+"""The report: its model, its points, and its exports for other programs."""

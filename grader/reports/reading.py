@@ -1,4 +1,4 @@
-"""What the terminal and the exporters read out of a report alike: the state, main issue and place of each exercise."""
+"""What the terminal and all exporters show of a report: the state, main issue and place of each exercise."""
 
 from __future__ import annotations
 
@@ -13,31 +13,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 State = Literal["done", "in progress", "waiting", "not written yet", "not graded", "not handed in"]
-"""Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file, and it could not be read."""
+"""Of an exercise or a unit. Waiting: for another exercise. Not graded: there is a file that could not be read."""
 
 NOTHING_YET = "Nothing is handed in yet: all is as you received it. Points count from the first answer on."
 
 
 class Place(NamedTuple):
-    """A line of a student's own file, as far as it is known."""
+    """A line of a student's file, as far as it is known."""
 
     path: str | None
     line: int | None
 
     def words(self) -> str:
-        """Return the place as text; "" where nothing is known."""
+        """Return the place as text; "" if nothing is known."""
         return ", ".join([*filter(None, [self.path]), *([f"line {self.line}"] if self.line else [])])
 
 
+class Line(NamedTuple):
+    """A line of the feedback on an exercise.
+
+    Attributes:
+        text: A sentence; "" if a failed test gives no reason.
+        is_course_text: Whether the course wrote it, so that `code` in it is code.
+        is_nested: Whether it belongs to the line above.
+        source: The student's error that it quotes.
+    """
+
+    text: str
+    is_course_text: bool = True
+    is_nested: bool = False
+    source: Message | None = None
+
+
 class Issue(NamedTuple):
-    """Tests of an exercise that failed for the same reason, "" where they give none."""
+    """Tests of an exercise that failed for the same reason, "" if they give none."""
 
     reason: str
     tests: list[Test]
 
     @property
     def sentences(self) -> list[str]:
-        """What each test expected."""
+        """What each test expects."""
         return [test.sentence or test.name.replace("_", " ") for test in self.tests]
 
     @property
@@ -47,9 +63,9 @@ class Issue(NamedTuple):
 
 
 def issues(exercise: Exercise) -> list[Issue]:
-    """Return what went wrong in an exercise, the main issue first: the one that costs most points.
+    """Return the issues of an exercise, the main issue first: the one that costs most points.
 
-    Tests that wait for another exercise are left out: they found nothing.
+    Tests that wait for another exercise are left out because they found nothing.
     """
     found: dict[str, Issue] = {}
     for test in exercise.tests:
@@ -60,7 +76,7 @@ def issues(exercise: Exercise) -> list[Issue]:
 
 @dataclass(frozen=True)
 class Entry:
-    """One exercise in its unit, and what its own code raised."""
+    """One exercise in its unit, and what its code raised."""
 
     unit_name: str
     unit: Unit
@@ -71,7 +87,7 @@ class Entry:
     @property
     def state(self) -> State:
         """How far the exercise is."""
-        if all(test.outcome == "passed" for test in self.exercise.tests):  # whatever they are worth
+        if all(test.outcome == "passed" for test in self.exercise.tests):  # even if they are worth nothing
             return "done"
         if self.unit.path is None:
             return "not handed in" if is_missing(self.unit_name, self.unit) else "not graded"
@@ -82,19 +98,19 @@ class Entry:
 
     @property
     def place(self) -> Place:
-        """Where its code raised, or else where it begins."""
+        """The line where its code raised, or else where it begins."""
         beginning = Place(self.unit.path, self.exercise.line)
         return next((place for one in self.raised if (place := own_line(one, self.unit))), beginning)
 
     @property
     def advice(self) -> str | None:
-        """The course's own sentence: on the misconception, or on what to fix first."""
+        """The course's sentence on the misconception, or on what to fix first."""
         named = next((one.sentence for one in self.exercise.misconceptions), None)
         return named or self.exercise.waiting_for
 
     @property
     def issues(self) -> list[Issue]:
-        """What went wrong, the main issue first."""
+        """The issues, the main issue first."""
         return issues(self.exercise)
 
     @property
@@ -104,7 +120,7 @@ class Entry:
 
     @property
     def expected(self) -> str | None:
-        """What should have been found there, in the course's own words."""
+        """What they expected, in the course's words."""
         if not self.issues:
             return None
         first = self.issues[0].tests[0]
@@ -117,11 +133,11 @@ class Entry:
 
     @property
     def main_issue(self) -> str:
-        """The one thing to say first."""
+        """The most important sentence."""
         return self.advice or " ".join(filter(None, [self.found, self.expected]))
 
     def in_words(self, reason: str | None) -> str | None:
-        """Return what a test found as a sentence; of an error, with the error's own words."""
+        """Return what a test found as a sentence; for an error, with its message."""
         message = self.raised_for(reason)
         return sentence_of(message, reason) if message else ended(reason) if reason else None
 
@@ -129,11 +145,20 @@ class Entry:
         """Return the error that a test gives as its reason."""
         return next((one for one in self.raised if reason and f"{one.text} ".startswith(f"{reason} ")), None)
 
-    @property
-    def unexplained(self) -> list[Message]:
-        """What its code raised beside the errors that its tests give as their reasons."""
-        explained = [self.raised_for(issue.reason) for issue in self.issues]
-        return [one for one in self.raised if one not in explained]
+    def feedback(self) -> Iterator[Line]:
+        """Yield everything to say about the exercise, except that it is not written or could not be graded."""
+        if self.state in ("in progress", "waiting"):
+            yield from (Line(one.sentence) for one in self.exercise.misconceptions)
+            if self.exercise.waiting_for:
+                yield Line(self.exercise.waiting_for)
+            explained = [self.raised_for(issue.reason) for issue in self.issues]
+            for issue, source in zip(self.issues, explained, strict=True):
+                yield Line(self.in_words(issue.reason) or "", is_course_text=False, source=source)
+                yield from (Line(sentence, is_nested=True) for sentence in issue.sentences)
+            for one in self.raised:
+                if one not in explained:
+                    yield Line(f"Your code said: {sentence_of(one)}", is_course_text=False, source=one)
+        yield from (Line(remark, is_course_text=False) for remark in self.exercise.remarks)
 
 
 def entries(report: Report) -> Iterator[Entry]:
@@ -143,16 +168,16 @@ def entries(report: Report) -> Iterator[Entry]:
 
 
 def entries_of(report: Report, unit_name: str) -> Iterator[Entry]:
-    """Yield those of one unit."""
+    """Yield the exercises of one unit that are tested, in the order of the course."""
     unit = report.units[unit_name]
-    said = [one for one in report.messages if one.unit == unit_name and one.kind in ("raised", "not run")]
+    raised = [one for one in report.messages if one.unit == unit_name and one.kind in ("raised", "not run")]
     for name, exercise in unit.exercises.items():
         if exercise.tests:
-            yield Entry(unit_name, unit, name, exercise, tuple(one for one in said if one.exercise == name))
+            yield Entry(unit_name, unit, name, exercise, tuple(one for one in raised if one.exercise == name))
 
 
 def counted_quizzes(report: Report) -> Iterator[tuple[str, Quiz, int]]:
-    """Yield the unit, the quiz and its points for each quiz that counts and is worth any."""
+    """Yield the unit, the quiz and its points for each quiz that counts and is worth points."""
     for unit_name, unit in report.units.items():
         if unit.quiz and unit.quiz.points is not None and unit.quiz.possible:
             yield unit_name, unit.quiz, unit.quiz.points
@@ -166,17 +191,17 @@ def answer_feedback(quiz: Quiz) -> Iterator[tuple[str, str]]:
 
 
 def quiz_problems(quiz: Quiz) -> list[str]:
-    """Return what is wrong with a quiz's sheet and its answers."""
+    """Return the problems of a quiz's sheet and its answers."""
     return [*quiz.remarks, *(item.problem for item in quiz.items.values() if item.problem)]
 
 
 def anomalies(report: Report) -> list[str]:
-    """Return what the code was seen to try beyond the exercises, each once."""
+    """Return what the code tried beyond the exercises, each thing once."""
     return list(dict.fromkeys(one.text for one in report.messages if one.kind == "attempted"))
 
 
 def is_missing(name: str, unit: Unit) -> bool:
-    """Return whether there is no file of the unit at all: it is not begun, and nothing is wrong."""
+    """Return whether there is no file of the unit at all: it is not started, which is not a problem."""
     return unit.path is None and unit.remarks == [missing_unit(name)]
 
 
@@ -198,35 +223,35 @@ def not_run(report: Report, unit_name: str) -> list[Message]:
 
 
 def own_line(message: Message, unit: Unit) -> Place | None:
-    """Return the line of the unit's own script that a message names; None for other files and notebooks."""
+    """Return the line of the unit's script that a message names; None for other files and notebooks."""
     if unit.path is None or not unit.path.endswith(".py") or message.file != PurePosixPath(unit.path).name:
         return None
     return Place(unit.path, message.line) if message.line and message.line > 0 else None
 
 
 def place_of(message: Message, unit: Unit) -> Place:
-    """Return where a message comes from, with the whole path where that is known."""
+    """Return where a message comes from, with the whole path if it is known."""
     return own_line(message, unit) or Place(message.file, message.line)
 
 
 def sentence_of(message: Message, reason: str | None = None) -> str:
-    """Return a message as sentences, with the error's own words after a colon, as in `It raised a ValueError: no`.
+    """Return a message as sentences, with the error's text after a colon, as in `It raised a ValueError: no`.
 
     Args:
-        message: What was raised.
-        reason: As a test gives it; by default, the message's first sentence.
+        message: The error.
+        reason: The reason that a test gives; by default, the message's first sentence.
     """
     reason = reason or message.text.partition(". ")[0] + "."
     own_words = message.text.removeprefix(reason).strip()
     if own_words in ("", message.text.strip()):
         return ended(message.text)
-    # The error's words belong to the first sentence: another one may tell of its cause.
+    # The error's text belongs to the first sentence; a second sentence names the cause.
     first, _, cause = reason.partition(". ")
     return " ".join(filter(None, [ended(f"{first.removesuffix('.')}: {own_words}"), cause]))
 
 
 def ended(text: str) -> str:
-    """Return a text as a sentence: what code raises often has no full stop."""
+    """Return a text as a sentence: errors often have no full stop."""
     return text if text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 
 
@@ -236,7 +261,7 @@ def points(possible: int) -> str:
 
 
 def meaning(report: Report) -> str:
-    """Return a sentence on what the points of a report are worth."""
+    """Return a sentence on what the points of a report mean."""
     if not report.handed_in:
         return NOTHING_YET
     if report.suites == "visible":

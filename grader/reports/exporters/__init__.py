@@ -1,1 +1,1 @@
-"""A report in the forms that other programs read, one module for each."""
+"""Exports of a report for other programs, one module for each."""

@@ -1,6 +1,6 @@
-"""Annotations: GitHub shows them beside the student's own lines."""
+"""Annotations: GitHub shows them beside the student's lines."""
 
-# No `from __future__ import annotations` here: the function's name is taken by it.
+# No `from __future__ import annotations` here: it would clash with the function's name.
 from typing import NamedTuple
 
 from grader.reports.exporters.escape import command
@@ -8,21 +8,22 @@ from grader.reports.model import Message, Report, Unit
 from grader.reports.reading import Entry, Place, entries, is_missing, meaning, not_run, own_line, points, sentence_of
 
 MOST = 10
-"""GitHub shows so many of a kind, of one step."""
+"""GitHub shows at most this many errors of one step."""
 
 
 class _Error(NamedTuple):
     rank: int
-    """The most telling have the lowest."""
+    """The most useful errors have the lowest rank."""
     title: str
     place: Place
     message: str
 
 
 def annotations(report: Report) -> list[str]:
-    """Return workflow commands, one a line: a notice of the points, and an error for each exercise that went wrong.
+    """Return workflow commands: a notice with the points, and an error for each exercise with mistakes.
 
-    What is not written or not handed in yet is no error. A last notice says that there are more errors than are shown.
+    An exercise that is not written or not handed in yet is not an error. If there are more errors than GitHub shows, a
+    last notice says so.
     """
     errors = sorted(_errors(report), key=lambda error: error.rank)
     total = f"{report.points} of {points(report.possible)}. {meaning(report)}"
@@ -63,7 +64,7 @@ def _of_line(message: Message, unit: Unit) -> _Error:
 
 
 def _in_words(message: Message) -> str:
-    """Return a place that no annotation can point to, as text."""
+    """Return a place that annotations cannot point to, as text."""
     words = Place(message.file, message.line).words()
     return f" ({words})" if words else ""
 

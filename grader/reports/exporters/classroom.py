@@ -1,6 +1,6 @@
-"""GitHub Classroom: what its reporter reads, a runner for each exercise and each quiz that counts.
+"""GitHub Classroom: the input of its reporter, with a runner for each exercise and each quiz that counts.
 
-The tests of a runner are worth the same, all or nothing: only so do the reporter's table and its notice agree.
+All tests of a runner are worth the same, all or nothing. Otherwise the reporter's table and its notice would differ.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from grader.reports.model import Report
 
 MOST_BYTES = 400
-"""Of a message: all outputs of a job together are to stay far below a megabyte."""
+"""Of a message: all outputs of a job together must stay below a megabyte."""
 
 
 def environment(report: Report) -> dict[str, str]:
     """Return the reporter's environment variables: RUNNERS, the ids separated by commas, and the results of each.
 
-    Where nothing is handed in yet there are no runners, and the reporter must not run.
+    If nothing is handed in yet there are no runners, and the reporter must not run.
     """
     results: dict[str, dict[str, Any]] = {}
     for name, worth, tests in _graded(report) if report.handed_in else ():
@@ -47,7 +47,7 @@ def _graded(report: Report) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
 
 
 def _parts(tests: list[dict[str, Any]], worth: int) -> list[list[dict[str, Any]]]:
-    """Split tests into as few parts as the reporter needs to show whole points of each, whatever passes."""
+    """Split tests into the fewest parts for which the reporter shows whole points, whatever passes."""
     for count in range(1, len(tests)):
         bounds = [len(tests) * number // count for number in range(count + 1)]
         if all(_is_exact(end - begin, worth) for begin, end in itertools.pairwise(bounds)):
@@ -56,12 +56,12 @@ def _parts(tests: list[dict[str, Any]], worth: int) -> list[list[dict[str, Any]]
 
 
 def _is_exact(tests: int, worth: int) -> bool:
-    """Return whether the reporter's sum, passed / tests · points, is exact: 15 of 22 points are 14.999999999999998."""
+    """Return whether the reporter's sum, passed / tests · points, is exact: for 15 of 22 it is 14.999999999999998."""
     return all(passed / tests * (tests * worth) == passed * worth for passed in range(tests + 1))
 
 
 def _free_id(name: str, taken: Collection[str]) -> str:
-    """Return a runner's id: letters and digits, and different from all others even if case is ignored."""
+    """Return a runner's id: letters and digits, different from all others even if case is ignored."""
     first, *more = re.sub(r"[^A-Za-z0-9]+", " ", name).split()
     own = first + "".join(word[0].upper() + word[1:] for word in more)
     while own.upper() in map(str.upper, taken):
@@ -105,7 +105,7 @@ def _test(
 
 
 def _runner(worth: int, tests: list[dict[str, Any]]) -> dict[str, Any]:
-    # The reporter fails its job for any runner that fails; what is worth nothing is not to do that.
+    # The reporter fails its job for any runner that fails; a runner without points must not cause that.
     status = "pass" if worth == 0 or all(test["status"] == "pass" for test in tests) else "fail"
     return {"version": 1, "status": status, "max_score": worth * len(tests), "tests": tests}
 

@@ -1,4 +1,4 @@
-"""Classroom 50: the result of one submission, and what the student reads on its release."""
+"""Classroom 50: the result of one submission, and its commit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from grader.reports.model import Report
 
-# The keys of a result, each with the environment variables that may give it, the first one first.
+# The keys of a result, each with the environment variables that may give it; the first that is set counts.
 _FROM_ENVIRONMENT = {
     "classroom": ("CLASSROOM",),
     "assignment": ("ASSIGNMENT",),
@@ -67,7 +67,7 @@ def result(
 
 
 def outputs(report: Report) -> dict[str, str]:
-    """Return the state and the sentence of Classroom 50's commit status."""
+    """Return the status and the summary of Classroom 50's commit status."""
     if not report.handed_in:
         return {"status": "success", "summary": "nothing handed in yet"}
     is_full = report.points == report.possible
@@ -81,7 +81,7 @@ def outputs(report: Report) -> dict[str, str]:
 def _identity(environment: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for key, variables in _FROM_ENVIRONMENT.items():
-        # Of any kind that Classroom 50 may come to have: its runner writes the kind anew, and the owner.
+        # Any type and owner are accepted: Classroom 50's runner overwrites both.
         default = "individual" if key == "assignment_type" else ""
         found[key] = next(filter(None, (environment.get(name, "").strip() for name in variables)), default)
         if not found[key]:
@@ -101,7 +101,7 @@ def _test(name: str, passed: bool, score: int, possible: int) -> dict[str, Any]:
 
 
 def _why(entry: Entry) -> dict[str, Any]:
-    """Return what the report says of an exercise that lacks points."""
+    """Return what the report says about an exercise that lacks points."""
     if entry.state == "done":
         return {}
     named = next((one.name for one in entry.exercise.misconceptions), None)

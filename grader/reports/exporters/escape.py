@@ -1,4 +1,4 @@
-"""What makes text from others safe to show where text is more than text: as a workflow command, and in Markdown."""
+"""Escape text from others for workflow commands and for Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from grader.text import MOST_OF_A_LINE, log_line, plain
 
 MOST_OF_AN_ANNOTATION = 1000
-"""So much of a line is in an annotation."""
+"""The most characters of one line of an annotation."""
 
-# All that Markdown, HTML or GitHub's formulas may take for more than text, wherever it stands.
-# An underscore within a word is none of it, nor is a colon in a time of day.
+# All characters that Markdown, HTML or GitHub's formulas may interpret, in any position. An underscore within a word is
+# safe, and so is a colon in a time of day.
 _MARKUP = re.compile(
     r"[\\`*\[\]<>&|~^$]|(?<![^\W_])_|_(?![^\W_])|(?<!\d):(?=\S)|:(?!\d\d(?!\w))(?=\S)|^[-+=#]|^\d+(?=[.)])"
 )
-# What GitHub makes a link of, even where it is written as entities: people, issues, and addresses.
+# GitHub turns these into links even if they are written as entities: people, issues and addresses.
 _LINKS = re.compile(r"@(?=\w)|#(?=\w)|(?<![^\W_])(?:GH-(?=\d)|www(?=\.))|:(?=//)", re.IGNORECASE)
 _BREAK = "\u200b"
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -33,28 +33,26 @@ def command(name: str, message: str, **properties: str | int | None) -> str:
 
 def markdown(text: str, most: int = MOST_OF_A_LINE) -> str:
     """Return one line of Markdown that shows this text and nothing else, in a paragraph, a list or a table."""
-    broken = _LINKS.sub(lambda found: found[0] + _BREAK, plain(text, most))
-    return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
+    return _escaped(plain(text, most))
 
 
 def sentence(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """Return a sentence of the course as one line of Markdown, in which `code` stays code."""
+    """Return a sentence of the course as one line of Markdown; `code` in it stays code."""
     pieces = _CODE.split(plain(text, most))
-    return "".join(code(piece) if number % 2 else _piece(piece) for number, piece in enumerate(pieces))
+    return "".join(code(piece) if number % 2 else _escaped(piece) for number, piece in enumerate(pieces))
 
 
 def code(text: str, most: int = MOST_OF_A_LINE) -> str:
-    """Return a text as one line of code in Markdown."""
+    """Return text as one line of code in Markdown."""
     line = plain(text, most)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     gap = " " if line.startswith("`") or line.endswith("`") or not line else ""
     return f"{fence}{gap}{line}{gap}{fence}"
 
 
-def _piece(text: str) -> str:
-    """Escape a part of a sentence, and keep the spaces around it."""
-    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    return f"{before}{markdown(text)}{after}" if text.strip() else text
+def _escaped(line: str) -> str:
+    broken = _LINKS.sub(lambda found: found[0] + _BREAK, line)
+    return _MARKUP.sub(lambda found: _entities(found[0]), broken).replace(_BREAK, "&#8203;")
 
 
 def _entities(text: str) -> str:
@@ -62,7 +60,7 @@ def _entities(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25")  # and there is no line end left in it
+    return text.replace("%", "%25")  # there are no line ends in it
 
 
 def _property(text: str) -> str:

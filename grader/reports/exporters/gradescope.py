@@ -8,32 +8,17 @@ from grader.reports import reading
 from grader.text import plain
 
 if TYPE_CHECKING:
-    from grader.reports.model import Message, Report
+    from grader.reports.model import Message, Quiz, Report
 
 
 def results(report: Report) -> dict[str, Any]:
-    """Return the content of results.json. All text is plain, and Gradescope shows it as it is."""
-    numbers = {name: number for number, name in enumerate(report.units, 1)}
+    """Return the content of results.json. All text is plain text, and Gradescope shows it as such."""
+    quizzes = {unit: _of_quiz(unit, quiz, earned) for unit, quiz, earned in reading.counted_quizzes(report)}
     tests = []
-    counts = dict.fromkeys(report.units, 0)
-    for entry in reading.entries(report):
-        counts[entry.unit_name] += 1
-        tests.append(
-            _test(
-                f"{numbers[entry.unit_name]}.{counts[entry.unit_name]}",
-                f"{entry.unit_name}: {entry.name}",
-                entry.state == "done",
-                entry.exercise.points,
-                entry.exercise.possible,
-                _lines(entry),
-            )
-        )
-    for unit, quiz, earned in reading.counted_quizzes(report):
-        number = f"{numbers[unit]}.{counts[unit] + 1}"
-        said = [f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz)]
-        lines = list(map(plain, [quiz.summary, *said]))
-        tests.append(_test(number, f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines))
-    tests.sort(key=lambda test: [int(part) for part in test["number"].split(".")])
+    for number, name in enumerate(report.units, 1):
+        own = [_of_exercise(entry) for entry in reading.entries_of(report, name)]
+        own += [quizzes[name]] if name in quizzes else []
+        tests += [{"number": f"{number}.{position}", **test} for position, test in enumerate(own, 1)]
     return {
         "score": sum(test["score"] for test in tests),
         "execution_time": report.timing.seconds,
@@ -73,25 +58,25 @@ def _opening(report: Report) -> list[str]:
     return lines
 
 
-def _lines(entry: reading.Entry) -> list[str]:
-    """Return one line for each thing to say."""
+def _of_exercise(entry: reading.Entry) -> dict[str, Any]:
     exercise = entry.exercise
     lines = []
-    if entry.state == "not written yet":
-        lines.append("It is not written yet.")
-    elif entry.state == "not handed in":
-        lines.append("It is not handed in yet.")
-    elif entry.state == "not graded":
+    if entry.state == "not graded":
         lines += entry.unit.remarks
-    elif entry.state in ("in progress", "waiting"):
-        lines += [one.sentence for one in exercise.misconceptions]
-        lines += [exercise.waiting_for] if exercise.waiting_for else []
-        for issue in entry.issues:
-            found = entry.in_words(issue.reason)
-            lines += [f"{found}{_where(entry, entry.raised_for(issue.reason))}"] if found else []
-            lines += [f"- {one}" for one in issue.sentences]
-        lines += [f"Your code said: {reading.sentence_of(one)}{_where(entry, one)}" for one in entry.unexplained]
-    return [plain(line) for line in [*lines, *exercise.remarks]]
+    elif entry.state in ("not written yet", "not handed in"):
+        lines.append(f"It is {entry.state.removesuffix(' yet')} yet.")
+    lines += [
+        f"{'- ' if line.is_nested else ''}{line.text}{_where(entry, line.source)}"
+        for line in entry.feedback()
+        if line.text
+    ]
+    name = f"{entry.unit_name}: {entry.name}"
+    return _test(name, entry.state == "done", exercise.points, exercise.possible, lines)
+
+
+def _of_quiz(unit: str, quiz: Quiz, earned: int) -> dict[str, Any]:
+    lines = [quiz.summary, *(f"{item}: {sentence}" for item, sentence in reading.answer_feedback(quiz))]
+    return _test(f"{unit}: quiz", earned == quiz.possible, earned, quiz.possible, lines)
 
 
 def _where(entry: reading.Entry, message: Message | None) -> str:
@@ -99,14 +84,13 @@ def _where(entry: reading.Entry, message: Message | None) -> str:
     return f" ({words})" if words else ""
 
 
-def _test(number: str, name: str, passed: bool, score: int, possible: int, lines: list[str]) -> dict[str, Any]:
+def _test(name: str, passed: bool, score: int, possible: int, lines: list[str]) -> dict[str, Any]:
     return {
-        "number": number,
         "name": name,
         "score": score,
         "max_score": possible,
         "status": "passed" if passed else "failed",
-        "output": "\n".join(lines),
+        "output": "\n".join(map(plain, lines)),
         "output_format": "text",
         "visibility": "visible",
     }

@@ -1,4 +1,4 @@
-"""The job's summary: Markdown that a student reads on GitHub, what to look at next first."""
+"""The job's summary: Markdown for students on GitHub, with the next thing to look at first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.reports.model import Message, Report, Unit
 
 MOST_BYTES = 200_000
-"""GitHub takes a mebibyte a step; nobody reads so much."""
+"""GitHub accepts a mebibyte per step, but nobody reads that much."""
 MOST_ATTEMPTS = 20
 
 _MARKS: dict[reading.State, str] = {
@@ -27,7 +27,7 @@ _MARKS: dict[reading.State, str] = {
 
 
 def summary(report: Report) -> str:
-    """Return the points and what they mean, what to look at next, a table of the units, and folded details of each.
+    """Return the points and their meaning, what to look at next, a table of the units, and folded details.
 
     If it is too long, the details of the last units are left out, and a sentence says so.
     """
@@ -42,7 +42,7 @@ def summary(report: Report) -> str:
 
 
 def opening(report: Report) -> str:
-    """Return the same without the details: the body of a release in Classroom 50."""
+    """Return the summary without details: the body of a release in Classroom 50."""
     return "\n\n".join(_opening(report)) + "\n"
 
 
@@ -58,9 +58,9 @@ def _opening(report: Report) -> Iterator[str]:
 
 
 def _next(found: list[reading.Entry]) -> Iterator[str]:
-    """Yield what to do next: fix what is in progress, or else what could not be read, or else write the next exercise.
+    """Yield what to do next: fix an exercise in progress, or else an unreadable file, or else write the next exercise.
 
-    In the first such unit, an exercise with a named misconception goes first. What is worth no points comes last.
+    In the first such unit, an exercise with a named misconception goes first. Exercises without points go last.
     """
     states: tuple[reading.State, ...] = ("in progress", "not graded", "not written yet", "waiting", "not handed in")
     found = [entry for entry in found if entry.exercise.possible and entry.state != "done"] or found
@@ -157,7 +157,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
 
 
 def _exercises(own: list[reading.Entry]) -> str:
-    """Return a table, with the lines where they are known: in notebooks they are not."""
+    """Return a table, with line numbers if they are known: in notebooks they are not."""
     has_lines = any(entry.place.line for entry in own)
     rows = [["State", "Exercise", "Points", *(["Where"] if has_lines else [])]]
     for entry in own:
@@ -168,22 +168,15 @@ def _exercises(own: list[reading.Entry]) -> str:
 
 
 def _exercise(entry: reading.Entry) -> list[str]:
-    exercise = entry.exercise
     lines = []
-    if entry.state in ("in progress", "waiting"):
-        lines += [f"- {sentence(one.sentence)}" for one in exercise.misconceptions]
-        lines += [f"- {sentence(exercise.waiting_for)}"] if exercise.waiting_for else []
-        for issue in entry.issues:
-            found = markdown(entry.in_words(issue.reason) or "What was expected:")
-            lines.append(f"- {found}{_where(entry, entry.raised_for(issue.reason))}")
-            lines += [f"  - {sentence(one)}" for one in issue.sentences]
-        for one in entry.unexplained:
-            lines.append(f"- Your code said: {markdown(reading.sentence_of(one))}{_where(entry, one)}")
-    return lines + [f"- {markdown(remark)}" for remark in exercise.remarks]
+    for line in entry.feedback():
+        text = sentence(line.text) if line.is_course_text else markdown(line.text or "What was expected:")
+        lines.append(f"{'  ' if line.is_nested else ''}- {text}{_where(entry, line.source)}")
+    return lines
 
 
 def _where(entry: reading.Entry, message: Message | None) -> str:
-    """Return where an error came from, unless the table shows that line."""
+    """Return where an error came from, unless the table already shows that line."""
     place = reading.place_of(message, entry.unit) if message else None
     return f" ({code(place.words())})" if place and place != entry.place and place.words() else ""
 
