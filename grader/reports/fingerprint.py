@@ -32,16 +32,16 @@ def fingerprint(
 ) -> str:
     """Return the SHA-256 of the submission's sources, the suites, the rest of the grader, the course and its quizzes.
 
-    The answers of a quiz are included from its due date on. Until then only the questions are, which students have:
-    from the digest of a report nobody can work out which of some possible answers is the right one.
+    A quiz's answers are included after its due date. Before it, only its questions are, which students have: otherwise
+    a student could find the right answer by comparing the digests of possible ones.
 
     Args:
-        submission: What was handed in.
+        submission: The submission.
         course: The course.
         quizzes: The quizzes of its units.
         now: Decides which quizzes are over.
         suites: Which tests it is graded by.
-        unit: Includes this unit's own files alone, and not those that it may import.
+        unit: If given, only this unit's own files are included, without those that it may import.
     """
     names = [unit] if unit else list(submission.units)
     handed_in = {
@@ -57,11 +57,11 @@ def fingerprint(
 def is_up_to_date(
     report: Report, submission: Submission, course: Course, quizzes: Mapping[str, Quiz], now: datetime.datetime
 ) -> bool:
-    """Return whether grading by the hidden suites would give this report again, but for times and versions."""
+    """Return whether grading by the hidden suites would give the same report, except for times and versions."""
     return (
         (report.student, report.commit) == (submission.student, submission.commit)
         and report.digest == fingerprint(submission, course, quizzes, now)
-        # The date alone can change how much feedback there is.
+        # The level of feedback depends on the date.
         and {name: unit.feedback for name, unit in report.units.items()}
         == {name: course.feedback_level(name, now) for name in submission.units}
     )
@@ -75,7 +75,7 @@ def up_to_date_part(
     quizzes: Mapping[str, Quiz],
     now: datetime.datetime,
 ) -> Report | None:
-    """Return an earlier report cut down to those of `units` that are up to date; None where there are none.
+    """Return an earlier report, reduced to those of `units` that are up to date; None if there are none.
 
     The submission must have been read with all of these units.
     """

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 INSTRUCTOR = "instructor"
 NOT_WRITTEN = "It is not written yet."
-"""The reason that a test gives where the answer still raises the stub's NotImplementedError."""
+"""The reason of a failed test if the answer still raises the stub's NotImplementedError."""
 Points = Annotated[int, Field(ge=0)]
 Suites = Literal["hidden", "visible"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-# Reports that were made before 23 November 2026 have no digests of their units, and do not say `handed_in`.
+# Reports from before 23 November 2026 have no digests of their units, and no `handed_in`.
 UNKNOWN = "0" * 64
 
 
@@ -165,11 +165,11 @@ def json_schema() -> str:
 
 @contextlib.contextmanager
 def reports_folder(directory: Path) -> Iterator[None]:
-    """Hold the folder for this program alone, and remove what a killed one left half written.
+    """Hold the folder for this program, and remove files that a killed program left half written.
 
     Raises:
         FolderInUse: Another program holds it.
-        OSError: It cannot be locked or cleaned.
+        OSError: The folder cannot be locked or cleaned.
     """
     with held(directory):
         for folder in (directory, directory / INSTRUCTOR):
@@ -178,7 +178,7 @@ def reports_folder(directory: Path) -> Iterator[None]:
 
 
 def read_report(student: str, directory: Path) -> Report | None:
-    """Return the report that write_report left there; None if there is none in this format."""
+    """Return the student's report in a folder; None if there is none in this format."""
     try:
         return Report.model_validate_json((directory / f"{student}.json").read_bytes())
     except (OSError, ValueError):
@@ -194,15 +194,15 @@ def reports_of_others(directory: Path, students: Collection[str]) -> list[str]:
 def write_report(
     report: Report, pytest_report: dict[str, Any] | None, directory: Path, kept: Collection[str] = ()
 ) -> Path:
-    """Write directory/<student>.json and, for the instructor alone, directory/instructor/<student>.pytest.json.
+    """Write directory/<student>.json and, for the instructor only, directory/instructor/<student>.pytest.json.
 
-    The student's file is written last, so where it exists, everything does.
+    The student's file is written last, so if it exists, the other file does too.
 
     Args:
         report: The report.
-        pytest_report: Pytest's own, for the instructor.
+        pytest_report: Pytest's own report, for the instructor.
         directory: The folder of the reports.
-        kept: The units that were graded before, whose tests stay in the instructor's file.
+        kept: The units that were not graded again; their tests stay in the instructor's file.
 
     Returns:
         The student's file.
@@ -231,7 +231,7 @@ def _with_earlier_tests(new: dict[str, Any], path: Path, kept: Collection[str], 
     try:
         earlier = [test for test in json.loads(path.read_bytes())["tests"] if unit_of(test) in kept]
     except (OSError, ValueError, LookupError, TypeError):
-        return new  # there is none, or not in this form
+        return new  # there is no such file, or it has another format
     tests = sorted([*earlier, *new.get("tests", [])], key=lambda test: units.index(unit_of(test)))
     counts = Counter(test["outcome"] for test in tests)
     summary = {**counts, "total": len(tests), "collected": len(tests)}

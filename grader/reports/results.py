@@ -1,4 +1,4 @@
-"""What grading a submission came to, before there are points: the engine gives it, and reports are made of it."""
+"""The results of grading a submission, before points: the engine returns them, and reports are made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """A criterion as reports show it; `sentence` is what a student reads where it fails."""
+    """A criterion as reports show it; `sentence` is for students who fail it."""
 
     unit: str
     exercise: str
@@ -23,17 +23,17 @@ class Described:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a criterion came to.
+    """The outcome of a criterion.
 
     Attributes:
         unit: The criterion's unit.
         exercise: Its exercise.
         name: Its name.
         passed: Whether it passed.
-        reason: Why not, for the student; empty where it is waiting, for that is said once for the whole exercise.
+        reason: Why it failed, for the student; empty if it is waiting, which is reported once for the exercise.
         waiting: Whether it cannot be judged before other exercises are right.
-        substitutes: The exercises whose substitutes had a part in it, or that it is waiting for.
-        remarks: What costs nothing, for the student.
+        substitutes: The exercises whose substitutes were called, or that it is waiting for.
+        remarks: Notes for the student that cost no points.
     """
 
     unit: str
@@ -48,7 +48,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """The misconception behind an exercise's outcomes."""
+    """The misconception that explains an exercise's outcomes."""
 
     unit: str
     exercise: str
@@ -58,16 +58,16 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class Result:
-    """What the suites came to on one submission.
+    """The results of the suites on one submission.
 
     Attributes:
-        outcomes: Of every criterion of the units that were graded.
-        misconceptions: Those that were recognized.
+        outcomes: The outcomes of all criteria of the graded units.
+        misconceptions: The misconceptions that were recognized.
         messages: What the student's code printed, raised or attempted.
-        layers: What isolated the student's process; empty where there was none.
-        exceeded: The units that took more than the grading process may use.
-        seconds: How long it took.
-        pytest: Pytest's own report, for the instructor alone.
+        layers: The layers that isolated the student process; empty if there was no such process.
+        exceeded: The units that used more than the grading process may use.
+        seconds: How long grading took.
+        pytest: Pytest's own report, for the instructor only.
     """
 
     outcomes: list[Judged] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What text from a student may look like in a report."""
+"""Make text from students safe for a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sanitize(text: str) -> str:
 
 @functools.cache
 def _private_folders() -> list[str]:
-    """Return the folders of the grader and of Python, and those around the grader except the outermost ones."""
+    """Return the folders of the grader and of Python, and the grader's parent folders except the two outermost."""
     root = Path(__file__).resolve().parents[2]
     return [str(root), sys.prefix, sys.base_prefix, *(str(folder) for folder in root.parents[:-2])]
 

@@ -1,4 +1,4 @@
-"""From one submission's outcomes to its report: points, and feedback by level."""
+"""Make the report of a submission from its outcomes: points, and feedback by level."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SUBSTITUTED = "It was tested with a substitute for your"
 
 
 class Rubric:
-    """What points are given for: every criterion, as the engine collected them from the suites, and the quizzes."""
+    """What earns points: all criteria that the engine collected from the suites, and the quizzes."""
 
     def __init__(
         self,
@@ -72,15 +72,15 @@ def make_report(
     versions: dict[str, str],
     now: datetime.datetime,
 ) -> model.Report:
-    """Make the report of one submission, on the units that were read or could not be.
+    """Make the report of one submission, including units that could not be read.
 
     Args:
-        submission: What was handed in; units that it keeps of an earlier report come from there.
+        submission: The submission. Units that it keeps from an earlier report are copied from there.
         result: The engine's result for it.
-        rubric: What points are given for.
+        rubric: What earns points.
         course: The course.
         missing: The layers of isolation that this system lacks.
-        versions: Of the libraries that it was run with.
+        versions: The versions of the libraries.
         now: Decides the feedback.
     """
     names = [name for name in course.units if name in submission.units]
@@ -121,7 +121,7 @@ def passed_exercises(unit: model.Unit) -> list[str]:
 
 @dataclass(frozen=True)
 class _Scorer:
-    """What the units, exercises and quizzes of one submission are scored by."""
+    """Scores the units, exercises and quizzes of one submission."""
 
     submission: Submission
     result: Result
@@ -154,7 +154,7 @@ class _Scorer:
         )
 
     def quiz(self, unit: str) -> model.Quiz:
-        """Score a quiz. Up to the due date, the result depends on the questions and the student's text alone."""
+        """Score a quiz. Until the due date, the result depends only on the questions and the student's text."""
         quiz, handed_in = self.rubric.quizzes[unit], self.submission.units[unit]
         sheet = _read_answers(handed_in.quiz, quiz if isinstance(quiz, Questions) else quiz.questions)
         weight, possible = self.course.units[unit].quiz or 0, quiz_points(quiz, self.course)
@@ -187,7 +187,7 @@ class _Scorer:
         level = self.course.feedback_level(unit, self.now)
         handed_in = self.submission.units[unit]
         outcomes = {one.name: one for one in self.result.outcomes if (one.unit, one.exercise) == (unit, name)}
-        # What did not come back scores zero.
+        # A criterion without an outcome scores zero.
         lost = Judged(unit, name, "", False, handed_in.problem or "It could not be tested.")
         tests = [
             _test(criterion, outcomes.get(criterion.name, lost), weight, has_text=level != "points")
