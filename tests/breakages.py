@@ -217,9 +217,9 @@ BREAKAGES = {
     ],
     "nbgrader": [
         Change(
-            "the score and the delay are swapped", "grader/integrations/nbgrader/late.py",
+            "the score and the delay are swapped", "grader/integrations/nbgrader/plugins.py",
             "late.penalty(score, total_seconds_late)", "late.penalty(total_seconds_late, score)",
-            "tests/integrations/nbgrader/test_late.py"),
+            "tests/integrations/nbgrader/test_plugins.py::test_the_late_penalty_is_a_share_of_the_score"),
         Change(
             "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',
@@ -230,9 +230,9 @@ BREAKAGES = {
             "rank = (_lines(theirs) in untouched, not has_id, not defines, -index, number)",
             "tests/integrations/nbgrader/test_repair.py::test_swapped_grade_ids_do_not_swap_the_answers"),
         Change(
-            "a solution inside another is cleared without an error", "grader/integrations/nbgrader/clearing.py",
+            "a solution inside another is cleared without an error", "grader/integrations/nbgrader/plugins.py",
             "(?:(?!.*{begin}).*\\n)*?", "(?:.*\\n)*?",
-            "tests/integrations/nbgrader/test_clearing.py::test_a_solution_that_is_marked_wrongly_is_an_error"),
+            "tests/integrations/nbgrader/test_plugins.py::test_wrong_markers_are_an_error"),
         Change(
             "many cells may hold more than the limit together", "grader/integrations/nbgrader/reading.py",
             "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",

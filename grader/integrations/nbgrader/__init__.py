@@ -1,7 +1,7 @@
-"""The course in nbgrader. Within this package `nbgrader` is the real one.
+"""The course in nbgrader. In this package, `import nbgrader` imports the real nbgrader.
 
-The score of a notebook comes from the file that was handed in, read and graded as `grader grade` does; nbgrader keeps
-the books.
+The score of a notebook comes from the submitted file, read and graded as by `grader grade`. nbgrader records the scores
+and shows the feedback.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 IN_PLACE_OF = " in the place of: "
-"""Behind `BEGIN SOLUTION` it names the line that a release has there."""
+"""Separates `BEGIN SOLUTION` from the line that replaces the solution in a release."""
 
 
 def course_of(config: Any) -> Course:
@@ -28,17 +28,17 @@ def configure(c: Any, course: str | None = None) -> None:
     """Set up nbgrader for a course.
 
     Args:
-        c: What get_config() gives in an nbgrader_config.py.
+        c: The result of get_config() in nbgrader_config.py.
         course: The course's folder; by default the course around the current folder.
     """
     c.Grader.course = course
-    # By their names, for every command of nbgrader reads this, and few of them need any of it.
+    # Classes are given by name because every command of nbgrader reads this, and few need them.
     ours, theirs = "grader.integrations.nbgrader", "nbgrader.preprocessors"
     c.GenerateAssignment.preprocessors = [
         f"{theirs}.IncludeHeaderFooter",
         f"{theirs}.InstantiateTests",
         f"{theirs}.LockCells",
-        f"{ours}.clearing.ClearAnswers",
+        f"{ours}.plugins.ClearAnswers",
         f"{theirs}.ClearOutput",
         f"{theirs}.CheckCellMetadata",
         f"{theirs}.ComputeChecksums",
@@ -47,7 +47,7 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.ClearMarkScheme",
         f"{theirs}.ComputeChecksums",
         f"{theirs}.CheckCellMetadata",
-        f"{ours}.clearing.SetDueDate",
+        f"{ours}.plugins.SetDueDate",
     ]
     c.Autograde.exporter_class = f"{ours}.reading.SubmissionExporter"
     c.Autograde.sanitize_preprocessors = [
@@ -68,4 +68,4 @@ def configure(c: Any, course: str | None = None) -> None:
         f"{theirs}.AssignLatePenalties",
         f"{theirs}.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = f"{ours}.late.LatePenalty"
+    c.AssignLatePenalties.plugin_class = f"{ours}.plugins.LatePenalty"

@@ -1,4 +1,4 @@
-"""What a student reads in nbgrader on an exercise, a quiz item and the notebook as a whole, from the report alone."""
+"""The feedback in nbgrader on an exercise, a quiz item and the whole notebook, made from the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from grader.quizzes.sheet import heading
-from grader.reports.reading import issues
+from grader.reports.reading import Place, issues
 
 if TYPE_CHECKING:
     import datetime
@@ -32,7 +32,7 @@ _OUTPUTS = {
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that is said. look: what it is, which decides how it is shown. is_markdown: the text is a quiz's."""
+    """One part of the feedback. `look` decides how it is shown; `is_markdown` is for texts of quizzes."""
 
     look: Literal["mistake", "missed", "remark", "output"]
     title: str = ""
@@ -43,18 +43,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Feedback:
-    """A headline and what belongs to it. share: what part of it is right, from 0 to 1; None where that is not known."""
+    """A headline and its parts. `share` says how much is right, from 0 to 1; None if that is unknown."""
 
     headline: str
     share: float | None
     parts: tuple[Part, ...]
 
     def html(self) -> str:
-        """For a page or a notebook, light or dark. What a student's code had to say is no markup in it."""
+        """Return HTML for a page or a notebook, light or dark. Text from students is escaped."""
         return str(_template().render(feedback=self))
 
     def plain(self) -> str:
-        """The same where no HTML is shown."""
+        """Return plain text, for where no HTML is shown."""
         parts = (
             "\n".join([*filter(None, (part.title, part.text)), *(f"- {item}" for item in part.items)])
             for part in self.parts
@@ -63,7 +63,7 @@ class Feedback:
 
 
 def of_exercise(report: Report, unit: str, name: str) -> Feedback:
-    """The mistake by its name first, then what was missed and why, and at last what the student's code had to say."""
+    """Return the misconception first, then the failed tests with reasons, then the output of the student's code."""
     exercise = report.units[unit].exercises[name]
     parts = [Part("mistake", heading(one.name), one.sentence) for one in exercise.misconceptions]
     if exercise.waiting_for:
@@ -76,7 +76,7 @@ def of_exercise(report: Report, unit: str, name: str) -> Feedback:
 
 
 def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
-    """Up to the due date, whether there is an answer; after it, what it earned and what the course has to say."""
+    """Return whether there is an answer; after the due date, its points and the course's feedback."""
     parts = [Part("remark", text=item.problem)] if item.problem else []
     if item.points is None:
         state = "answered" if item.answered else "not answered"
@@ -90,7 +90,7 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
         parts.append(Part("remark", text="It was not answered."))
     parts += [Part("remark", text=sentence, is_markdown=True) for sentence in item.sentences]
     if item.answer:
-        answer = item.answer.replace("\n", "\n\n")  # a paragraph each
+        answer = item.answer.replace("\n", "\n\n")  # one paragraph per line
         parts.append(Part("remark", "The right answer", answer, is_markdown=True))
     if item.explanation:
         parts.append(Part("remark", "Why", item.explanation, is_markdown=True))
@@ -99,7 +99,7 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
 
 
 def of_whole(report: Report, unit: str) -> Feedback | None:
-    """Return the remarks on the notebook, and what its code said outside the exercises; None where there is nothing."""
+    """Return the remarks on the notebook and its code's output outside exercises; None if there are none."""
     graded = report.units[unit]
     parts = []
     if not report.isolation.enough:
@@ -120,16 +120,15 @@ def _scored(name: str, points: int, possible: int, share: float | None, parts: l
 def _outputs(messages: Iterable[Message]) -> Iterator[Part]:
     texts: dict[str, list[str]] = {}
     for message in messages:
-        place = [message.file] if message.file else []
-        place += [f"line {message.line}"] if message.line else []
-        told = f"{message.text.rstrip()} ({', '.join(place)})" if place else message.text.rstrip()
-        texts.setdefault(message.kind, []).append(told)
+        place = Place(message.file, message.line).words()
+        text = message.text.rstrip()
+        texts.setdefault(message.kind, []).append(f"{text} ({place})" if place else text)
     return (Part("output", title, "\n".join(texts[kind])) for kind, title in _OUTPUTS.items() if kind in texts)
 
 
 @cache
 def _template() -> Any:
-    # In the sentences of suites nothing is marked but code: a star may be a product. Quizzes are written in Markdown.
+    # Sentences of suites have no markup except code: a star may be a product. Quizzes are written in Markdown.
     code, markdown = MarkdownIt("zero").enable("backticks"), MarkdownIt("commonmark", {"html": False})
     for one in (code, markdown):
         one.add_render_rule("code_inline", _code)
@@ -146,6 +145,6 @@ def _template() -> Any:
 
 
 def _code(_: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:  # noqa: ARG001
-    """Code in a sentence: some pages show it red, where nothing is wrong."""
+    """Render code without the red colour that some pages give it, because red looks like an error."""
     style = "color: inherit; background-color: rgba(128, 128, 128, 0.15); padding: 0 3px;"
     return f'<code style="{style}">{escape(tokens[index].content)}</code>'

@@ -1,4 +1,4 @@
-"""In the place of nbgrader's Execute: each test cell gets the points that `grader grade` gives, and why."""
+"""Replaces nbgrader's Execute: each test cell gets its points and feedback, as from `grader grade`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHOLE_SOURCE = "# What `grader` has to say about the notebook as a whole."
 class GradeSubmission(NbGraderPreprocessor):
     """Grades the file in submitted/, and writes points and feedback into the notebook's test cells.
 
-    A notebook that is no unit's is run as nbgrader does. The parent is the SubmissionExporter.
+    A notebook that is not of a unit is run as by nbgrader. The parent is the SubmissionExporter.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
@@ -33,7 +33,7 @@ class GradeSubmission(NbGraderPreprocessor):
         names = resources["nbgrader"]
         session: Session | None = self.parent.session(names)
         if session is None:
-            # Called, not inherited from: what switches Execute off must not switch this off, for silence is full marks.
+            # Not inherited: a setting that disables Execute must not disable this class, as no output is full marks.
             executed: tuple[NotebookNode, ResourcesDict] = Execute(parent=self.parent)(nb, resources)
             return executed
         student, unit = names["student"], session.unit
@@ -41,22 +41,14 @@ class GradeSubmission(NbGraderPreprocessor):
         cells, released = cells_with_points(nb), cells_with_points(self.parent.release_notebook(unit))
         for name, (points, feedback) in _outcomes(report, unit, session.due).items():
             cells[name].source = released[name].source  # without the hidden test
-            cells[name].outputs = [_shown(feedback), _score(points)]
+            cells[name].outputs = [_feedback_output(feedback), _points_output(points)]
         if whole := of_whole(report, unit):
-            nb.cells.insert(0, nbformat.v4.new_code_cell(WHOLE_SOURCE, id=WHOLE, outputs=[_shown(whole)]))
-        if session.has_early_quiz_to_tell():
-            self.log.warning(
-                "The quiz of %s counts once its due date has passed, %s, and has 0 points until then. After it run: "
-                "nbgrader autograde %s --force",
-                unit,
-                session.due.isoformat(" ", "minutes"),
-                unit,
-            )
+            nb.cells.insert(0, nbformat.v4.new_code_cell(WHOLE_SOURCE, id=WHOLE, outputs=[_feedback_output(whole)]))
         return nb, resources
 
 
 def _outcomes(report: Report, unit: str, due: datetime.datetime) -> dict[str, tuple[int, Feedback]]:
-    """The points and the feedback of each test cell, by its grade_id."""
+    """Return the points and the feedback of each test cell, by its grade_id."""
     graded = report.units[unit]
     outcomes = {
         f"test_{name}": (exercise.points, of_exercise(report, unit, name))
@@ -70,14 +62,14 @@ def _outcomes(report: Report, unit: str, due: datetime.datetime) -> dict[str, tu
     return outcomes
 
 
-def _shown(feedback: Feedback) -> NotebookNode:
+def _feedback_output(feedback: Feedback) -> NotebookNode:
     output: NotebookNode = nbformat.v4.new_output(
         "display_data", {"text/html": feedback.html(), "text/plain": feedback.plain()}
     )
     return output
 
 
-def _score(points: int) -> NotebookNode:
-    """What nbgrader takes for the points. Without it, silence, it would give all of them."""
+def _points_output(points: int) -> NotebookNode:
+    """Return the output that nbgrader reads as the points. Without output it would give all points."""
     output: NotebookNode = nbformat.v4.new_output("execute_result", {"text/plain": str(points)})
     return output

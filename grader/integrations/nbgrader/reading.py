@@ -1,4 +1,4 @@
-"""How `nbgrader autograde` reads what students handed in: whatever it is, nobody is left without a grade."""
+"""How `nbgrader autograde` reads submissions: whatever they contain, every student gets a grade."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from nbgrader.coursedir import CourseDirectory
 
 MOST_CELLS = 1000
-"""nbgrader looks at every cell many times over, and its pages show them all."""
+"""nbgrader processes each cell many times, and its pages show all cells."""
 
 
 class SubmissionExporter(NotebookExporter):
-    """Reads a submitted notebook; one that cannot be read counts as the untouched release. Its parent is Autograde.
+    """Reads submitted notebooks; an unreadable one counts as the unchanged release. Its parent is Autograde.
 
-    Made once a run, when nbgrader knows what it will convert. What is wrong with the course itself is said then, before
-    anything of an earlier run is removed: NbGraderException.
+    It is created once per run, when nbgrader knows what it will convert. If the course itself has a problem, this
+    raises NbGraderException before nbgrader removes results of an earlier run.
     """
 
-    allow_unisolated = Bool(False, help="Whether to run student code even where it cannot be isolated").tag(config=True)
+    allow_unisolated = Bool(False, help="Whether to run student code even if it cannot be isolated").tag(config=True)
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)  # type: ignore[no-untyped-call]
@@ -53,7 +53,7 @@ class SubmissionExporter(NotebookExporter):
             raise NbGraderException(str(error)) from None
 
     def begin(self, unit: str) -> Session:
-        """What grades a unit in this run. Raises NotGraded where the released notebook is not the course's."""
+        """Return a session for a unit. Raises NotGraded if the released notebook does not fit the course."""
         session = Session(self.course, unit, self.allow_unisolated)
         weakref.finalize(self, session.close)
         try:
@@ -61,12 +61,21 @@ class SubmissionExporter(NotebookExporter):
         except NotGraded:
             session.close()
             raise
+        if session.is_quiz_early:
+            self.log.warning(
+                "The quiz of %s counts once its due date has passed, %s, and has 0 points until then. After it run: "
+                "nbgrader autograde %s --force",
+                unit,
+                session.due.isoformat(" ", "minutes"),
+                unit,
+            )
         return session
 
     def session(self, names: dict[str, str]) -> Session | None:
-        """What grades the notebook; None where it is no unit's, and so nbgrader's own to run.
+        """Return the session that grades a notebook, or None if it is not of a unit: then nbgrader runs it.
 
-        Raises NotGraded where it is a unit's in an assignment of another name.
+        Raises:
+            NotGraded: The notebook is of a unit, but its assignment has another name.
         """
         if names["notebook"] in self.course.units and names["notebook"] != names["assignment"]:
             raise NotGraded(
@@ -76,7 +85,7 @@ class SubmissionExporter(NotebookExporter):
         return self._sessions.get(names["notebook"])
 
     def release_notebook(self, unit: str) -> NotebookNode:
-        """The notebook as students received it. Raises NotGraded where it is not there."""
+        """Return the notebook that students received. Raises NotGraded if it cannot be read."""
         path = self._folder(self.coursedir.release_directory, ".", unit) / f"{unit}.ipynb"
         if path not in self._releases:
             try:
@@ -95,7 +104,7 @@ class SubmissionExporter(NotebookExporter):
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **settings: Any
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Convert a notebook: the submitted one, or the one that was made of it in autograded/."""
+        """Convert a notebook: the submitted one, or the one made from it in autograded/."""
         path = Path(filename)
         assert resources is not None
         names = resources["nbgrader"]
@@ -107,11 +116,11 @@ class SubmissionExporter(NotebookExporter):
             try:
                 return super().from_filename(filename, resources, **settings)
             finally:
-                # The formgrader's process goes on for days, and the engine must not.
+                # The formgrader's process runs for days, but the engine must not.
                 if submitted == Path(max(self._autograde.assignments)):
                     session.close()
         notebook = self.release_notebook(names["notebook"])
-        # Reached from the student's own folder, so that no link on the way is followed.
+        # Opened relative to the student's folder, so that no link is followed.
         folder, relative = path.parent.parent, f"{path.parent.name}/{path.name}"
         try:
             cells = read_all_cells(folder, relative)
@@ -128,17 +137,17 @@ class SubmissionExporter(NotebookExporter):
         return converted
 
     def submitted(self, student: str, unit: str) -> Path:
-        """The folder with what the student handed in of a unit."""
+        """Return the folder of a student's submission of a unit."""
         return self._folder(self.coursedir.submitted_directory, student, unit)
 
     def following(self, student: str, unit: str) -> list[Path]:
-        """The folders that nbgrader will come to after this one, in its order."""
+        """Return the folders that nbgrader will convert after this one, in its order."""
         here = str(self.submitted(student, unit))
         later = (Path(folder) for folder in sorted(self._autograde.assignments) if folder > here)
         return [folder for folder in later if folder.name == unit and self._is_due(folder)]
 
     def _is_due(self, submitted: Path) -> bool:
-        """Whether nbgrader will not pass over the submission as one that it has autograded before."""
+        """Return whether nbgrader will convert the submission, and not skip it as already autograded."""
         autograded = self._folder(self.coursedir.autograded_directory, submitted.parent.name, submitted.name)
         if self._autograde.force or not autograded.exists():
             return True
@@ -146,9 +155,9 @@ class SubmissionExporter(NotebookExporter):
         return bool(handed_in and graded and handed_in > graded)
 
     def _expect_notebooks(self) -> None:
-        """See to it that a submission without the notebook that it should have gets a grade as well.
+        """Make nbgrader expect a notebook in each submission, so that a submission without it is graded too.
 
-        nbgrader itself passes over a folder without any notebook, and gives up one whose notebooks it does not know.
+        By itself nbgrader skips a folder without notebooks, and fails if it does not know any of them.
         """
         pattern = str(self.submitted(self.coursedir.student_id, self.coursedir.assignment_id))
         for folder in glob.glob(pattern):  # noqa: PTH207 - as nbgrader finds them
@@ -164,7 +173,7 @@ class SubmissionExporter(NotebookExporter):
 
 
 def _clean(cells: list[Any]) -> list[NotebookNode]:
-    """Those cells that have a text, and nothing of them but it, their type and their grade_id."""
+    """Return the cells that have text, reduced to their text, type and grade_id."""
     room = dict.fromkeys(("code", "markdown", "raw"), CODE_LIMIT)
     clean: list[NotebookNode] = []
     for number, cell in enumerate(cells, start=1):

@@ -1,4 +1,4 @@
-"""One run of `nbgrader autograde` over one unit: submissions in, reports out, by one engine."""
+"""One run of `nbgrader autograde` on one unit: makes reports of submissions with one engine."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from grader.submissions.source import Submission
 
 AT_ONCE = 2
-"""The submission that nbgrader is waiting for or busy with, and the next."""
+"""The submission that nbgrader waits for or works on, and the next one."""
 
 
 class NotGraded(GraderError):
-    """No grade can be told until the instructor has mended this; one sentence that says what, and how."""
+    """A problem that the instructor must fix before anything is graded; one sentence with the problem and the fix."""
 
 
 class Session:
-    """The grading of a unit, with one moment for all. Raises CourseError where its quiz is malformed."""
+    """Grades submissions of a unit, all as of the same moment. Raises CourseError if its quiz is malformed."""
 
     def __init__(self, course: Course, unit: str, allow_unisolated: bool) -> None:
         self.unit = unit
@@ -40,13 +40,13 @@ class Session:
         self._now = datetime.datetime.now(datetime.UTC)
         self._course = course
         self._quizzes = load_quizzes(course.solutions, [unit] if unit in course.quizzes else [])
-        self._quiz_is_early = bool(course.units[unit].quiz) and not course.is_over(unit, self._now)
+        self.is_quiz_early = bool(course.units[unit].quiz) and not course.is_over(unit, self._now)
         self._grading = Grading(course, self._quizzes, allow_unisolated)
         self._stream: Iterator[tuple[Submission, Graded | str]] = iter(())
         self._ready: dict[str, Graded | str] = {}
 
     def require_points(self, release: NotebookNode) -> None:
-        """See to it that the notebook was made from the course as it is now. Raises NotGraded."""
+        """Raise NotGraded unless the released notebook fits the current course."""
         try:
             rubric = self._grading.rubric()
         except (SandboxUnavailable, InternalError) as error:
@@ -57,22 +57,26 @@ class Session:
         found = {name: cell.metadata.nbgrader["points"] for name, cell in cells_with_points(release).items()}
         generate = f"nbgrader generate_assignment {self.unit} --force"
         renew = f"run `grader release nbgrader .` and `{generate}`, and autograde again."
-        # An answer belongs to the question of its number.
+        # Answers are matched to questions by number, so the order counts.
         asked, known = ([name for name in names if name.startswith("test_quiz_")] for names in (found, possible))
         if asked != known and sorted(asked) == sorted(known):
             raise NotGraded(f"{self.unit}.ipynb asks its quiz in another order than the course: {renew}")
         wrong = [name for name in possible | found if found.get(name) != possible.get(name)]
         if wrong:
-            told = ", ".join(
+            differences = ", ".join(
                 f"{name} {found.get(name, 'none')} instead of {possible.get(name, 'none')}" for name in wrong
             )
-            raise NotGraded(f"{self.unit}.ipynb has not the points that the course gives ({told}): {renew}")
+            raise NotGraded(f"{self.unit}.ipynb has not the points that the course gives ({differences}): {renew}")
 
     def report(self, submitted: Path, following: Sequence[Path]) -> Report:
-        """The report on what a student handed in, as `grader grade` would make it. Raises NotGraded.
+        """Return the report on a submission, as `grader grade` would make it.
 
-        submitted: the folder <student>/<unit>. following: those that will be asked for next. They are graded while
-        nbgrader is busy with this one.
+        Args:
+            submitted: The folder <student>/<unit>.
+            following: The folders that nbgrader will need next. They are graded while nbgrader works on this one.
+
+        Raises:
+            NotGraded: The submission could not be graded.
         """
         student = submitted.parent.name
         try:
@@ -89,11 +93,6 @@ class Session:
             raise NotGraded(f"{student} was not graded: {result}. Autograde again.")
         return result.report
 
-    def has_early_quiz_to_tell(self) -> bool:
-        """Whether the quiz does not count yet; once only."""
-        told, self._quiz_is_early = self._quiz_is_early, False
-        return told
-
     def close(self) -> None:
         """End the engine; the next submission starts a new one."""
         self._stream = iter(())
@@ -107,7 +106,7 @@ class Session:
 
 
 def cells_with_points(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The test cells of a notebook, by their grade_id. Answers that are graded by hand are not among them."""
+    """Return the test cells of a notebook by grade_id, without answers that are graded by hand."""
     cells = (cell for cell in notebook.cells if is_grade(cell) and not is_solution(cell))
     return {cell.metadata.nbgrader["grade_id"]: cell for cell in cells}
 

@@ -1,4 +1,4 @@
-"""How a cell's solutions are cleared where it names its own stub."""
+"""Our plugins of nbgrader: solutions are replaced by their own stubs, and late work costs what autograder.yml says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.preprocessors import ClearSolutions
 
-from grader.integrations.nbgrader.clearing import ClearAnswers, SetDueDate
+from grader.integrations.nbgrader.plugins import ClearAnswers, LatePenalty, SetDueDate
 
 ANSWER = """\
 # One letter.
@@ -17,6 +17,7 @@ ANSWER = """\
 answer_1 = "b"
 ### END SOLUTION
 """
+HOUR = 3600
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 
 
@@ -28,7 +29,7 @@ def cleared(source: str, by: type[ClearSolutions] = ClearAnswers) -> str:
     return text
 
 
-def test_the_stub_that_is_named_takes_the_place_of_the_solution() -> None:
+def test_the_named_stub_replaces_the_solution() -> None:
     assert cleared(ANSWER) == "# One letter.\nanswer_1 = ...\n"
 
 
@@ -36,7 +37,7 @@ def test_nbgraders_own_preprocessor_clears_the_solution_as_well() -> None:
     assert cleared(ANSWER, ClearSolutions) == f"# One letter.\n{STUB}\n"
 
 
-def test_the_stub_stands_where_the_solution_stood() -> None:
+def test_the_stub_keeps_the_indentation_of_the_solution() -> None:
     source = "def f():\n    ### BEGIN SOLUTION in the place of: return ...\n    return 1\n    ### END SOLUTION"
     assert cleared(source) == "def f():\n    return ..."
 
@@ -58,12 +59,17 @@ def test_each_solution_of_a_cell_gets_its_own_stub() -> None:
     ],
     ids=["not closed", "one inside another"],
 )
-def test_a_solution_that_is_marked_wrongly_is_an_error(source: str) -> None:
+def test_wrong_markers_are_an_error(source: str) -> None:
     with pytest.raises(RuntimeError, match="solution"):
         cleared(source)
 
 
-def test_an_assignment_that_is_no_unit_gets_no_due_date(tmp_path: Path) -> None:
+def test_an_assignment_that_is_not_a_unit_gets_no_due_date(tmp_path: Path) -> None:
     about = {"assignment": "a_party", "db_url": f"sqlite:///{tmp_path / 'gradebook.db'}"}
     SetDueDate().preprocess(nbformat.v4.new_notebook(), ResourcesDict(nbgrader=about))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("score", "hours", "penalty"), [(40, 1, 4), (40, 25, 8), (40, 24 * 30, 20), (0, 25, 0)])
+def test_the_late_penalty_is_a_share_of_the_score(score: float, hours: float, penalty: float) -> None:
+    assert LatePenalty().late_submission_penalty("ada", score, hours * HOUR) == penalty

@@ -1,4 +1,4 @@
-"""What `nbgrader generate_assignment` does beyond its own steps: fitting stubs, and due dates."""
+"""Small plugins of nbgrader: stubs and due dates for `nbgrader generate_assignment`, and late penalties."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nbgrader.api import Gradebook
+from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 
 from grader.integrations.nbgrader import IN_PLACE_OF, course_of
@@ -16,27 +17,35 @@ if TYPE_CHECKING:
 
 
 class ClearAnswers(ClearSolutions):
-    """Clears solutions, and leaves its own stub where one is named: `### BEGIN SOLUTION in the place of: stub`.
+    """Replaces a solution by the stub that its marker names: `### BEGIN SOLUTION in the place of: stub`.
 
-    nbgrader's ClearSolutions clears such a cell as well, and leaves the stub of all others.
+    nbgrader's ClearSolutions clears such a cell too, but leaves its usual stub.
     """
 
     def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
         begin, end = re.escape(self.begin_solution_delimeter), re.escape(self.end_solution_delimeter)
-        # Lines in which a solution begins again are not passed over: that is an error, and theirs to report.
+        # A solution that begins inside another is not matched: ClearSolutions reports that error.
         region = rf"^([ \t]*).*{begin}{IN_PLACE_OF}(.*)\n(?:(?!.*{begin}).*\n)*?.*{end}.*$"
         cell.source, count = re.subn(region, r"\1\2", cell.source, flags=re.MULTILINE)
         return super()._replace_solution_region(cell, language) or count > 0
 
 
 class SetDueDate(NbGraderPreprocessor):
-    """Writes a unit's due date, as autograder.yml says it, into the gradebook."""
+    """Writes a unit's due date from autograder.yml into the gradebook."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """Write the due date; the notebook stays as it is."""
+        """Write the due date; the notebook does not change."""
         about = resources["nbgrader"]
         unit = course_of(self.config).units.get(about["assignment"])
         if unit and not self.config.GenerateAssignment.get("no_database", False):
             with Gradebook(about["db_url"]) as gradebook:
                 gradebook.update_or_create_assignment(about["assignment"], duedate=unit.due)
         return nb, resources
+
+
+class LatePenalty(LateSubmissionPlugin):
+    """The late penalty of autograder.yml: a share of the score for each day that has begun."""
+
+    def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:  # noqa: ARG002
+        """Return how much to subtract, never more than the score."""
+        return course_of(self.config).late.penalty(score, total_seconds_late)
