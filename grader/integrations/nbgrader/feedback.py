@@ -81,7 +81,7 @@ def of_quiz_item(name: str, item: QuizItem, due: datetime.datetime) -> Feedback:
     if item.points is None:
         state = "answered" if item.answered else "not answered"
         later = (
-            f"The quiz counts once its due date has passed, {due:%Y-%m-%d %H:%M %Z}: until then 0 points stand here."
+            f"The quiz counts once its due date has passed, {due:%Y-%m-%d %H:%M %Z}: until then it shows 0 points."
             if item.possible
             else "It is worth no points."
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grader.reports.model import Report
 
 WHOLE = "about_the_notebook"
-WHOLE_SOURCE = "# What `grader` has to say about the notebook as a whole."
+WHOLE_SOURCE = "# Notes from `grader` on the whole notebook."
 
 
 class GradeSubmission(NbGraderPreprocessor):

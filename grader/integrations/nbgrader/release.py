@@ -29,25 +29,24 @@ if TYPE_CHECKING:
 
 CONFIGURATION = "nbgrader_config.py"
 _ABOUT_THE_NOTEBOOK = """\
-**About this notebook.** It is handed in as a whole and graded afterwards. Below each exercise stands a cell in which
-its points will appear; there is nothing to do there. Cells of your own may be added anywhere, but keep the ones that
-are here. To check yourself, run your code with the numbers of the text. What is said of a file and of `pytest` is about
-the same unit as a script."""
+**About this notebook.** Hand in the whole notebook; it is graded afterwards. The cell below each exercise will show its
+points; there is nothing to do there. You may add cells anywhere, but keep the ones that are here. To check your work,
+run your code with the numbers of the text. Notes on a file and on `pytest` are about the same unit as a script."""
 
 _ABOUT_THE_QUIZ = """\
-How to answer: write each answer in the place of `...`, in the form that the comment above it shows. Text needs quotes,
+How to answer: replace each `...` with your answer, in the form that the comment above it shows. Text needs quotes,
 numbers and shapes do not. Keep the names `answer_1`, `answer_2` and so on. The quiz counts once the due date has
 passed; before it, nothing is marked as right or wrong.
 
 How points are given: an answer earns all points of its question or none, except in two kinds of questions. Of several
-choices any number may be right, from one to all but one: you earn the share of the right ones that you chose, less the
-share of the wrong ones that you chose. Where steps are to be put in order, each pair of steps that stands the right way
-round earns its share of the points, and each other pair costs as much. The points of a question are never below zero,
-and are rounded down. No answer earns nothing. A number is right within one unit of the last decimal that is asked for,
-so 0.25 will do for 0.250."""
+choices, from one to all but one are right: you earn the share of the right choices that you chose, less the share of
+the wrong choices that you chose. If steps are to be put in order, each pair of steps in the right order earns its share
+of the points, and each other pair costs as much. The points of a question are never below zero, and are rounded down. A
+missing answer earns nothing. A number is right within one unit of the last decimal that is asked for, so 0.25 is right
+for 0.250."""
 
-# To nbgrader a test cell that says nothing has earned full marks. Should its own Execute ever run this one, it fails
-# instead, for the points come from `grader` alone. Whoever else runs the notebook gets to its end.
+# nbgrader gives full marks to a test cell without output. If nbgrader's own Execute runs this cell, it fails instead,
+# because only `grader` may give points. For anyone else who runs the notebook it passes.
 _TEST_CELL = """\
 # {name} is graded by `grader` once you have handed in: there is nothing to do in this cell.
 ### BEGIN HIDDEN TESTS
@@ -59,9 +58,14 @@ assert os.environ.get("NBGRADER_EXECUTION") != "autograde", "graded by `grader` 
 def release_nbgrader(directory: Path, course: Course, rubric: Rubric) -> list[Path]:
     """Write the source of an nbgrader course: source/<unit>/<unit>.ipynb for every unit, and nbgrader_config.py.
 
-    The instructor then runs `nbgrader generate_assignment <unit>` in `directory`. An nbgrader_config.py that is
-    already there stays as it is. Returns the files written; raises ReleaseError before the first of them when the
-    units and their sources do not fit together.
+    The instructor then runs `nbgrader generate_assignment <unit>` in `directory`. An existing nbgrader_config.py is not
+    changed.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ReleaseError: The units do not match their sources. Nothing was written.
     """
     if directory.exists() and not directory.is_dir():
         raise ReleaseError(f"{directory} is a file: name a directory for the nbgrader course.")
@@ -84,13 +88,13 @@ def release_nbgrader(directory: Path, course: Course, rubric: Rubric) -> list[Pa
 
 
 def configure_lines(course: Course) -> tuple[str, str]:
-    """Return the two lines of nbgrader_config.py without which nbgrader grades by itself, which earns nothing."""
+    """Return the two lines of nbgrader_config.py without which nbgrader grades by itself and gives no points."""
     folder = "" if course.root == PACKAGE.parent else f", course={str(course.root)!r}"
     return "from grader.integrations.nbgrader import configure", f"configure(c{folder})"
 
 
 def is_configured(directory: Path) -> bool:
-    """Whether the nbgrader_config.py in `directory` calls `configure`."""
+    """Return whether the nbgrader_config.py in `directory` calls `configure`."""
     try:
         tree = ast.parse((directory / CONFIGURATION).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -100,11 +104,11 @@ def is_configured(directory: Path) -> bool:
 
 
 def _notebook(cells: list[NotebookNode]) -> str:
-    """The text of a notebook with these cells."""
+    """Return the text of a notebook with these cells."""
     import nbformat
 
     for position, cell in enumerate(cells):
-        # Ids that stay the same from one release to the next, where jupytext draws them at random.
+        # These ids are the same in each release; jupytext's are random.
         cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", f"text-{position}")
         cell.metadata.pop("lines_to_next_cell", None)
     metadata = {
@@ -117,7 +121,7 @@ def _notebook(cells: list[NotebookNode]) -> str:
 
 
 def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[NotebookNode]:
-    """A unit's source, with one test cell below each exercise."""
+    """Return the cells of a unit's source, with a test cell below each exercise."""
     import nbformat
 
     try:
@@ -129,7 +133,7 @@ def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[No
     exercises = []
     for cell in others:
         marks = cell.metadata.get("nbgrader", {})
-        cells.append(cell if marks or cell.cell_type != "code" else _standing_alone(cell, source.parent))
+        cells.append(cell if marks or cell.cell_type != "code" else _self_contained(cell, source.parent))
         if marks.get("solution"):
             exercises.append(marks["grade_id"])
             cells.append(_test_cell(marks["grade_id"], marks["grade_id"], points.get(marks["grade_id"], 0)))
@@ -143,7 +147,7 @@ def _unit_cells(source: Path, course: Course, points: dict[str, int]) -> list[No
 
 
 def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
-    """A quiz: for each item its question, a cell for the answer, and a test cell."""
+    """Yield the cells of a quiz: for each item a question, a cell for the answer, and a test cell."""
     import nbformat
 
     yield nbformat.v4.new_markdown_cell(f"# {quiz.title}\n\n{_ABOUT_THE_QUIZ}")
@@ -157,18 +161,18 @@ def _quiz_cells(quiz: Quiz, points: dict[str, int]) -> Iterator[NotebookNode]:
 
 
 def _asked(question: Question) -> str:
-    """A question as Markdown. Everyone who answers in a notebook gets the same variant."""
+    """Return a question as Markdown. All notebooks have the same variant."""
     blocks = [f"*{kind_line(question)}*", question.text(0)]
     if question.code:
         blocks.append(f"```python\n{question.code}\n```")
-    if question.kind != "true_false":  # there Python has the words
+    if question.kind != "true_false":  # its answer is a Python keyword
         options = (f"- {letter}) {text}" for letter, text in question.options(0).items())
         blocks.append("\n".join(option.replace("\n", "\n  ") for option in options))
     return "\n\n".join(filter(None, blocks))
 
 
 def _right_answer(item: Item) -> str:
-    """The right answer as Python, in the form that students are asked for."""
+    """Return the right answer as Python, in the form that students are asked for."""
     match item:
         case ChoiceItem():
             right = [letter for letter, choice in item.options().items() if choice.right]
@@ -185,10 +189,10 @@ def _right_answer(item: Item) -> str:
     return json.dumps(" ".join(right))
 
 
-def _standing_alone(cell: NotebookNode, solutions: Path) -> NotebookNode:
-    """A cell that imports from another unit, with what it imports in the place of the import; any other as it is.
+def _self_contained(cell: NotebookNode, solutions: Path) -> NotebookNode:
+    """Return a code cell with definitions in place of its imports from other units, which a notebook cannot import.
 
-    A notebook has no other unit beside it. Students paste there what they wrote themselves.
+    Students get a cell with the imports, and paste their own answers over them.
     """
     statements = ast.parse(cell.source).body
     siblings = [
@@ -198,7 +202,7 @@ def _standing_alone(cell: NotebookNode, solutions: Path) -> NotebookNode:
     ]
     if not siblings:
         return cell
-    # Statements alone: the comments beside such an import are for the tools that format a script.
+    # Comments are dropped: beside such an import they are for formatters of scripts.
     texts = []
     for statement in statements:
         text = ast.unparse(statement)
@@ -210,7 +214,7 @@ def _standing_alone(cell: NotebookNode, solutions: Path) -> NotebookNode:
 
 
 def _definitions(source: Path, names: set[str]) -> str:
-    """What a unit's solution needs to define these names: their definitions, and those that they use in turn."""
+    """Return the definitions of these names in a unit's solution, and of all names that they use."""
     text = source.read_text(encoding="utf-8")
     lines, statements = text.splitlines(), ast.parse(text).body
     needed: list[ast.stmt] = []
@@ -226,7 +230,7 @@ def _definitions(source: Path, names: set[str]) -> str:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement at top level binds."""
+    """Return the names that a top-level statement binds."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -239,7 +243,7 @@ def _used(statement: ast.stmt) -> set[str]:
 
 
 def _solution(solution: str, stub: str) -> str:
-    """A solution that leaves this one line in the release."""
+    """Return a solution that a release replaces by one line."""
     return f"### {BEGIN_SOLUTION}{IN_PLACE_OF}{stub}\n{solution}\n### {END_SOLUTION}"
 
 
@@ -248,7 +252,7 @@ def _answer_cell(grade_id: str, source: str) -> NotebookNode:
 
 
 def _test_cell(of: str, name: str, points: int) -> NotebookNode:
-    """The cell in which the answer cell `of` gets its points. name: what the student knows the answer by."""
+    """Return the cell that gets the points of the answer cell `of`. Students know the answer as `name`."""
     source = _TEST_CELL.format(name=name)
     return _cell(source, grade_id=f"test_{of}", grade=True, locked=True, solution=False, points=points)
 

@@ -1,6 +1,6 @@
-"""A submitted notebook put back in order: the release's cells, with the student's answers in them.
+"""Repair a submitted notebook: the release's cells, with the student's answers in them.
 
-Nothing is graded by this. It is what nbgrader keeps its books on, and what people read.
+It is what nbgrader records and people read. Grading does not use it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
     from nbconvert.exporters.exporter import ResourcesDict
 
-# What a cell defines is read from its text alone: nothing here is run, and much of it may be no Python.
+# The definitions of a cell are found in its text: it is never run, and it may not even be valid Python.
 _DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LINK = re.compile(r"\](?=[(:\[])")
 
 
 class RepairSubmission(NbGraderPreprocessor):
-    """Comes first of the sanitize_preprocessors: what follows finds every cell in its place."""
+    """The first of the sanitize_preprocessors, so that all others find every cell of the release."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """Repair the notebook, if it is one of the course's. The parent is the SubmissionExporter."""
+        """Repair the notebook, if it is of a unit. The parent is the SubmissionExporter."""
         names = resources["nbgrader"]
         if self.parent.session(names):
             nb.cells = repair(nb.cells, self.parent.release_notebook(names["notebook"]).cells)
@@ -39,7 +39,7 @@ class RepairSubmission(NbGraderPreprocessor):
         return nb, resources
 
     def _put_back_locked_sources(self, cells: list[NotebookNode], names: dict[str, str]) -> None:
-        """With the hidden tests, which the release has not: nbgrader would warn of each that somebody changed it."""
+        """Restore hidden tests, which the release lacks: otherwise nbgrader warns that somebody changed these cells."""
         with Gradebook(names["db_url"]) as gradebook:
             sources = gradebook.find_notebook(names["notebook"], names["assignment"]).source_cells
             locked = {source.name: source.source for source in sources if source.locked}
@@ -48,16 +48,16 @@ class RepairSubmission(NbGraderPreprocessor):
 
 
 def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The submitted cells, with each of the release's marked cells among them exactly once.
+    """Return the submitted cells, with each marked cell of the release among them exactly once.
 
-    Those keep the release's type and metadata and, but for answers, its source. The student's order stays, and so do
-    their own cells, without nbgrader's metadata; what is a copy of one of the course's cells, or empty, goes.
+    Marked cells keep the release's type and metadata and, except for answers, its source. The student's order and own
+    cells are kept, without nbgrader's metadata. Copies of the course's cells and empty cells are removed.
     """
-    # Empty cells are that too, whatever they were.
+    # Empty cells count as untouched too.
     untouched = {(), *map(_lines, release)}
     found, elsewhere = _find_answers(submitted, release, untouched)
     _find_others(submitted, release, found)
-    # What comes to stand in the place of each submitted cell; the last are those at the very beginning.
+    # The cells that replace each submitted cell. The last list is for cells before the first one (index -1).
     places: list[list[NotebookNode]] = [[] for _ in range(len(submitted) + 1)]
     for index, cell in enumerate(submitted):
         if index not in found.values() and _lines(cell) not in untouched:
@@ -65,13 +65,13 @@ def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -
 
     here, answer = -1, None
     for number, cell in enumerate(release):
-        # A test follows its answer, and what is missing follows what comes before it in the release.
+        # A test follows its answer, and a missing cell follows the cell before it in the release.
         here = answer if answer is not None and _is_test(cell) else found.get(number, here)
         answer = here if _is_answer(cell) else answer
         theirs = submitted[found[number]] if number in found else None
         changed = theirs if theirs is not None and _lines(theirs) not in untouched else None
         if changed is not None and _is_answer(cell):
-            places[here].append(_filled(cell, _shown(changed["source"], cell.cell_type)))
+            places[here].append(_filled(cell, _safe_source(changed["source"], cell.cell_type)))
         elif _is_marked(cell) or theirs is not None:
             places[here].append(_filled(cell, elsewhere.get(number, cell.source)))
             if changed is not None and changed["cell_type"] == "code" and not _is_test(cell):
@@ -82,14 +82,14 @@ def repair(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]) -
 def _find_answers(
     submitted: Sequence[NotebookNode], release: Sequence[NotebookNode], untouched: Set[tuple[str, ...]]
 ) -> tuple[dict[int, int], dict[int, str]]:
-    """Which submitted cell holds each answer of the release; and the remark on each that lives in another's cell."""
+    """Return which submitted cell holds each answer of the release, and a remark for each that shares a cell."""
     claims = []
     defined = [_defined(cell) if cell["cell_type"] == "code" else set() for cell in submitted]
     for number, cell in enumerate(release):
         if not _is_answer(cell):
             continue
         name, names = grade_id_of(cell), _defined(cell)
-        if name in names:  # then what else the stub defines does not make the answer
+        if name in names:  # then the stub's other definitions do not identify the answer
             names = {name}
         for index, theirs in enumerate(submitted):
             has_id, defines = grade_id_of(theirs) == name, names & defined[index]
@@ -112,18 +112,18 @@ def _find_answers(
 
 
 def _find_others(submitted: Sequence[NotebookNode], release: Sequence[NotebookNode], found: dict[int, int]) -> None:
-    """Add to `found` all cells but answers: the marked ones by their grade_id, others by what they say."""
+    """Add all cells except answers to `found`: marked cells by their grade_id, others by their text."""
     free = {index: theirs for index, theirs in enumerate(submitted) if index not in found.values()}
-    said = {index: _lines(theirs) for index, theirs in free.items()}
+    texts = {index: _lines(theirs) for index, theirs in free.items()}
     for number, cell in enumerate(release):
         if _is_answer(cell):
             continue
         name, lines = grade_id_of(cell) if _is_marked(cell) else None, _lines(cell)
-        alike = (index for index in free if (grade_id_of(free[index]) == name if name else said[index] == lines))
-        twin = next(alike, None)
-        if twin is not None:
-            found[number] = twin
-            del free[twin]
+        matches = (index for index in free if (grade_id_of(free[index]) == name if name else texts[index] == lines))
+        match = next(matches, None)
+        if match is not None:
+            found[number] = match
+            del free[match]
 
 
 def _is_marked(cell: NotebookNode) -> bool:
@@ -140,18 +140,18 @@ def _is_test(cell: NotebookNode) -> bool:
 
 
 def _lines(cell: NotebookNode) -> tuple[str, ...]:
-    """What counts of a cell's text: the lines that are not blank."""
+    """Return the lines of a cell's text that are not blank."""
     return tuple(line.rstrip() for line in cell["source"].split("\n") if line.strip())
 
 
 def _defined(cell: NotebookNode) -> set[str]:
-    """The names that a cell defines or imports, at the beginning of a line."""
+    """Return the names that a cell defines or imports at the beginning of a line."""
     defined = {name for groups in _DEFINED.findall(cell["source"]) for name in groups if name}
     return defined.union(imported_names(cell["source"]))
 
 
 def _filled(cell: NotebookNode, source: str) -> NotebookNode:
-    """A cell of the release with this source, not run yet."""
+    """Return a cell of the release with this source, not run yet."""
     filled = copy.deepcopy(cell)
     filled.source = source
     if not _is_marked(cell):
@@ -162,26 +162,25 @@ def _filled(cell: NotebookNode, source: str) -> NotebookNode:
 
 
 def _own(cell: NotebookNode) -> NotebookNode:
-    """A cell of the student's own, with nothing but its text."""
+    """Return a cell of the student's own, reduced to its text."""
     kind = cell["cell_type"]
-    own = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=_shown(cell["source"], kind))
-    return _filled(own, own.source)
+    return _filled(NotebookNode(cell_type=kind, metadata=NotebookNode()), _safe_source(cell["source"], kind))
 
 
-def _shown(source: str, cell_type: str) -> str:
-    """A student's text as it may stand on a page that an instructor opens: prose without HTML, links and pictures.
+def _safe_source(source: str, cell_type: str) -> str:
+    """Return a student's text made safe for a page that an instructor opens: prose without HTML, links and images.
 
-    nbgrader's pages show the HTML of prose as it is, and lead wherever its links do: a script there would act in the
-    instructor's name. Pictures that were attached were not read, and a page that asks for one cannot be made.
+    nbgrader's pages keep HTML and links in prose: a script there would act as the instructor. Attached images were not
+    read, and nbgrader cannot render a page that refers to one.
     """
     if cell_type == "code":
         return source
-    # "< b" and "] (" are text in HTML, in Markdown and in a formula alike.
+    # "< b" and "] (" are plain text in HTML, in Markdown and in formulas.
     return _LINK.sub("] ", _TAG.sub("< ", source)).replace("\\href", "\\ href")
 
 
 def _with_ids(cells: list[NotebookNode], release: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The cells with ids: the release's own where they have one, and for the others those that are free."""
+    """Return the cells with ids: those of the release where they have one, and unused ones for the others."""
     free = (f"own-{number}" for number in itertools.count(1))
     used = {cell.get("id") for cell in release}
     for cell in cells:

@@ -168,7 +168,7 @@ def test_up_to_the_due_date_a_quiz_item_tells_when_it_counts(answered: bool) -> 
     state = "answered" if answered else "not answered"
     assert read(of_order(answered=answered)) == (
         f"Order: {state} "
-        "The quiz counts once its due date has passed, 2027-02-01 23:59 UTC+01:00: until then 0 points stand here."
+        "The quiz counts once its due date has passed, 2027-02-01 23:59 UTC+01:00: until then it shows 0 points."
     )
 
 
