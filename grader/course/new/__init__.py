@@ -8,20 +8,21 @@ import keyword
 import tempfile
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from grader.course.model import FILENAME, Course, load_course
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.quizzes.questions import QUIZ_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 TO_DO = "TODO (author)"
 """Marks a place in a course's source that its author must still write."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_NAMES = {"gitignore": ".gitignore"}
 _ONE_WEEK = datetime.timedelta(weeks=1)
 
 
@@ -45,16 +46,14 @@ def new_course(folder: Path, title: str) -> list[Path]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise NewError(f"{folder} is not empty: name a folder that is empty or does not exist.")
-    template = _TEMPLATES / "course"
     target = folder.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as name:
         staging = Path(name, "course")
-        for source in sorted(path for path in template.rglob("*") if path.is_file() and path.suffix != ".pyc"):
-            relative = source.relative_to(template)
-            path = staging / relative.with_name(_NAMES.get(relative.name, relative.name))
+        for relative, text in _filled("course", title=title, quoted_title=json.dumps(title)).items():
+            path = staging / relative
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_filled(source, title=title, quoted_title=json.dumps(title)), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
         if target.exists():
             target.rmdir()
         staging.replace(target)
@@ -76,17 +75,8 @@ def new_unit(course: Course, unit: str, title: str) -> list[Path]:
         f"{unit}:\n  title: {json.dumps(title)}\n  due: {due.isoformat()}  # {TO_DO}: set the date\n  quiz: 1\n"
         f"  exercises:\n    {exercise}: 1\n"
     )
-    names = {"unit": unit, "title": title}
-    files = {
-        course.solutions / f"{unit}.py": _filled(_TEMPLATES / "unit" / "solution.py.template", **names),
-        course.solutions / f"{unit}{QUIZ_SUFFIX}": _filled(_TEMPLATES / "unit" / "quiz.yml.template", **names),
-        course.exercises / f"test_{unit}.py": _filled(_TEMPLATES / "unit" / "visible_tests.py.template", **names),
-        course.suites / unit / "__init__.py": f'"""{title}."""\n',
-    }
-    for path, text in _exercise_files(course, unit, exercise).items():
-        files[path] = files.get(path, "") + text
-    files[course.root / FILENAME] = _inserted(course, ("units",), block)
-    return _written(course, files, extended=set())
+    files = _with_exercise(_located(course, _filled("unit", unit=unit, title=title)), course, unit, exercise)
+    return _written(course, files | {course.root / FILENAME: _inserted(course, ("units",), block)})
 
 
 def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
@@ -97,14 +87,14 @@ def new_exercise(course: Course, unit: str, exercise: str) -> list[Path]:
         OSError: A file cannot be written.
     """
     _require_new(course, exercise)
-    extended = {course.solutions / f"{unit}.py", course.exercises / f"test_{unit}.py"}
-    files = _exercise_files(course, unit, exercise)
-    for path in extended:
+    existing = {}
+    for path in (course.solutions / f"{unit}.py", course.exercises / f"test_{unit}.py"):
         if not path.is_file():
             raise NewError(f"{course.shown(path)} is missing: the unit {unit} needs it.")
-        files[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n" + files[path]
+        existing[path] = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    files = _with_exercise(existing, course, unit, exercise)
     files[course.root / FILENAME] = _inserted(course, ("units", unit, "exercises"), f"{exercise}: 1\n")
-    return _written(course, files, extended)
+    return _written(course, files, existing)
 
 
 def to_do(course: Course) -> list[str]:
@@ -121,18 +111,6 @@ def to_do(course: Course) -> list[str]:
     ]
 
 
-def _exercise_files(course: Course, unit: str, exercise: str) -> dict[Path, str]:
-    title = exercise.replace("_", " ").capitalize()
-    folder, suite = _TEMPLATES / "exercise", course.suites / unit
-    sources = {
-        course.solutions / f"{unit}.py": "solution.py.template",
-        course.exercises / f"test_{unit}.py": "visible_test.py.template",
-        suite / f"test_{exercise}.py": "hidden_test.py.template",
-        suite / "accepted_answers" / f"{exercise}.py": "accepted_answer.py.template",
-    }
-    return {path: _filled(folder / name, exercise=exercise, title=title) for path, name in sources.items()}
-
-
 def _require_new(course: Course, name: str) -> None:
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise NewError(f"{name!r} cannot be a name: use letters, digits and _, and begin with a letter.")
@@ -141,8 +119,29 @@ def _require_new(course: Course, name: str) -> None:
         raise NewError(f"The course already has {name!r}: choose another name.")
 
 
-def _filled(template: Path, **values: str) -> str:
-    return Template(template.read_text(encoding="utf-8")).substitute(values)
+def _filled(template: str, **values: str) -> dict[str, str]:
+    """Return the files of a template by relative path, with the values in their names and texts."""
+    folder = _TEMPLATES / template
+    filled = {}
+    for source in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+        name = Template(source.relative_to(folder).as_posix().removesuffix(".template"))
+        text = Template(source.read_text(encoding="utf-8"))
+        filled[name.substitute(values)] = text.substitute(values)
+    return filled
+
+
+def _located(course: Course, files: Mapping[str, str]) -> dict[Path, str]:
+    """Return files by their paths in the course."""
+    folders = {"solutions": course.solutions, "exercises": course.exercises, "suites": course.suites}
+    parts = {path: path.split("/", 1) for path in files}
+    return {folders[folder] / relative: files[path] for path, (folder, relative) in parts.items()}
+
+
+def _with_exercise(files: Mapping[Path, str], course: Course, unit: str, exercise: str) -> dict[Path, str]:
+    """Return the files with those of a new exercise, which is appended where there is a text already."""
+    title = exercise.replace("_", " ").capitalize()
+    added = _located(course, _filled("exercise", unit=unit, exercise=exercise, title=title))
+    return {**files, **{path: files.get(path, "") + text for path, text in added.items()}}
 
 
 def _inserted(course: Course, keys: tuple[str, ...], block: str) -> str:
@@ -171,13 +170,13 @@ def _last_line(node: yaml.Node) -> int:
     return node.end_mark.line
 
 
-def _written(course: Course, files: dict[Path, str], extended: set[Path]) -> list[Path]:
-    """Write the files and check the course. Only autograder.yml and the files in `extended` may already exist."""
-    for path in files.keys() - extended - {course.root / FILENAME}:
-        if path.exists():
+def _written(course: Course, files: Mapping[Path, str], existing: Collection[Path] = ()) -> list[Path]:
+    """Write the files and check the course. Only autograder.yml and the files in `existing` may already exist."""
+    for path in files:
+        if path.exists() and path not in (course.root / FILENAME, *existing):
             raise NewError(f"{course.shown(path)} already exists: rename it, or choose another name.")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     load_course(course.root)
-    return list(files)
+    return sorted(files)
