@@ -113,20 +113,20 @@ BREAKAGES = {
         Change(
             "a criterion earns one point whatever its weight", "grader/reports/scoring.py",
             'points=weight if outcome.passed else 0,', 'points=1 if outcome.passed else 0,',
-            "tests/reports/test_scoring.py::test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up"),
+            "tests/reports/test_scoring.py::test_each_criterion_earns_the_weight_or_nothing_and_the_sums_are_right"),
         Change(
             "a criterion without an outcome passes", "grader/reports/scoring.py",
             'Judged(unit, name, "", False, handed_in', 'Judged(unit, name, "", True, handed_in',
-            "tests/reports/test_scoring.py::test_a_criterion_that_did_not_come_back_is_missed"),
+            "tests/reports/test_scoring.py::test_a_criterion_without_an_outcome_fails"),
         Change(
             "a quiz is marked before its due date", "grader/reports/scoring.py",
             "isinstance(quiz, Quiz) and self.course.is_over(unit, self.now) else None",
             "isinstance(quiz, Quiz) else None",
-            "tests/reports/test_scoring.py::test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte"),
+            "tests/reports/test_scoring.py::test_until_the_due_date_right_and_wrong_answers_give_the_same_report"),
         Change(
             "the level `points` shows what was expected", "grader/reports/scoring.py",
             'sentence=criterion.sentence if has_text else None,', 'sentence=criterion.sentence,',
-            "tests/reports/test_scoring.py::test_at_the_level_points_only_points_are_told"),
+            "tests/reports/test_scoring.py::test_at_the_level_points_there_are_only_points"),
         Change(
             "a report is kept though the grader has changed", "grader/reports/fingerprint.py",
             "    total.update(_grader_digest(course, suites))\n",
@@ -223,7 +223,7 @@ BREAKAGES = {
         Change(
             "HTML in a student's prose stays on the page", "grader/integrations/nbgrader/repair.py",
             '_LINK.sub("] ", _TAG.sub("< ", source))', '_LINK.sub("] ", source)',
-            "tests/integrations/nbgrader/test_repair.py::test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages"),
+            "tests/integrations/nbgrader/test_repair.py::test_prose_of_a_student_is_plain_text_on_nbgraders_pages"),
         Change(
             "a cell's grade_id counts more than the name that it defines", "grader/integrations/nbgrader/repair.py",
             "rank = (_lines(theirs) in untouched, not defines, not has_id, -index, number)",
@@ -236,7 +236,7 @@ BREAKAGES = {
         Change(
             "many cells may hold more than the limit together", "grader/integrations/nbgrader/reading.py",
             "        room[kind] -= len(source)\n", "        room[kind] -= 0\n",
-            "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_that_are_too_much_together_are_left_out_from_there_on"),
+            "tests/integrations/nbgrader/test_nbgrader_reading.py::test_cells_beyond_the_limit_for_all_cells_are_left_out"),
     ],
     "quizzes and exports": [
         Change(

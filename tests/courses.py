@@ -281,7 +281,7 @@ LISTED = {
 
 
 def make_changed_course(root: Path) -> Path:
-    """A copy of this course with the units, exercises and weights of LISTED, which is still to be built.
+    """A copy of this course with the units, exercises and weights of LISTED, which is not built yet.
 
     The quiz of the first unit is over and has no points; that of the second is left out.
     """
@@ -298,7 +298,7 @@ def make_changed_course(root: Path) -> Path:
 
 
 def set_due(root: Path, due: str) -> None:
-    """Gives every unit of the course in `root` this date, so that no test depends on the day it is run."""
+    """Give every unit of the course in `root` this due date, so that no test depends on the current day."""
     settings = root / "autograder.yml"
     text, count = re.subn(r"(?m)^( +due:) .*", rf"\1 {due}", settings.read_text(encoding="utf-8"))
     assert count
@@ -316,7 +316,7 @@ def make_small_course(root: Path) -> Path:
 
 
 def graded(engine: Engine, submission: Submission) -> Result:
-    """What the engine gives for one submission."""
+    """The engine's result for one submission."""
     [(_, result)] = engine.grade([submission], 1)
     assert isinstance(result, Result), result
     return result
@@ -349,12 +349,12 @@ def grader_command(*arguments: object) -> list[str]:
 
 
 def environment(root: Path) -> dict[str, str]:
-    """In which `python -m grader` is the grader in `root`, and grades the course there."""
+    """The environment in which `python -m grader` is the grader in `root`, and grades the course there."""
     return {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "160"}
 
 
 def run_grader(root: Path, *arguments: object, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    """The program, run on the course in `root`. prefix: a command that runs another one."""
+    """Run the program on the course in `root`; `prefix` is a command that runs another one."""
     command = [*prefix, *grader_command(*arguments)]
     return subprocess.run(command, cwd=root, env=environment(root), capture_output=True, text=True, check=False)
 

@@ -33,7 +33,7 @@ def exercise(
     waiting_for: str | None = None,
     remarks: Iterable[str] = (),
 ) -> Exercise:
-    """An exercise with so many tests passed and failed; `mistake` is the sentence of its misconception."""
+    """An exercise with this many tests passed and failed; `mistake` is the sentence of its misconception."""
     outcomes: list[Literal["passed", "failed"]] = [*["passed"] * passed, *["failed"] * failed]  # type: ignore[list-item]
     tests = [
         Test(
@@ -111,7 +111,7 @@ def report(
     messages: Iterable[Message] = (),
     *,
     suites: Suites = "visible",
-    locked_in: bool = True,
+    isolated: bool = True,
     handed_in: bool = True,
 ) -> Report:
     return Report(
@@ -125,7 +125,7 @@ def report(
         units=dict(units),
         messages=list(messages),
         timing=Timing(started="2027-01-20T12:00:00+00:00", seconds=1.5),
-        isolation=Isolation(enough=locked_in, layers={"limits": locked_in}),
+        isolation=Isolation(enough=isolated, layers={"limits": isolated}),
         versions={"course": "2026.1"},
         digest="0" * 64,
     )
@@ -176,7 +176,7 @@ def _decoded(text: str, *more: tuple[str, str]) -> str:
 
 
 def strings_replaced(value: Any, text: str, *, kept: frozenset[str]) -> Any:
-    """A report's JSON with this text in place of every string, but for those under the keys `kept`."""
+    """A report's JSON with this text in place of every string, except under the keys `kept`."""
     if isinstance(value, str):
         return text
     if isinstance(value, list):

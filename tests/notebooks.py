@@ -1,4 +1,4 @@
-"""Notebooks for tests, written as JSON: whatever is in them, valid or not."""
+"""Notebooks for tests, written as JSON, valid or not."""
 
 from __future__ import annotations
 

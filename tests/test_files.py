@@ -1,4 +1,4 @@
-"""A file is written whole or not at all, a folder is held by one program at a time, and files have a digest."""
+"""Files are written atomically, a folder is held by one program at a time, and files have a digest."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_the_text_arrives_as_it_is(tmp_path: Path) -> None:
+def test_the_text_is_written_unchanged(tmp_path: Path) -> None:
     write_atomically(tmp_path / "file", "naïve\n\r\n🙂")
     assert (tmp_path / "file").read_bytes() == "naïve\n\r\n🙂".encode()
     assert names(tmp_path) == ["file"]
 
 
-def test_an_old_file_is_replaced_and_who_has_it_open_keeps_the_old_text(tmp_path: Path) -> None:
+def test_an_old_file_is_replaced_and_an_open_one_keeps_its_text(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     with open(path) as reader:
@@ -38,7 +38,7 @@ def test_the_file_can_be_read_by_others(tmp_path: Path) -> None:
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
 
 
-def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_text_that_cannot_be_encoded_leaves_only_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):
@@ -48,7 +48,7 @@ def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_path: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on file sizes")
-def test_where_the_room_ends_the_old_file_stays_and_nothing_else(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     code = (
         "import pathlib, resource\nfrom grader.files import write_atomically\n"
@@ -61,7 +61,7 @@ def test_where_the_room_ends_the_old_file_stays_and_nothing_else(tmp_path: Path)
     assert names(tmp_path) == ["file"]
 
 
-def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "missing" / "file", "text")
 
@@ -77,7 +77,7 @@ write_atomically(pathlib.Path("file.json"), "x" * 5000)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on file sizes")
-def test_what_a_program_killed_while_writing_leaves_behind_can_be_cleared_away(tmp_path: Path) -> None:
+def test_partial_files_of_a_killed_program_can_be_removed(tmp_path: Path) -> None:
     (tmp_path / "file.json").write_text("old")
     others = [".file.txt.a.partial", "ours.json.a.partial", ".json", ".file.json.a"]
     for name in others:
@@ -109,16 +109,14 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         program.kill()
 
 
-def test_a_folder_that_another_program_holds_is_refused_and_that_program_named(
+def test_a_folder_that_another_program_holds_is_refused_with_its_process_id(
     holder: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     with pytest.raises(FolderInUse, match=f"^{holder.pid}$"), held(tmp_path):
         pass
 
 
-def test_when_its_holder_ends_the_folder_is_free_and_nothing_stays_in_it(
-    holder: subprocess.Popen[bytes], tmp_path: Path
-) -> None:
+def test_when_its_holder_ends_the_folder_is_free_and_empty(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
     holder.communicate()
     assert names(tmp_path) == []
     with held(tmp_path):
@@ -143,7 +141,7 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     assert precious.read_text() == "text"
 
 
-def test_a_digest_is_of_names_texts_and_order_and_not_of_the_place(tmp_path: Path) -> None:
+def test_a_digest_depends_on_names_texts_and_order_but_not_on_the_folder(tmp_path: Path) -> None:
     def digest_of(folder: str, **texts: str) -> bytes:
         paths = [tmp_path / folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Git runs without hooks, prompts, anybody's settings or an end of its own choosing."""
+"""Git runs without hooks, prompts or anybody's settings, and within a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_neither_the_user_nor_the_environment_has_a_say_unless_asked(
+def test_settings_of_the_user_and_the_environment_count_only_on_request(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = repository / "settings"
@@ -44,13 +44,13 @@ def test_no_hook_of_the_repository_runs(repository: Path) -> None:
     assert not (repository / "pwned").exists()
 
 
-def test_it_ends_in_time_and_says_what_went_wrong(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_is_stopped_in_time_and_its_error_is_returned(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not a git command" in run_git(["nonsense"], repository).error
     monkeypatch.setattr("grader.git._SECONDS", 0.1)
     assert run_git(["wait"], repository, settings={"alias.wait": "!sleep 60"}).code < 0
 
 
-def test_where_there_is_no_git_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GraderError, match=r"^git is not installed"):
         run_git(["version"], tmp_path)

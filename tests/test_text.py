@@ -35,7 +35,7 @@ PIECES = [
 ]
 
 
-def test_all_that_steers_or_hides_is_replaced_whatever_version_of_unicode_knows_it() -> None:
+def test_control_and_hidden_characters_of_all_unicode_versions_are_replaced() -> None:
     seen = {
         unicodedata.category(letter) for letter in map(chr, range(sys.maxunicode + 1)) if sanitize(letter) == letter
     }
@@ -44,16 +44,16 @@ def test_all_that_steers_or_hides_is_replaced_whatever_version_of_unicode_knows_
     assert sanitize("a\x1b\x9b\r\u202e\ud800b") == "a" + 5 * "\N{REPLACEMENT CHARACTER}" + "b"
 
 
-def test_plain_text_stays_as_it_is() -> None:
+def test_plain_text_is_unchanged() -> None:
     text = "Zeile 1\n\tnaïve 🙂 日本語 [bold]"
     assert sanitize(text) == text
 
 
-def test_paths_of_this_machine_are_left_out() -> None:
+def test_paths_of_this_machine_are_removed() -> None:
     assert sanitize(f"{REPOSITORY}/grader and {sys.base_prefix}/lib") == "…/grader and …/lib"
 
 
-def test_long_text_is_cut_says_so_and_is_cut_once() -> None:
+def test_long_text_is_truncated_once_with_a_note() -> None:
     cut = sanitize("x" * 5000)
     assert cut == "x" * 3960 + "… (1040 more characters)"
     assert len(cut) <= MOST_OF_A_TEXT
@@ -64,12 +64,12 @@ def test_lines_become_one() -> None:
     assert plain("one\r\n\n two\tthree\n") == "one two three"
 
 
-def test_a_long_line_is_cut() -> None:
+def test_a_long_line_is_truncated() -> None:
     assert plain("a" * 10_000, 5) == "aaaa…"
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_no_log_holds_a_command_and_no_text_a_character_that_steers(seed: int) -> None:
+def test_logs_have_no_commands_and_no_control_characters(seed: int) -> None:
     draw = random.Random(seed)
     text = "".join(draw.choices(PIECES, k=draw.randrange(1, 30)))
     for made in (log_lines(text), log_line(text), *log_lines(text).split()):

@@ -1,4 +1,4 @@
-"""`grader build`: what students receive is made from solutions/, and says where a source is malformed."""
+"""`grader build` makes what students receive from solutions/, and reports malformed sources."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def double(number: float) -> float:
 
 
 def course_of(root: Path, source: str, more: str = "") -> Path:
-    """A course of one unit. more: lines on it for autograder.yml."""
+    """A course of one unit; `more` are its lines in autograder.yml."""
     (root / "solutions").mkdir()
     (root / "solutions" / "arithmetic.py").write_text(source, encoding="utf-8")
     settings, _, _ = SMALL_COURSE["autograder.yml"].partition("  sums:")
@@ -61,7 +61,7 @@ def loaded(root: Path, source: str) -> Course:
 
 
 def solution_lines(unit: str) -> set[str]:
-    """The lines between the markers that stand nowhere else in the source."""
+    """The lines between the markers that are nowhere else in the source."""
     inside, outside = set(), set()
     in_solution = False
     for line in (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8").splitlines():
@@ -80,7 +80,7 @@ def test_a_stub_is_the_source_without_solutions_and_metadata(tmp_path: Path) -> 
     assert written.read_text(encoding="utf-8") == STUB
 
 
-def test_building_leaves_no_other_file_behind(tmp_path: Path) -> None:
+def test_building_writes_no_other_file(tmp_path: Path) -> None:
     written = build(loaded(tmp_path, SOURCE))
     assert list((tmp_path / "exercises").iterdir()) == written
 
@@ -100,7 +100,7 @@ def test_check_names_a_stub_that_is_missing(tmp_path: Path) -> None:
     assert check(loaded(tmp_path, SOURCE)) == ["arithmetic.py"]
 
 
-def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path) -> None:
+def test_the_sheet_and_the_questions_of_a_quiz_are_built(tmp_path: Path) -> None:
     root = course_of(tmp_path, SOURCE, "    quiz: 0\n")
     source = root / "solutions" / "arithmetic_quiz.yml"
     source.write_text(SMALL_COURSE["solutions/sums_quiz.yml"], encoding="utf-8")
@@ -114,7 +114,7 @@ def test_of_a_quiz_the_sheet_and_the_questions_are_built(tmp_path: Path) -> None
     assert check(load_course(root)) == ["arithmetic_quiz.md", "quizzes.json"]
 
 
-def test_a_malformed_quiz_leaves_every_file_as_it_was(tmp_path: Path) -> None:
+def test_a_malformed_quiz_changes_no_file(tmp_path: Path) -> None:
     root = course_of(tmp_path, SOURCE, "    quiz: 1\n")
     (root / "solutions" / "arithmetic_quiz.yml").write_text("title: Sums\n", encoding="utf-8")
     with pytest.raises(CourseError, match=r"^solutions/arithmetic_quiz.yml:1:1: the key 'items' is missing: add it\.$"):
@@ -137,14 +137,14 @@ if __name__ == "__main__":
 """
 
 
-def test_an_exercise_that_is_left_out_goes_with_its_text_and_with_what_needs_it(tmp_path: Path) -> None:
+def test_an_exercise_that_is_left_out_is_removed_with_its_text_and_its_users(tmp_path: Path) -> None:
     section = f"\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}"
     uses = SOURCE.replace("2 * number", "triple(number) - number")
     (written,) = build(loaded(tmp_path, uses + section + DEMO.format("triple")))
     assert written.read_text(encoding="utf-8") == STUB
 
 
-def test_text_that_other_code_needs_stays(tmp_path: Path) -> None:
+def test_text_above_other_code_is_kept(tmp_path: Path) -> None:
     (written,) = build(loaded(tmp_path, f"{SOURCE}\n\n{TRIPLE}{DEMO.format('double')}"))
     text = written.read_text(encoding="utf-8")
     assert text.startswith(STUB)
@@ -156,7 +156,7 @@ def test_text_that_other_code_needs_stays(tmp_path: Path) -> None:
     ("listed", "line"),
     [("", None), ("  geometry: {title: G, due: 2100-01-01T00:00:00Z, exercises: {cube: 1}}\n", "cube")],
 )
-def test_what_a_unit_imports_of_what_is_left_out_goes(tmp_path: Path, listed: str, line: str | None) -> None:
+def test_imports_of_what_is_left_out_are_removed(tmp_path: Path, listed: str, line: str | None) -> None:
     imports = "# %%\nfrom geometry import cube, square\n\n\n"
     root = course_of(tmp_path, SOURCE.replace("# %% nb", f"{imports}# %% nb"), listed)
     others = [TRIPLE.replace("triple", name) for name in ("cube", "square")]
@@ -166,7 +166,7 @@ def test_what_a_unit_imports_of_what_is_left_out_goes(tmp_path: Path, listed: st
     assert "square" not in text
 
 
-def test_what_was_built_of_what_is_left_out_now_is_removed(tmp_path: Path) -> None:
+def test_built_files_of_what_is_now_left_out_are_removed(tmp_path: Path) -> None:
     root = course_of(tmp_path, SOURCE)
     (root / "solutions" / "geometry.py").write_text(SOURCE, encoding="utf-8")
     (root / "solutions" / "arithmetic_quiz.yml").write_text("", encoding="utf-8")
@@ -182,7 +182,7 @@ def test_what_was_built_of_what_is_left_out_now_is_removed(tmp_path: Path) -> No
 # -- the course ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_committed_is_in_step_with_its_sources() -> None:
+def test_the_committed_files_match_their_sources() -> None:
     assert check(COURSE) == []
 
 
@@ -229,7 +229,7 @@ def test_a_malformed_source_is_named_with_its_line(tmp_path: Path, old: str, new
     assert str(raised.value).startswith(f"solutions/arithmetic.py:{problem}")
 
 
-def test_a_malformed_source_leaves_every_stub_as_it_was(tmp_path: Path) -> None:
+def test_a_malformed_source_changes_no_stub(tmp_path: Path) -> None:
     listed = "  geometry: {title: G, due: 2100-01-01T00:00:00Z, exercises: {area: 1}}\n"
     area = SOURCE.replace("double", "area")
     (tmp_path / "geometry.py").write_text(area, encoding="utf-8")

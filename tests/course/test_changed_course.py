@@ -1,4 +1,4 @@
-"""A course that leaves units and exercises out, and asks for others without points, everywhere it is used."""
+"""A course that leaves out units and exercises and has others without points, in all commands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def root(built: tuple[Path, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A class of two, who answered all that the course once had, and one of them an exercise without points wrongly."""
+    """A class of two who answered the whole earlier course; one of them got an exercise without points wrong."""
     folder = tmp_path_factory.mktemp("class")
     for unit in LISTED:
         text = (root / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def without_times(report: dict[str, Any]) -> dict[str, Any]:
 # -- what is left out ------------------------------------------------------------------------------------------
 
 
-def test_building_names_what_is_left_out_and_removes_what_was_built_of_it(built: tuple[Path, str]) -> None:
+def test_building_names_what_is_left_out_and_removes_its_files(built: tuple[Path, str]) -> None:
     root, printed = built
     assert "autograder.yml leaves out the unit simple_attention.\n" in printed
     assert (
@@ -94,7 +94,7 @@ def test_building_names_what_is_left_out_and_removes_what_was_built_of_it(built:
         assert "causal_attention" not in imported
 
 
-def test_students_receive_nothing_of_it(root: Path) -> None:
+def test_students_receive_nothing_that_is_left_out(root: Path) -> None:
     files = received(load_course(root))
     assert {name for name in files if name.endswith((".py", "_quiz.md"))} == {
         "conftest.py", "checking.py", f"{UNIT}_quiz.md", *(f"{unit}.py" for unit in LISTED),
@@ -110,7 +110,7 @@ def test_students_receive_nothing_of_it(root: Path) -> None:
 
 @pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("suites", ["grader/suites", "exercises"])
-def test_pytest_by_hand_deselects_its_tests(root: Path, suites: str) -> None:
+def test_pytest_deselects_tests_of_what_is_left_out(root: Path, suites: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", suites, "--collect-only", "-q", "--continue-on-collection-errors"],
         cwd=root, env=courses.environment(root), capture_output=True, text=True, check=False,
@@ -128,7 +128,7 @@ def test_a_misspelt_exercise_of_a_suite_is_still_refused(root: Path, folder: Pat
     assert "belongs to self_attention/project_qvk, which autograder.yml does not have" in done.stderr
 
 
-def test_a_student_is_checked_for_the_rest(root: Path, folder: Path) -> None:
+def test_grader_check_tests_the_rest(root: Path, folder: Path) -> None:
     done = subprocess.run(
         courses.grader_command("check"),
         cwd=folder / "bob", env=courses.environment(root), capture_output=True, text=True, check=False,
@@ -140,7 +140,7 @@ def test_a_student_is_checked_for_the_rest(root: Path, folder: Path) -> None:
 
 
 @pytest.mark.proof(part="audit")
-def test_the_audit_is_of_the_rest(root: Path) -> None:
+def test_the_audit_covers_the_rest(root: Path) -> None:
     done = run_grader(root, "audit", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "autograder.yml leaves out the unit simple_attention." in done.stdout
@@ -149,7 +149,7 @@ def test_the_audit_is_of_the_rest(root: Path) -> None:
 # -- what has the weight 0 -------------------------------------------------------------------------------------
 
 
-def test_what_has_no_weight_is_run_and_reported(reports: Path) -> None:
+def test_an_exercise_without_weight_is_run_and_reported(reports: Path) -> None:
     ada, bob = (read_reports(reports)[name] for name in ("ada", "bob"))
     assert bob["points"] == bob["possible"] == ada["points"] == ada["possible"] > 0
     assert {unit: list(found["exercises"]) for unit, found in bob["units"].items()} == {
@@ -165,7 +165,7 @@ def test_what_has_no_weight_is_run_and_reported(reports: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", ["annotations", "summary", "classroom", "classroom50", "gradescope"])
-def test_readers_of_a_report_are_told_that_it_failed_and_costs_nothing(
+def test_a_report_says_that_an_exercise_without_weight_failed_and_costs_nothing(
     root: Path, reports: Path, tmp_path: Path, reader: str
 ) -> None:
     text = _exported(root, reports / "bob.json", tmp_path, reader)
@@ -229,9 +229,7 @@ def test_units_that_are_graded_one_after_the_other_make_the_report_of_one_run(
     assert "2 of 2 reports are up to date and were skipped" in again.stdout
 
 
-def test_a_unit_that_changed_since_is_named_and_not_kept(
-    root: Path, folder: Path, reports: Path, tmp_path: Path
-) -> None:
+def test_a_changed_unit_is_named_and_not_kept(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
     submissions = Path(shutil.copytree(folder, tmp_path / "class"))
     into = Path(shutil.copytree(reports, tmp_path / "reports"))
     answers = submissions / "ada" / "exercises" / f"{UNIT}.py"
@@ -247,7 +245,7 @@ def test_a_unit_that_changed_since_is_named_and_not_kept(
     assert found["ada"]["possible"] == found["ada"]["units"][OTHER]["possible"]
 
 
-def test_beside_a_single_submission_nobody_is_missed(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
+def test_grading_a_single_submission_misses_nobody(root: Path, folder: Path, reports: Path, tmp_path: Path) -> None:
     into = Path(shutil.copytree(reports, tmp_path / "reports"))
     done = run_grader(root, "grade", folder / "ada", "--out", into)
     assert "1 of 1 report is up to date and was skipped" in done.stdout

@@ -1,4 +1,4 @@
-"""autograder.yml is read into a course, and every mistake in it is told with its place and its mend."""
+"""autograder.yml is read into a course, and every mistake in it is reported with its place and its fix."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_committed_course_loads() -> None:
     ]
 
 
-def test_everything_that_the_file_says_is_in_the_model(root: Path) -> None:
+def test_the_whole_file_is_in_the_model(root: Path) -> None:
     course = load_course(root)
     assert (course.name, course.version) == ("Two units", "1")
     assert course.limits.call_seconds == 5
@@ -87,39 +87,39 @@ def test_units_and_exercises_keep_their_order(root: Path) -> None:
     assert list(course.units["a_later_one"].exercises) == ["b", "a"]
 
 
-def test_the_due_time_itself_still_counts_as_before(root: Path) -> None:
+def test_the_due_time_itself_is_not_late(root: Path) -> None:
     course = load_course(root)
     due = datetime.datetime(2027, 2, 1, 22, 59, tzinfo=datetime.UTC)
     assert course.feedback_level("first", due) == "sentence"
     assert course.feedback_level("first", due + datetime.timedelta(seconds=1)) == "points"
 
 
-def test_a_byte_order_mark_does_no_harm(root: Path) -> None:
+def test_a_byte_order_mark_is_ignored(root: Path) -> None:
     (root / "autograder.yml").write_text(GOOD, encoding="utf-8-sig")
     assert load_course(root).name == "Two units"
 
 
-def test_an_unknown_key_is_told_with_its_place_and_the_nearest_right_name(root: Path) -> None:
+def test_an_unknown_key_is_reported_with_its_place_and_the_nearest_name(root: Path) -> None:
     assert problems(root, changed("  output_kb: 64\n", "  output_kb: 64\n  memory: 3\n")) == [
         "autograder.yml:9:3: unknown key 'memory'. Allowed here: call_seconds, unit_seconds, cpu_seconds, "
         "memory_mb, output_kb. Did you mean 'memory_mb'?"
     ]
 
 
-def test_an_unknown_feedback_level_is_told_with_the_nearest_right_one(root: Path) -> None:
+def test_an_unknown_feedback_level_is_reported_with_the_nearest_one(root: Path) -> None:
     assert problems(root, changed("before_due: sentence", "before_due: sentense")) == [
         "autograder.yml:10:15: 'before_due' cannot be 'sentense'. "
         "Allowed: points, sentence, misconception. Did you mean 'sentence'?"
     ]
 
 
-def test_a_missing_key_points_at_the_mapping_that_lacks_it(root: Path) -> None:
+def test_a_missing_key_is_reported_at_the_mapping_that_lacks_it(root: Path) -> None:
     assert problems(root, changed("    title: The first\n", "")) == [
         "autograder.yml:14:3: the key 'title' is missing in 'first': add it."
     ]
 
 
-def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
+def test_a_duplicate_key_is_refused(root: Path) -> None:
     assert problems(root, GOOD + "      project: 3\n") == [
         "autograder.yml:20:7: 'project' is already on line 18: keep one of the two."
     ]
@@ -149,7 +149,7 @@ def test_a_key_that_comes_twice_is_refused(root: Path) -> None:
         ("course: Two units", 'course: ""', "1:9: 'course' should be some text, not ''."),
     ],
 )
-def test_a_wrong_value_is_told_with_what_belongs_there(root: Path, old: str, new: str, sentence: str) -> None:
+def test_a_wrong_value_is_reported_with_what_is_expected(root: Path, old: str, new: str, sentence: str) -> None:
     assert problems(root, changed(old, new)) == [f"autograder.yml:{sentence}"]
 
 
@@ -159,13 +159,13 @@ def test_a_due_date_needs_a_time_and_an_offset(root: Path, due: str) -> None:
     assert problem.startswith("autograder.yml:16:10: 'due' should be a date, time and offset from UTC")
 
 
-def test_a_date_that_the_calendar_does_not_have_is_told_once(root: Path) -> None:
+def test_a_date_that_does_not_exist_is_reported_once(root: Path) -> None:
     assert problems(root, changed("2027-02-01T23", "2027-02-30T23")) == [
         "autograder.yml:16:10: '2027-02-30T23:59:00+01:00' cannot be read as a value: correct it."
     ]
 
 
-def test_a_list_where_a_mapping_belongs_is_refused(root: Path) -> None:
+def test_a_list_instead_of_a_mapping_is_refused(root: Path) -> None:
     text = changed("      project: 2\n      Attention: 1\n", "      - project\n      - Attention\n")
     assert problems(root, text) == [
         "autograder.yml:18:7: 'exercises' should be a mapping ('key: value' lines), not a list."
@@ -183,13 +183,13 @@ def test_a_unit_without_exercises_is_refused(root: Path) -> None:
 @pytest.mark.parametrize("key", ["on", "1", "2027-01-01", "[a]"])
 def test_a_key_that_yaml_does_not_read_as_text_is_refused(root: Path, indent: str, column: int, key: str) -> None:
     (problem,) = problems(root, f"{GOOD}{indent}{key}: 1\n")
-    told = "this" if key == "[a]" else repr(key)
+    name = "this" if key == "[a]" else repr(key)
     assert problem == (
-        f"autograder.yml:20:{column}: {told} is not a name: write a key made of letters, or put it in quotes."
+        f"autograder.yml:20:{column}: {name} is not a name: write a key made of letters, or put it in quotes."
     )
 
 
-def test_a_unit_without_a_solution_file_is_told_with_the_nearest_one(root: Path) -> None:
+def test_a_unit_without_a_solution_file_is_reported_with_the_nearest_one(root: Path) -> None:
     assert problems(root, changed("  first:", "  frist:")) == [
         "autograder.yml:14:3: there is no solutions/frist.py for the unit 'frist': "
         "write it or correct the name. Did you mean 'first'?"
@@ -202,7 +202,7 @@ def test_a_unit_name_cannot_lead_out_of_the_solutions(root: Path) -> None:
     assert problem.startswith("autograder.yml:14:3: there is no solutions/../outside.py")
 
 
-def test_an_exercise_that_the_solution_does_not_define_is_told_with_the_nearest_one(root: Path) -> None:
+def test_an_exercise_that_the_solution_does_not_define_is_reported_with_the_nearest_one(root: Path) -> None:
     assert problems(root, changed("Attention: 1", "Atention: 1")) == [
         "autograder.yml:19:7: solutions/first.py defines no 'Atention' at top level: "
         "define it or correct the name. Did you mean 'Attention'?"
@@ -224,7 +224,7 @@ def test_a_name_that_another_unit_or_exercise_has_is_refused(root: Path, name: s
     assert problems(root, GOOD + second) == [f"autograder.yml:24:7: {problem}"]
 
 
-def test_a_unit_may_have_a_quiz_of_some_weight(root: Path) -> None:
+def test_a_unit_may_have_a_quiz_with_a_weight(root: Path) -> None:
     assert load_course(root).units["first"].quiz is None
     (root / "solutions" / "first_quiz.yml").write_text("")
     (root / "autograder.yml").write_text(changed("    exercises:", "    quiz: 2\n    exercises:"))
@@ -238,7 +238,7 @@ def test_the_weight_of_a_quiz_is_not_below_zero(root: Path) -> None:
     ]
 
 
-def test_what_the_solutions_define_beyond_the_course_is_left_out_and_named(root: Path) -> None:
+def test_definitions_that_the_course_does_not_list_are_left_out_and_named(root: Path) -> None:
     assert (left_out(load_course(root)), describe_left_out(load_course(root))) == ({}, [])
     (root / "solutions" / "first.py").write_text("def given(): ...\ndef project(): given()\nclass Attention: ...\n")
     (root / "solutions" / "draft.py").write_text("def (")
@@ -251,18 +251,18 @@ def test_what_the_solutions_define_beyond_the_course_is_left_out_and_named(root:
     ]
 
 
-def test_a_quiz_without_its_source_is_told(root: Path) -> None:
+def test_a_quiz_without_a_source_is_reported(root: Path) -> None:
     assert problems(root, changed("    exercises:", "    quiz: 2\n    exercises:")) == [
         "autograder.yml:17:5: there is no solutions/first_quiz.yml: write it or take this line out."
     ]
 
 
-def test_lateness_costs_nothing_where_the_file_does_not_say_so(root: Path) -> None:
+def test_late_work_costs_nothing_by_default(root: Path) -> None:
     assert load_course(root).late.penalty(20, 10 * DAY) == 0
 
 
 @pytest.mark.parametrize(("seconds", "penalty"), [(1, 2), (DAY, 2), (DAY + 1, 4), (2.5 * DAY, 5), (100 * DAY, 5)])
-def test_each_day_that_has_begun_costs_its_share_up_to_the_most(root: Path, seconds: float, penalty: float) -> None:
+def test_each_day_that_has_begun_costs_its_share_up_to_the_maximum(root: Path, seconds: float, penalty: float) -> None:
     (root / "autograder.yml").write_text(LATE)
     assert load_course(root).late.penalty(20, seconds) == penalty
 
@@ -282,9 +282,7 @@ def test_each_day_that_has_begun_costs_its_share_up_to_the_most(root: Path, seco
         ("most_percent", "at_most", "13:1: the key 'most_percent' is missing in 'late': add it."),
     ],
 )
-def test_a_wrong_value_of_lateness_is_told_with_what_belongs_there(
-    root: Path, old: str, new: str, sentence: str
-) -> None:
+def test_a_wrong_late_penalty_is_reported_with_what_is_expected(root: Path, old: str, new: str, sentence: str) -> None:
     assert problems(root, LATE.replace(old, new))[0] == f"autograder.yml:{sentence}"
 
 
@@ -293,7 +291,7 @@ def test_a_solution_file_that_is_not_python_is_named_with_its_line(root: Path) -
     assert problems(root, GOOD) == ["autograder.yml:14:3: solutions/first.py:2 is not valid Python: correct it first."]
 
 
-def test_all_problems_are_told_at_once_in_the_order_of_the_lines(root: Path) -> None:
+def test_all_problems_are_reported_at_once_in_the_order_of_the_lines(root: Path) -> None:
     text = changed("Attention: 1", "Atention: 1").replace("call_", "cal_").replace("sentence", "all")
     text += "      project: 1\n"
     assert [int(problem.split(":")[1]) for problem in problems(root, text)] == [3, 4, 10, 19, 20]
@@ -314,7 +312,9 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_lines(root: Path) -> 
         (b"a: 1\nb: caf\xe9\n", "autograder.yml:2:7: the text is not UTF-8: save the file as UTF-8"),
     ],
 )
-def test_a_file_that_is_no_yaml_mapping_is_told_with_its_place(root: Path, text: str | bytes, start: str) -> None:
+def test_a_file_that_is_not_a_yaml_mapping_is_reported_with_the_place(
+    root: Path, text: str | bytes, start: str
+) -> None:
     (problem,) = problems(root, text)
     assert problem.startswith(start)
 
@@ -329,13 +329,13 @@ def test_a_missing_file_says_how_to_name_the_course(tmp_path: Path) -> None:
         load_course(tmp_path)
 
 
-def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "autograder.yml").mkdir()
     with pytest.raises(CourseError, match=r"^autograder\.yml cannot be read"):
         load_course(tmp_path)
 
 
-def test_nothing_heavy_is_imported_for_it() -> None:
+def test_reading_a_course_imports_no_heavy_library() -> None:
     heavy = "{'torch', 'nbformat', 'nbgrader', 'jupytext'}"
     code = f"import sys, grader.course.model; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

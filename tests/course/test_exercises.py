@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def visible_tests(folder: Path, *units: str) -> tuple[dict[str, int], str]:
-    """Run the tests of some units; give how many passed and failed, and all that pytest printed."""
+    """Run the tests of some units; return how many passed and failed, and the output of pytest."""
     command = [sys.executable, "-m", "pytest", *(f"test_{unit}.py" for unit in units)]
     output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
     summary = output.splitlines()[-1]
@@ -119,7 +119,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         ),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str, sentence: str) -> None:
+def test_a_mistake_is_reported_in_one_sentence(folder: Path, right: str, wrong: str, sentence: str) -> None:
     answer(folder, (right, wrong))
     outcomes, output = visible_tests(folder, "self_attention")
     assert outcomes["failed"] >= 1
@@ -127,7 +127,7 @@ def test_a_mistake_is_told_in_one_sentence(folder: Path, right: str, wrong: str,
 
 
 @proof
-def test_one_mistake_leaves_the_other_exercises_their_passes(folder: Path) -> None:
+def test_one_mistake_does_not_fail_the_other_exercises(folder: Path) -> None:
     answer(folder, ("scaled = dot_products / d_k**0.5", "scaled = dot_products / d_k"))
     outcomes, _ = visible_tests(folder, "self_attention")
     assert outcomes["failed"] == 1

@@ -1,4 +1,4 @@
-"""A new course works unchanged, outside this repository; and new units and exercises say what is still to do."""
+"""A new course works unchanged outside this repository, and new units and exercises list what is still to do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def median(numbers):
 
 
 def grader(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """The program, run in a folder that has nothing to do with this repository."""
+    """Run the program in a folder outside this repository."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "160"}
     return subprocess.run(
         grader_command(*arguments), cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -48,7 +48,7 @@ def test_it_has_the_title_and_nothing_to_do(course: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["conftest.py", "pytest.ini"])
-def test_plain_pytest_is_set_up_as_in_this_course(course: Path, name: str) -> None:
+def test_exercises_have_the_pytest_setup_of_this_course(course: Path, name: str) -> None:
     assert (course / "exercises" / name).read_bytes() == (REPOSITORY / "exercises" / name).read_bytes()
 
 
@@ -59,14 +59,14 @@ def test_a_course_inside_a_submission_is_refused_before_anything_is_written(cour
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(NewError, match="is not empty"):
         new_course(tmp_path, TITLE)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_new_exercise_is_in_five_files_with_what_is_to_do(course: Path) -> None:
+def test_a_new_exercise_is_in_five_files_marked_with_what_is_to_do(course: Path) -> None:
     before = (course / "autograder.yml").read_text(encoding="utf-8")
     written = new_exercise(load_course(course), "averages", "spread")
     assert sorted(path.relative_to(course).as_posix() for path in written) == [
@@ -82,7 +82,7 @@ def test_a_new_exercise_is_in_five_files_with_what_is_to_do(course: Path) -> Non
     assert files == {path.relative_to(course).as_posix() for path in written} - {"autograder.yml"}
 
 
-def test_a_new_unit_stands_behind_the_others_and_is_due_a_week_later(course: Path) -> None:
+def test_a_new_unit_comes_last_and_is_due_a_week_later(course: Path) -> None:
     (course / "autograder.yml").write_text((course / "autograder.yml").read_text() + "\n# The end.\n")
     new_unit(load_course(course), "sums", "Sums: a start")
     first, second = load_course(course).units.values()
@@ -101,7 +101,7 @@ def test_a_new_unit_stands_behind_the_others_and_is_due_a_week_later(course: Pat
         ("averages", "already"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(course: Path, name: str, problem: str) -> None:
+def test_an_invalid_or_used_name_is_refused_and_nothing_is_written(course: Path, name: str, problem: str) -> None:
     before = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
     with pytest.raises(NewError, match=problem):
         new_exercise(load_course(course), "averages", name)
@@ -110,7 +110,7 @@ def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(course: Path, n
     assert {path: path.read_bytes() for path in course.rglob("*") if path.is_file()} == before
 
 
-def test_exercises_in_one_line_are_named_with_their_place(course: Path) -> None:
+def test_exercises_on_one_line_are_an_error_with_the_line(course: Path) -> None:
     settings = course / "autograder.yml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(
@@ -129,7 +129,7 @@ def test_a_module_that_cannot_be_imported_fails_the_build(course: Path) -> None:
 
 
 @pytest.mark.proof(part="releases")
-def test_it_is_built_graded_audited_checked_and_released_as_it_is(tmp_path: Path) -> None:
+def test_a_new_course_is_built_graded_audited_checked_and_released(tmp_path: Path) -> None:
     course = tmp_path / "course"
     assert grader(tmp_path, "new", "course", course, "--title", TITLE).returncode == 0
     for command in (

@@ -1,4 +1,4 @@
-"""Every demo of the units runs, and what the text says of it is so."""
+"""Every demo of the units runs, and the text about it is true."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_text_that_is_too_long_for_the_mask_is_refused(unit: str, name: str, a
         module(torch.ones(1, 3, 4))
 
 
-def test_the_parameters_of_gpt2s_attention_are_as_many_as_the_text_says() -> None:
+def test_gpt2s_attention_has_as_many_parameters_as_the_text_says() -> None:
     names, _, _ = demo("multi_head_attention")
     count = sum(parameter.numel() for parameter in names["gpt2_small_attention"]().parameters())
     for number in (count, count + 3 * 768):

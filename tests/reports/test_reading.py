@@ -1,4 +1,4 @@
-"""Where an exercise stands is read from its tests, also where nothing at all is worth points."""
+"""The state of an exercise depends on its tests, even if nothing is worth points."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ WITHOUT_POINTS = report(
 
 @pytest.mark.parametrize("weight", [0, 1])
 @pytest.mark.parametrize(("failed", "state"), [(0, "done"), (1, "in progress")])
-def test_an_exercise_is_done_where_every_test_passed(weight: int, failed: int, state: State) -> None:
+def test_an_exercise_is_done_if_every_test_passed(weight: int, failed: int, state: State) -> None:
     [entry] = entries(report({"sums": unit({"add": exercise(1, failed, weight=weight)})}))
     assert entry.state == state
 
 
-def test_without_a_sentence_what_fails_without_points_is_not_said_to_lack_any() -> None:
-    told = exercise(1, 1, weight=0, reason=None, sentence=None)
-    [entry] = entries(report({"sums": unit({"add": told})}))
+def test_a_failure_without_points_does_not_say_that_points_are_missing() -> None:
+    failed = exercise(1, 1, weight=0, reason=None, sentence=None)
+    [entry] = entries(report({"sums": unit({"add": failed})}))
     assert entry.expected == "Something is not right yet. It is worth no points, and the feedback says no more."
 
 
-def test_every_reader_takes_a_report_without_any_points() -> None:
+def test_every_exporter_accepts_a_report_without_points() -> None:
     assert annotating.annotations(WITHOUT_POINTS)[0].endswith("::0 of 0 points. By the hidden tests of the course.")
     assert summary(WITHOUT_POINTS).startswith("## 0 of 0 points\n\nBy the hidden tests")
     assert outputs(WITHOUT_POINTS)["status"] == "success"
@@ -59,7 +59,7 @@ def test_every_reader_takes_a_report_without_any_points() -> None:
     assert "sums, quiz: an_item: Addition is commutative." in shown["output"]
 
 
-def test_what_costs_points_is_pointed_to_before_what_does_not() -> None:
+def test_what_costs_points_comes_first() -> None:
     made = report({"sums": unit({"add": exercise(1, 1, weight=0), "scale": exercise(1, 1)})})
     assert "### Look at this next\n\n**`scale`**" in summary(made)
 
@@ -82,6 +82,6 @@ def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everyw
     assert next(_issues(graded)) == "add: It is 2."
 
 
-def test_a_named_misconception_is_the_main_issue_whatever_a_test_costs() -> None:
+def test_a_named_misconception_is_always_the_main_issue() -> None:
     [entry] = entries(report({"sums": unit({"add": exercise(0, 2, mistake="The last one is left out.")})}))
     assert entry.main_issue == "The last one is left out."

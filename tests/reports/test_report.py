@@ -1,4 +1,4 @@
-"""The report has one published form, and is written whole."""
+"""The report has one published format, and is written atomically."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ REPORT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_the_published_schema_is_in_step_with_the_model() -> None:
+def test_the_published_schema_matches_the_model() -> None:
     is_in_step = SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == model.json_schema()
     assert is_in_step, f"docs/report.schema.json does not match grader/reports/model.py; rewrite it:\n{WRITE_ANEW}"
 
@@ -87,7 +87,7 @@ def test_every_field_is_described() -> None:
         assert [name for name, field in part["properties"].items() if not field.get("description")] == []
 
 
-def test_the_schema_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(model.json_schema()))
 
 
@@ -111,33 +111,33 @@ def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
     ],
     ids=str,
 )
-def test_what_is_not_of_that_form_fits_neither_the_model_nor_the_schema(change: dict[str, Any]) -> None:
+def test_another_format_fits_neither_the_model_nor_the_schema(change: dict[str, Any]) -> None:
     with pytest.raises(pydantic.ValidationError):
         model.Report.model_validate({**REPORT, **change})
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**REPORT, **change}, json.loads(model.json_schema()))
 
 
-def test_the_students_file_and_the_instructors_are_kept_apart(tmp_path: Path) -> None:
+def test_the_student_and_the_instructor_have_separate_files(tmp_path: Path) -> None:
     path = model.write_report(model.Report.model_validate(REPORT), {"tests": []}, tmp_path)
     assert path == tmp_path / "ada.json"
     assert json.loads(path.read_text(encoding="utf-8")) == REPORT
     assert json.loads((tmp_path / "instructor" / "ada.pytest.json").read_text()) == {"tests": []}
 
 
-def test_without_a_report_of_pytests_the_instructor_gets_none(tmp_path: Path) -> None:
+def test_without_a_pytest_report_the_instructor_gets_no_file(tmp_path: Path) -> None:
     model.write_report(model.Report.model_validate(REPORT), None, tmp_path)
     assert list((tmp_path / "instructor").iterdir()) == []
 
 
-def test_where_the_instructors_file_cannot_be_written_the_students_is_not_either(tmp_path: Path) -> None:
+def test_if_the_instructors_file_cannot_be_written_the_students_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "instructor").write_text("a file where the folder belongs")
     with pytest.raises(OSError, match="exists"):
         model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
     assert not (tmp_path / "ada.json").exists()
 
 
-def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_written_report_can_be_read(tmp_path: Path) -> None:
     made = model.Report.model_validate(REPORT)
     model.write_report(made, None, tmp_path)
     assert model.read_report("ada", tmp_path) == made
@@ -156,18 +156,18 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     ],
     ids=["empty", "begun", "no text", "deep", "nothing", "another form", "cut"],
 )
-def test_a_report_that_is_damaged_or_of_another_form_counts_as_none(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_report_or_another_format_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ada.json").write_bytes(content)
     assert model.read_report("ada", tmp_path) is None
 
 
-def test_where_no_report_can_be_read_there_is_none(tmp_path: Path) -> None:
+def test_without_a_readable_file_there_is_no_report(tmp_path: Path) -> None:
     assert model.read_report("ada", tmp_path) is None
     (tmp_path / "ada.json").mkdir()
     assert model.read_report("ada", tmp_path) is None
 
 
-def test_the_folder_of_reports_is_rid_of_what_was_half_written_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_only_half_written_files_are_removed_from_the_folder_of_reports(tmp_path: Path) -> None:
     model.write_report(model.Report.model_validate(REPORT), {}, tmp_path)
     for half_written in (".ada.json.x1.partial", "instructor/.ada.pytest.json.x2.partial"):
         (tmp_path / half_written).write_text("{")

@@ -60,7 +60,7 @@ def course(
 
 
 def outcome(exercise: str, name: str, passed: bool, **more: Any) -> Judged:
-    """What the engine says of one criterion."""
+    """The engine's outcome of one criterion."""
     reason = "" if passed else f"{name} is wrong."
     return Judged(**{"unit": "sums", "exercise": exercise, "name": name, "passed": passed, "reason": reason, **more})
 
@@ -98,7 +98,7 @@ def test_the_possible_points_are_the_criteria_times_the_weight() -> None:
     assert scoring.Rubric(CRITERIA).possible(course()) == {"sums": {"add": 6, "Scale": 1}}
 
 
-def test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up() -> None:
+def test_each_criterion_earns_the_weight_or_nothing_and_the_sums_are_right() -> None:
     made = report()
     assert [(test.outcome, test.points, test.possible) for test in add(made).tests] == [
         ("passed", 3, 3),
@@ -110,7 +110,7 @@ def test_each_criterion_earns_the_weight_or_nothing_and_all_adds_up() -> None:
 
 
 def test_a_report_of_22_november_2026_is_read() -> None:
-    """It had no digests of its units, and did not say whether anything was handed in."""
+    """It has no digests of its units and no `handed_in`."""
     old = json.loads(report().to_json())
     del old["handed_in"], old["units"]["sums"]["digest"]
     read = Report.model_validate_json(json.dumps(old))
@@ -118,13 +118,13 @@ def test_a_report_of_22_november_2026_is_read() -> None:
     assert read.units["sums"].digest != report().units["sums"].digest  # so the unit is graded again when asked for
 
 
-def test_a_criterion_that_did_not_come_back_is_missed() -> None:
+def test_a_criterion_without_an_outcome_fails() -> None:
     made = report(result=result(outcomes=[]))
     assert (made.points, made.possible) == (0, 7)
     assert add(made).tests[0].reason == "It could not be tested."
 
 
-def test_an_outcome_that_no_criterion_knows_earns_nothing() -> None:
+def test_an_outcome_of_an_unknown_criterion_earns_nothing() -> None:
     assert report(result=result(outcomes=[outcome("add", "invented", True)])).points == 0
 
 
@@ -139,14 +139,14 @@ def test_a_unit_that_could_not_be_read_earns_nothing_and_says_why() -> None:
     assert {test.reason for test in add(made).tests} == {problem}
 
 
-def test_remarks_on_what_was_read_are_passed_on() -> None:
+def test_remarks_on_the_submission_are_in_the_report() -> None:
     assert report().units["sums"].remarks == ["A remark."]
 
 
 # -- exercises that build on others ---------------------------------------------------------------------------
 
 
-def test_what_an_exercise_waits_for_is_said_once() -> None:
+def test_a_waiting_exercise_says_once_what_it_depends_on() -> None:
     waiting = {"waiting": True, "substitutes": ["halve"], "reason": ""}
     outcomes = [outcome("add", "first", False, **waiting), outcome("add", "second", False, **waiting)]
     exercise = add(report(result=result(outcomes=outcomes)))
@@ -155,7 +155,7 @@ def test_what_an_exercise_waits_for_is_said_once() -> None:
     assert {test.reason for test in exercise.tests} == {None}
 
 
-def test_several_of_them_are_named_together() -> None:
+def test_several_dependencies_are_named_together() -> None:
     outcomes = [
         outcome("add", "first", False, waiting=True, substitutes=["halve", "double"]),
         outcome("add", "second", False, waiting=True, substitutes=["double", "square"]),
@@ -164,7 +164,7 @@ def test_several_of_them_are_named_together() -> None:
     assert waiting_for == "Depends on `halve`, `double` and `square`; fix those first."
 
 
-def test_a_substitute_that_served_is_remarked_on() -> None:
+def test_a_substitute_that_was_called_is_a_remark() -> None:
     outcomes = [outcome("add", "first", True, substitutes=["halve"]), outcome("add", "second", True)]
     exercise = add(report(result=result(outcomes=outcomes)))
     assert exercise.points == exercise.possible
@@ -183,14 +183,14 @@ def test_a_remark_costs_nothing_and_is_made_once() -> None:
 # -- feedback -------------------------------------------------------------------------------------------------
 
 
-def test_at_the_level_points_only_points_are_told() -> None:
+def test_at_the_level_points_there_are_only_points() -> None:
     exercise = add(report(course=course("points")))
     assert [(test.sentence, test.reason) for test in exercise.tests] == [(None, None), (None, None)]
     assert exercise.misconceptions == []
     assert exercise.points == 3
 
 
-def test_at_the_level_sentence_what_was_expected_is_told_too() -> None:
+def test_at_the_level_sentence_there_is_also_what_was_expected() -> None:
     exercise = add(report(course=course("sentence")))
     assert [(test.sentence, test.reason) for test in exercise.tests] == [
         ("First.", None), ("Second.", "second is wrong."),
@@ -198,13 +198,13 @@ def test_at_the_level_sentence_what_was_expected_is_told_too() -> None:
     assert exercise.misconceptions == []
 
 
-def test_at_the_level_misconception_the_mistake_is_named_too() -> None:
+def test_at_the_level_misconception_there_is_also_the_misconception() -> None:
     exercise = add(report(course=course("misconception")))
     assert exercise.tests[1].reason == "second is wrong."
     assert [(one.name, one.sentence) for one in exercise.misconceptions] == [("subtracts", "Not so.")]
 
 
-def test_up_to_the_due_time_the_one_level_holds_and_then_the_other() -> None:
+def test_the_level_changes_after_the_due_time() -> None:
     two = course("points", "misconception")
     assert [report(course=two, now=now).units["sums"].feedback for now in (BEFORE, AFTER)] == [
         "points",
@@ -272,7 +272,7 @@ def test_a_unit_without_a_quiz_has_none_in_its_report() -> None:
     assert report().units["sums"].quiz is None
 
 
-def test_up_to_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) -> None:
+def test_until_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) -> None:
     made = quiz_report(quiz, handed_in(quiz, RIGHT), BEFORE)
     assert (made.points, made.possible) == (4, 7)
     assert (of_quiz(made).points, of_quiz(made).possible) == (None, QUIZ_POINTS)
@@ -280,7 +280,7 @@ def test_up_to_the_due_date_a_quiz_has_no_points_and_does_not_count(quiz: Quiz) 
     assert {item.points for item in of_quiz(made).items.values()} == {None}
 
 
-def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz) -> None:
+def test_after_the_due_date_a_quiz_counts_in_the_unit_and_in_total(quiz: Quiz) -> None:
     made = quiz_report(quiz, handed_in(quiz, RIGHT), AFTER)
     assert (of_quiz(made).points, of_quiz(made).possible) == (QUIZ_POINTS, QUIZ_POINTS)
     assert (made.units["sums"].points, made.units["sums"].possible) == (4 + QUIZ_POINTS, 7 + QUIZ_POINTS)
@@ -288,7 +288,7 @@ def test_from_the_due_date_on_its_points_count_in_the_unit_and_in_all(quiz: Quiz
     assert quiz_report(quiz, handed_in(quiz, WRONG), AFTER).points == 4
 
 
-def test_the_answers_in_a_notebook_are_marked_as_those_in_a_sheet(quiz: Quiz) -> None:
+def test_answers_in_a_notebook_are_marked_like_those_in_a_sheet(quiz: Quiz) -> None:
     cells = tuple(f"answer_{number} = {RIGHT[name]!r}" for number, name in enumerate(quiz.items, 1))
     names = tuple(f"quiz_{name}" for name in quiz.items)
     right = with_quiz(UnitSource("sums.ipynb", cells, grade_ids=names))
@@ -304,7 +304,7 @@ def test_the_weight_of_a_quiz_multiplies_the_points_of_its_items(quiz: Quiz) -> 
     assert made.items["even_sums"].possible == 9
 
 
-def test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_byte(quiz: Quiz) -> None:
+def test_until_the_due_date_right_and_wrong_answers_give_the_same_report(quiz: Quiz) -> None:
     right, wrong = (quiz_report(quiz, handed_in(quiz, answers), BEFORE) for answers in (RIGHT, WRONG))
     assert right.digest != wrong.digest  # the digest of what was handed in, which is not the same
     digests = re.compile('(?<="digest": ")[0-9a-f]+')
@@ -315,9 +315,7 @@ def test_up_to_the_due_date_right_and_wrong_answers_give_the_same_report_to_the_
     }  # fmt: skip
 
 
-def test_up_to_the_due_date_no_byte_of_a_report_depends_on_the_answers_in_the_source(
-    quiz: Quiz, tmp_path: Path
-) -> None:
+def test_until_the_due_date_a_report_does_not_depend_on_the_accepted_answers(quiz: Quiz, tmp_path: Path) -> None:
     text = SMALL_COURSE["solutions/sums_quiz.yml"]
     for old, new in [
         ("answer: b c a d", "answer: d c b a"),
@@ -336,7 +334,7 @@ def test_up_to_the_due_date_no_byte_of_a_report_depends_on_the_answers_in_the_so
     assert quiz_report(quiz, handed_in(quiz, {}), AFTER).digest != quiz_report(other, handed_in(quiz, {}), AFTER).digest
 
 
-def test_from_the_due_date_on_each_answer_meets_its_sentence_and_is_explained(quiz: Quiz) -> None:
+def test_after_the_due_date_each_answer_has_feedback_and_an_explanation(quiz: Quiz) -> None:
     items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER)).items
     assert items["even_sums"].sentences == ["Three is odd.", "Seven is odd."]
     assert items["mean_of_two"].sentences == ["5.5 is their sum: the mean is half of it."]
@@ -344,14 +342,14 @@ def test_from_the_due_date_on_each_answer_meets_its_sentence_and_is_explained(qu
     assert items["mean_of_two"].explanation == "(2 + 3.5) / 2 is 2.75."
 
 
-def test_where_the_course_does_not_tell_the_answers_only_the_sentences_are_there(quiz: Quiz) -> None:
+def test_if_the_course_does_not_show_answers_there_is_only_feedback(quiz: Quiz) -> None:
     silent = course(quiz=1, quiz_answers=False)
     items = of_quiz(quiz_report(quiz, handed_in(quiz, WRONG), AFTER, silent)).items
     assert items["is_larger"].sentences == ["So it is where all the terms are positive."]
     assert {(item.answer, item.explanation) for item in items.values()} == {(None, None)}
 
 
-def test_what_was_left_blank_earns_nothing_and_is_explained_all_the_same(quiz: Quiz) -> None:
+def test_a_blank_answer_earns_nothing_and_is_explained(quiz: Quiz) -> None:
     made = of_quiz(quiz_report(quiz, handed_in(quiz, {"no_sum": "d"}), AFTER))
     assert (made.points, made.summary) == (1, "1 of 8 answered")
     blank = made.items["is_larger"]
@@ -360,7 +358,7 @@ def test_what_was_left_blank_earns_nothing_and_is_explained_all_the_same(quiz: Q
 
 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
-def test_an_answer_that_cannot_be_read_is_told_at_once_and_costs_no_other(quiz: Quiz, now: datetime.datetime) -> None:
+def test_an_unreadable_answer_is_reported_at_once_and_costs_no_other(quiz: Quiz, now: datetime.datetime) -> None:
     submission = handed_in(quiz, {**RIGHT, "mean_of_two": "2,75\x1b[31m"})
     made = of_quiz(quiz_report(quiz, submission, now))
     item = made.items["mean_of_two"]
@@ -374,7 +372,7 @@ def test_an_answer_that_cannot_be_read_is_told_at_once_and_costs_no_other(quiz: 
 
 
 @pytest.mark.parametrize("now", [BEFORE, AFTER])
-def test_a_sheet_that_is_not_there_is_a_quiz_of_no_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
+def test_a_missing_sheet_is_a_quiz_without_points_and_a_remark(quiz: Quiz, now: datetime.datetime) -> None:
     problem = "sums_quiz.md is missing: hand it in, in the folder itself or in exercises/."
     made = quiz_report(quiz, with_quiz(None, problem), now)
     assert of_quiz(made).remarks == [problem]
@@ -382,7 +380,7 @@ def test_a_sheet_that_is_not_there_is_a_quiz_of_no_points_and_a_remark(quiz: Qui
     assert made.units["sums"].exercises == report(now=now).units["sums"].exercises
 
 
-def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
+def test_remarks_on_the_file_and_the_sheet_are_in_the_report(quiz: Quiz) -> None:
     source = UnitSource("sums_quiz.md", ("no sheet",), ("A remark on the file.",))
     made = of_quiz(quiz_report(quiz, with_quiz(source), BEFORE))
     assert made.remarks[0] == "A remark on the file."
@@ -395,13 +393,13 @@ def test_remarks_on_the_file_and_on_the_sheet_are_passed_on(quiz: Quiz) -> None:
 @pytest.mark.parametrize(
     ("layer", "enough"), [("seccomp", False), ("limits", False), ("landlock", True), ("user", True)]
 )
-def test_it_was_isolated_only_where_every_needed_layer_held(layer: str, enough: bool) -> None:
+def test_code_was_isolated_only_if_every_needed_layer_was_active(layer: str, enough: bool) -> None:
     made = report(result=result(layers={**LAYERS_HELD, layer: False}))
     assert made.isolation.enough == enough
     assert made.isolation.layers[layer] is False
 
 
-def test_where_no_process_was_needed_the_systems_own_layers_are_reported() -> None:
+def test_without_a_student_process_the_layers_of_the_system_are_reported() -> None:
     made = report(result=result(layers={}), missing={"seccomp": "is missing"})
     assert not made.isolation.enough
     assert made.isolation.layers["limits"]
@@ -410,7 +408,7 @@ def test_where_no_process_was_needed_the_systems_own_layers_are_reported() -> No
 # -- text of a student's making -------------------------------------------------------------------------------
 
 
-def test_messages_and_reasons_are_made_safe() -> None:
+def test_messages_and_reasons_are_sanitized() -> None:
     message = Message(unit="sums", exercise="add", kind="raised", text="\x1b[31m\ud800", file="\x1b", line=1)
     made = report(result=result(messages=[message], outcomes=[outcome("add", "first", False, reason="\ud800\x1b")]))
     text = made.to_json()
@@ -423,7 +421,7 @@ def test_messages_and_reasons_are_made_safe() -> None:
 # -- the digest -----------------------------------------------------------------------------------------------
 
 
-def test_the_same_submission_gives_the_same_report_but_for_the_time() -> None:
+def test_the_same_submission_gives_the_same_report_except_for_the_time() -> None:
     later = BEFORE - datetime.timedelta(days=1)
     first, second = report(), report(now=later)
     assert first.timing != second.timing
@@ -446,7 +444,7 @@ def test_the_digest_does_not_change_with_the_name_the_commit_or_the_time() -> No
     ],
     ids=["source", "name of the file", "cells", "problem", "sibling"],
 )
-def test_the_digest_changes_with_what_was_handed_in(changes: dict[str, Any]) -> None:
+def test_the_digest_changes_with_the_submission(changes: dict[str, Any]) -> None:
     assert report(dataclasses.replace(SUBMISSION, **changes)).digest != report().digest
 
 
@@ -475,11 +473,11 @@ def test_the_digest_changes_with_the_course_the_suites_and_the_grader(
 # -- a report from before -------------------------------------------------------------------------------------
 
 
-def test_a_report_holds_as_long_as_the_same_would_be_written_again() -> None:
+def test_a_report_is_up_to_date_if_nothing_changed() -> None:
     assert fingerprint.is_up_to_date(report(), SUBMISSION, course(), {}, BEFORE - datetime.timedelta(days=1))
 
 
-def test_a_report_does_not_hold_for_another_sheet_or_another_quiz(quiz: Quiz) -> None:
+def test_a_report_is_outdated_by_another_sheet_or_another_quiz(quiz: Quiz) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
     with_quiz = course(quiz=1)
@@ -489,13 +487,13 @@ def test_a_report_does_not_hold_for_another_sheet_or_another_quiz(quiz: Quiz) ->
     assert not fingerprint.is_up_to_date(made, submission, with_quiz, {"sums": asks_less}, BEFORE)
 
 
-def test_a_report_with_a_quiz_does_not_hold_once_the_due_date_has_passed(quiz: Quiz) -> None:
+def test_a_report_with_a_quiz_is_outdated_after_the_due_date(quiz: Quiz) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, BEFORE)
     assert not fingerprint.is_up_to_date(made, submission, course(quiz=1), {"sums": quiz}, AFTER)
 
 
-def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(quiz: Quiz) -> None:
+def test_after_the_due_date_a_corrected_answer_outdates_a_report(quiz: Quiz) -> None:
     submission = handed_in(quiz, RIGHT)
     made = quiz_report(quiz, submission, AFTER)
     order = quiz.items["long_addition"].model_copy(update={"answer": "c b a d"})
@@ -515,11 +513,11 @@ def test_after_the_due_date_a_report_does_not_hold_once_an_answer_was_corrected(
     ],
     ids=["name", "commit", "source", "problem", "one more unit"],
 )
-def test_a_report_does_not_hold_for_another_submission(now_handed_in: Submission) -> None:
+def test_a_report_is_outdated_by_another_submission(now_handed_in: Submission) -> None:
     assert not fingerprint.is_up_to_date(report(), now_handed_in, course(), {}, BEFORE)
 
 
-def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None:
+def test_a_report_is_outdated_if_the_date_changes_the_feedback() -> None:
     two = course("misconception", "points")
     assert fingerprint.is_up_to_date(report(course=two), SUBMISSION, two, {}, BEFORE)
     assert not fingerprint.is_up_to_date(report(course=two), SUBMISSION, two, {}, AFTER)
@@ -529,10 +527,10 @@ def test_a_report_does_not_hold_once_the_date_changes_how_much_is_told() -> None
 # -- one unit after the other ---------------------------------------------------------------------------------
 
 
-def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
+def test_a_unit_is_graded_with_the_results_of_earlier_units(
     engine: Engine, handshake: Handshake, tmp_path: Path
 ) -> None:
-    """Its report is that of one run also where an answer is wrong that calls a right one of an earlier unit."""
+    """The report equals that of one run, even if a wrong answer calls a right one of an earlier unit."""
     course, first, second = COURSE, "causal_attention", "multi_head_attention"
     for unit in (first, second):
         text = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
@@ -556,7 +554,7 @@ def test_a_unit_is_graded_with_what_is_known_of_those_before_it(
 
 
 @pytest.mark.parametrize("change", ["file", "sheet", "quiz", "due date"])
-def test_what_has_changed_of_a_unit_is_not_kept(quiz: Quiz, change: str) -> None:
+def test_a_changed_unit_is_graded_again(quiz: Quiz, change: str) -> None:
     submission, with_quiz = handed_in(quiz, RIGHT), course(quiz=1)
     made, quizzes, now = quiz_report(quiz, submission, BEFORE), {"sums": quiz}, BEFORE
     assert fingerprint.up_to_date_part(made, ["sums"], submission, with_quiz, quizzes, now)

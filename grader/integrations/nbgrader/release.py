@@ -215,18 +215,13 @@ def _self_contained(cell: NotebookNode, solutions: Path) -> NotebookNode:
 
 def _definitions(source: Path, names: set[str]) -> str:
     """Return the definitions of these names in a unit's solution, and of all names that they use."""
-    text = source.read_text(encoding="utf-8")
-    lines, statements = text.splitlines(), ast.parse(text).body
+    statements = ast.parse(source.read_text(encoding="utf-8")).body
     needed: list[ast.stmt] = []
     while missing := [one for one in statements if one not in needed and names & _bound(one)]:
         needed += missing
-        names = names.union(*(_used(statement) for statement in missing))
-    texts = []
-    for statement in sorted(needed, key=lambda one: one.lineno):
-        start = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
-        its_lines = lines[start - 1 : statement.end_lineno]
-        texts.append("\n".join(line for line in its_lines if BEGIN_SOLUTION not in line and END_SOLUTION not in line))
-    return "\n\n\n".join(texts)
+        used = (node.id for statement in missing for node in ast.walk(statement) if isinstance(node, ast.Name))
+        names = names.union(used)
+    return "\n\n\n".join(ast.unparse(statement) for statement in statements if statement in needed)
 
 
 def _bound(statement: ast.stmt) -> set[str]:
@@ -236,10 +231,6 @@ def _bound(statement: ast.stmt) -> set[str]:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
-def _used(statement: ast.stmt) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def _solution(solution: str, stub: str) -> str:

@@ -1,4 +1,4 @@
-"""What students hand in, turned from one form into another: scripts into notebooks, sheets into quiz cells."""
+"""Convert submissions: scripts into notebooks, sheets into quiz cells."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def filled_in(release: Notebook, script: str | None, quiz: Mapping[str, str]) ->
 
 
 def _in_parts(script: str, names: set[str]) -> tuple[dict[str, str], dict[str, str], str]:
-    """The text of each of `names`, what stands above it, and what stands below all of them."""
+    """The text of each of `names`, the text above it, and the text below all of them."""
     pieces: list[str] = []
     for piece in _STATEMENT.split(script):
         if pieces and _DECORATORS.fullmatch(pieces[-1]):
@@ -116,7 +116,7 @@ def _in_parts(script: str, names: set[str]) -> tuple[dict[str, str], dict[str, s
 
 
 def script_of(folder: Path, unit: str) -> str | None:
-    """The code that a student handed in for a unit, as one text, be it a script or a notebook."""
+    """The submitted code of a unit as one text, from a script or a notebook."""
     for place in (folder, folder / "exercises"):
         if (script := place / f"{unit}.py").is_file():
             return script.read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def sheet_of(folder: Path, questions: Questions) -> Path | None:
 
 
 def written_in(sheet: Path, questions: Questions) -> dict[str, str]:
-    """What was written for each item of a sheet; for one that cannot be read, something that cannot be read either."""
+    """The answer to each item of a sheet; for an unreadable one, another unreadable text."""
     read = read_sheet(sheet.read_text(encoding="utf-8"), questions)
     return {
         **read.answers,

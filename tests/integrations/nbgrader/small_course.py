@@ -21,11 +21,11 @@ from grader.integrations.nbgrader.reading import SubmissionExporter
 from grader.integrations.nbgrader.session import Session
 
 UNIT = "positional_encoding"
-"""A name that the course knows, for cells of no unit."""
+"""The name of a unit of the course; the cells are not of that unit."""
 
 
 def marked(grade_id: str, source: str, kind: str = "code", **marks: Any) -> NotebookNode:
-    """A cell with nbgrader's marks. marks: those that are set."""
+    """A cell with nbgrader's metadata, in which `marks` are set."""
     unset = {"grade": False, "locked": False, "solution": False, "task": False}
     metadata = {"nbgrader": {"schema_version": 3, "grade_id": grade_id, **unset, **marks}}
     make: Any = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
@@ -72,7 +72,7 @@ SOURCE = [
 
 
 class ReadingExporter(SubmissionExporter):
-    """Nothing is graded here, so the points need not be the course's."""
+    """An exporter that accepts other points than the course's, because nothing is graded here."""
 
     def begin(self, unit: str) -> Session:
         self.release_notebook(unit)
@@ -97,7 +97,7 @@ class SmallCourse:
         source.parent.mkdir(parents=True)
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
         nbformat.write(nbformat.v4.new_notebook(cells=SOURCE, metadata=kernel), source)
-        with pytest.MonkeyPatch.context() as patch:  # nbgrader runs a program that lies beside Python
+        with pytest.MonkeyPatch.context() as patch:  # nbgrader runs a program from the folder of Python
             patch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
             GenerateAssignment(coursedir=CourseDirectory(config=self.config), config=self.config).start()
         self.release_path = folder / "release" / UNIT / f"{UNIT}.ipynb"
@@ -110,7 +110,7 @@ class SmallCourse:
         return path
 
     def autograde(self, student: str = "*") -> None:
-        """Autograde what was handed in. An error with any submission is raised at the end."""
+        """Autograde the submissions. An error with any of them is raised at the end."""
         self.config.CourseDirectory.student_id = student
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SAWarning)  # of how nbgrader itself uses SQLAlchemy

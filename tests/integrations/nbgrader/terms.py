@@ -1,4 +1,4 @@
-"""A course in nbgrader and who takes part in it: nbgrader's own commands, and what they leave behind."""
+"""A course in nbgrader: runs nbgrader's commands as its participants, and reads the results."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nbgrader.api import Gradebook
 COURSE_ID = "attention_and_transformers_from_scratch"
 UNIT = "simple_attention"
 
-# A notebook that was on its way to the disk as the power went.
+# A notebook that was written only in part.
 BROKEN = '{"cells": [{"cell_type": "code", "source": "def dot_pro'
 
-# Runs nbgrader's commands one after the other in one process: each in a folder, by someone with a home.
+# Runs nbgrader's commands one after the other in one process, each with a working directory and a home.
 COMMANDS = """\
 import json, os, sys
 from jupyter_core.application import NoStart
@@ -45,11 +45,11 @@ for folder, home, arguments in json.load(sys.stdin):
 """
 
 Command = tuple[Path, Path, Sequence[str]]
-"""The folder to be in, the home of who runs it, and nbgrader's arguments."""
+"""The working directory, the home of the user, and nbgrader's arguments."""
 
 
 def environment_of(root: Path, home: Path) -> dict[str, str]:
-    """In which `grader` and `nbgrader` are found, with the course in `root`, and no settings but those in `home`."""
+    """The environment with `grader` and `nbgrader`, the course in `root`, and only the settings in `home`."""
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "HOME": str(home),
@@ -59,7 +59,7 @@ def environment_of(root: Path, home: Path) -> dict[str, str]:
 
 
 def run(root: Path, folder: Path, home: Path, *command: str, settings: Path | None = None) -> str:
-    """Runs a command that has to succeed, and gives what it printed. settings: where those for all accounts are."""
+    """Run a command that must succeed, and return its output; `settings` is the folder of settings for all accounts."""
     environment = environment_of(root, home)
     if settings:
         environment["JUPYTER_CONFIG_PATH"] = str(settings)
@@ -67,7 +67,7 @@ def run(root: Path, folder: Path, home: Path, *command: str, settings: Path | No
 
 
 def run_in_one_process(root: Path, commands: Iterable[Command], settings: Path) -> str:
-    """Runs many of nbgrader's commands, which have to succeed, without starting it anew for each."""
+    """Run many of nbgrader's commands, which must succeed, in one process."""
     ended = run_each(root, commands, settings)
     assert all(code == 0 for _, code in ended), "\n".join(text for text, _ in ended)
     return "".join(text for text, _ in ended)
@@ -76,7 +76,7 @@ def run_in_one_process(root: Path, commands: Iterable[Command], settings: Path) 
 def run_each(
     root: Path, commands: Iterable[Command], settings: Path, prefix: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
-    """What each of nbgrader's commands printed, and its exit code. prefix: a command that runs another one."""
+    """Return the output and exit code of each command; `prefix` is a command that runs another one."""
     listed = [(str(folder), str(home), list(arguments)) for folder, home, arguments in commands]
     environment = {**environment_of(root, root), "JUPYTER_CONFIG_PATH": str(settings)}
     printed = _finish([*prefix, sys.executable, "-c", COMMANDS], root, environment, json.dumps(listed))
@@ -85,13 +85,13 @@ def run_each(
     return [(text, int(code)) for text, code in found]
 
 
-def _finish(command: Sequence[str], folder: Path, environment: dict[str, str], told: str | None) -> str:
+def _finish(command: Sequence[str], folder: Path, environment: dict[str, str], content: str | None) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
         env=environment,
-        input=told,
-        stdin=subprocess.DEVNULL if told is None else None,
+        input=content,
+        stdin=subprocess.DEVNULL if content is None else None,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -102,7 +102,7 @@ def _finish(command: Sequence[str], folder: Path, environment: dict[str, str], t
 
 
 def fill_in(notebook: Path, course: Path, mistakes: Mapping[str, str]) -> None:
-    """Answers a notebook that was fetched as its source does, but for the cells with a mistake."""
+    """Fill in a fetched notebook with the answers of its source, except for the cells with a mistake."""
     name = notebook.stem
     filled = solved(read_notebook(course / "source" / name / f"{name}.ipynb"), read_notebook(notebook))
     for cell in filled["cells"]:
@@ -111,7 +111,7 @@ def fill_in(notebook: Path, course: Path, mistakes: Mapping[str, str]) -> None:
 
 
 def scores_of(course: Path, student: str, unit: str = UNIT) -> dict[str, float]:
-    """What the gradebook holds of a student: the score of each cell that has points."""
+    """Return a student's score for each cell with points in the gradebook."""
     with Gradebook(f"sqlite:///{course}/gradebook.db", COURSE_ID) as gradebook:
         notebook = gradebook.find_submission_notebook(unit, unit, student)
         return {grade.name: grade.score for grade in notebook.grades}

@@ -28,25 +28,25 @@ EVERYTHING = ("everything",)
 
 @dataclass(frozen=True)
 class Damage:
-    """How a notebook is damaged, what that costs, and what is said where points are lost.
+    """How a notebook is damaged, what that costs, and what the feedback says about it.
 
-    damage: changes the notebook in its place, or gives what is to be written to the file instead.
+    damage: changes the notebook in place, or returns what is written to the file instead.
     """
 
     unit: str
     damage: Callable[[Notebook], Any]
     lost: tuple[str, ...]
-    said: str
+    text: str
 
 
 DAMAGES: dict[str, Damage] = {}
 
 
-def costs(*lost: str, said: str = "", unit: str = "simple_attention") -> Callable[[Any], Any]:
-    """Registers a damage. lost: the exercises and quiz items that earn nothing; each says `said`."""
+def costs(*lost: str, text: str = "", unit: str = "simple_attention") -> Callable[[Any], Any]:
+    """Register a damage; `lost` are the exercises and quiz items that earn nothing, and the page has `text`."""
 
     def register(damage: Callable[[Notebook], Any]) -> Callable[[Notebook], Any]:
-        DAMAGES[damage.__name__] = Damage(unit, damage, lost, said)
+        DAMAGES[damage.__name__] = Damage(unit, damage, lost, text)
         return damage
 
     return register
@@ -63,7 +63,7 @@ def cell(notebook: Notebook, name: str) -> Cell:
 
 
 def stub(answer: str) -> str:
-    """An answer as it was released."""
+    """The released stub of an answer."""
     todo = answer.index("\n", answer.index("# TODO"))
     return f"{answer[:todo]}\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 
@@ -94,12 +94,12 @@ def as_bytes(notebook: Notebook) -> bytes:
 def nothing(_: Notebook) -> None: ...
 
 
-@costs("softmax_stable", said="softmax_stable")
+@costs("softmax_stable", text="softmax_stable")
 def answer_cell_deleted(notebook: Notebook) -> None:
     del notebook["cells"][at(notebook, "softmax_stable")]
 
 
-@costs("quiz_most_to_itself", said="answer_3")
+@costs("quiz_most_to_itself", text="answer_3")
 def quiz_cell_deleted(notebook: Notebook) -> None:
     del notebook["cells"][at(notebook, "quiz_most_to_itself")]
 
@@ -191,13 +191,13 @@ def an_import_added_to_the_locked_ones(notebook: Notebook) -> None:
     answer["source"] = text_of(answer).replace("    # TODO", "    assert math.pi > 3\n    # TODO")
 
 
-@costs("dot_product", said="not written")
+@costs("dot_product", text="not written")
 def a_locked_test_changed_to_print_points(notebook: Notebook) -> None:
     unwritten(notebook, "dot_product")
     cell(notebook, "test_dot_product")["source"] = "print('10')\n10"
 
 
-@costs("dot_product", said="not written")
+@costs("dot_product", text="not written")
 def forged_results_and_points(notebook: Notebook) -> None:
     unwritten(notebook, "dot_product")
     for one in filter(is_test, notebook["cells"]):
@@ -208,7 +208,7 @@ def forged_results_and_points(notebook: Notebook) -> None:
         one["metadata"]["nbgrader"]["points"] = 100
 
 
-@costs("dot_product", said="not written")
+@costs("dot_product", text="not written")
 def a_test_made_an_answer_and_the_answer_a_test(notebook: Notebook) -> None:
     unwritten(notebook, "dot_product")
     forged = {"grade": True, "solution": True, "locked": False, "points": 100, "schema_version": 3, "task": False}
@@ -272,7 +272,7 @@ def a_syntax_error(notebook: Notebook) -> None:
     answer["source"] = text_of(answer).replace("return", "return (", 1)
 
 
-@costs("quiz_two_banks", "quiz_most_to_itself", "quiz_smallest_weight_first", said="answer_")
+@costs("quiz_two_banks", "quiz_most_to_itself", "quiz_smallest_weight_first", text="answer_")
 def quiz_answers_that_cannot_be_read(notebook: Notebook) -> None:
     cell(notebook, "quiz_two_banks")["source"] = "answer_1 = open('/etc/passwd').read()"
     cell(notebook, "quiz_most_to_itself")["source"] = "answer_3 = ("
@@ -412,45 +412,45 @@ def not_a_number_in_metadata(notebook: Notebook) -> None:
     notebook["metadata"]["numbers"] = [float("nan"), float("inf"), 10**400]
 
 
-@costs(*EVERYTHING, said="not JSON")
+@costs(*EVERYTHING, text="not JSON")
 def not_json(notebook: Notebook) -> bytes:
     return as_bytes(notebook)[:-100]
 
 
-@costs(*EVERYTHING, said="simple_attention.ipynb")
+@costs(*EVERYTHING, text="simple_attention.ipynb")
 def another_file_renamed(_: Notebook) -> bytes:
     return b"PK\x03\x04\x00\x00\xff\xfe\x00"
 
 
-@costs(*EVERYTHING, said="simple_attention.ipynb")
+@costs(*EVERYTHING, text="simple_attention.ipynb")
 def empty_file(_: Notebook) -> bytes:
     return b""
 
 
-@costs(*EVERYTHING, said="no cells")
+@costs(*EVERYTHING, text="no cells")
 def a_list(_: Notebook) -> bytes:
     return b"[]"
 
 
-@costs(*EVERYTHING, said="simple_attention.ipynb")
+@costs(*EVERYTHING, text="simple_attention.ipynb")
 def nested_without_end(_: Notebook) -> bytes:
     return b'{"cells": ' + b"[" * 200_000
 
 
-@costs(*EVERYTHING, said="no code")
+@costs(*EVERYTHING, text="no code")
 def no_cells_left(notebook: Notebook) -> None:
     notebook["cells"] = []
 
 
-@costs(said="'simple_attention (1).ipynb' was graded as simple_attention.ipynb")
+@costs(text="'simple_attention (1).ipynb' was graded as simple_attention.ipynb")
 def wrong_file_name(_: Notebook) -> None: ...
 
 
-@costs(*EVERYTHING, said="simple_attention.ipynb")
+@costs(*EVERYTHING, text="simple_attention.ipynb")
 def folder_in_the_place_of_the_file(_: Notebook) -> None: ...
 
 
-@costs(*EVERYTHING, said="simple_attention.ipynb")
+@costs(*EVERYTHING, text="simple_attention.ipynb")
 def a_link(_: Notebook) -> None: ...
 
 
@@ -459,7 +459,7 @@ def other_files_beside_it(_: Notebook) -> None: ...
 
 
 def put(folder: Path, name: str, damage: Damage, content: bytes) -> None:
-    """Into a student's folder, also where it is not the notebook's content that is damaged."""
+    """Write the damaged notebook to a student's folder, even if not its content is damaged."""
     folder.mkdir(parents=True)
     path = folder / f"{damage.unit}.ipynb"
     match name:
@@ -484,7 +484,7 @@ def put(folder: Path, name: str, damage: Damage, content: bytes) -> None:
 
 @dataclass(frozen=True)
 class Graded:
-    """What the gradebook says: by student the score of each exercise and quiz item; and what is at most to be had."""
+    """The gradebook: the score of each exercise and quiz item by student, and the maximum scores."""
 
     root: Path
     course: Path
@@ -495,7 +495,7 @@ class Graded:
 
 
 def digests(submitted: Path) -> dict[str, str]:
-    """Of every file, and what else there is."""
+    """The digest of every file, and everything else in the folder."""
     return {
         str(path.relative_to(submitted)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
         for path in sorted(submitted.rglob("*"))
@@ -537,13 +537,13 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     return Graded(root, course, scores, possible, manual, before)
 
 
-def test_no_damage_leaves_anybody_without_a_grade(graded: Graded) -> None:
+def test_every_damaged_notebook_gets_a_grade(graded: Graded) -> None:
     assert sorted(graded.scores) == sorted(DAMAGES)
     assert graded.manual == []
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_what_is_right_is_graded_and_the_rest_is_zero(graded: Graded, name: str) -> None:
+def test_right_answers_earn_points_and_the_rest_is_zero(graded: Graded, name: str) -> None:
     damage = DAMAGES[name]
     possible = graded.possible[damage.unit]
     lost = possible if damage.lost == EVERYTHING else damage.lost
@@ -562,10 +562,10 @@ def test_grader_grade_gives_the_same_points(graded: Graded, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", [name for name, damage in DAMAGES.items() if damage.lost])
-def test_where_points_are_lost_a_sentence_says_why(graded: Graded, name: str) -> None:
+def test_lost_points_are_explained(graded: Graded, name: str) -> None:
     damage = DAMAGES[name]
     page = (graded.course / "feedback" / name / damage.unit / f"{damage.unit}.html").read_text(encoding="utf-8")
-    assert damage.said in page
+    assert damage.text in page
     notebook = nbformat.read(graded.course / "autograded" / name / damage.unit / f"{damage.unit}.ipynb", as_version=4)
     for one in notebook.cells:
         if is_test(one) and graded.scores[name][grade_id(one).removeprefix("test_")] == 0:
@@ -585,5 +585,5 @@ def test_the_graded_notebook_has_every_cell_of_the_course_once(graded: Graded, n
         assert result["data"] == {"text/plain": f"{graded.scores[name][grade_id(one).removeprefix('test_')]:g}"}
 
 
-def test_what_was_handed_in_stays_as_it_was(graded: Graded) -> None:
+def test_the_submitted_files_are_unchanged(graded: Graded) -> None:
     assert digests(graded.course / "submitted") == graded.before

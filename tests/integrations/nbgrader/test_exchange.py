@@ -1,4 +1,4 @@
-"""Twelve students and an exchange: they hand in, some of them again and two too late, and all are graded twice."""
+"""Twelve students and an exchange: some hand in twice, two are late, and all are graded twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof(part="nbgrader")
 
 
 class Answer(NamedTuple):
-    """What a student makes of an exercise, and what the feedback has to say of it."""
+    """A student's mistake in an exercise, and the feedback on it."""
 
     exercise: str
     text: str
@@ -60,12 +60,12 @@ def mistake_of(student: str) -> Answer | None:
 
 
 def word_of(student: str) -> str:
-    """What the code of a student prints, and no other's."""
+    """The text that only this student's code prints."""
     return f"this is {student} speaking"
 
 
 def answers_of(student: str) -> dict[str, str]:
-    """What a student has in other words than the source, or wrong."""
+    """A student's answers that differ from the source, right or wrong."""
     printing = f'def attention_scores(query, inputs):\n    print("{word_of(student)}")\n    return inputs @ query'
     mistake = mistake_of(student)
     return {"attention_scores": printing, **({mistake.exercise: mistake.text} if mistake else {})}
@@ -110,7 +110,7 @@ class Exchange:
         ]
 
     def hand_in(self, answers: dict[str, dict[str, str]]) -> list[terms.Command]:
-        """Each of these students hands in right answers, but for the cells that are told."""
+        """Each of these students hands in right answers, except for the given cells."""
         for name, mistakes in answers.items():
             terms.fill_in(self._folder / name / terms.UNIT / f"{terms.UNIT}.ipynb", self.course, mistakes)
         return self.students(f"submit {terms.UNIT}", answers)
@@ -174,11 +174,11 @@ def pages_of(look: Look) -> Iterator[tuple[str, str]]:
             yield student, page
 
 
-def test_everybody_is_graded_both_times(twelve: Class) -> None:
+def test_every_student_is_graded_both_times(twelve: Class) -> None:
     assert list(twelve.first.table) == list(twelve.second.table) == STUDENTS
 
 
-def test_a_mistake_costs_points_of_its_own_exercise_and_of_no_other(twelve: Class) -> None:
+def test_a_mistake_costs_points_only_in_its_own_exercise(twelve: Class) -> None:
     right = exercises(twelve.first.scores["s04"])
     for student in STUDENTS:
         scores, mistake = exercises(twelve.first.scores[student]), mistake_of(student)
@@ -186,7 +186,7 @@ def test_a_mistake_costs_points_of_its_own_exercise_and_of_no_other(twelve: Clas
         assert lost == ({f"test_{mistake.exercise}"} if mistake else set())
 
 
-def test_the_quiz_counts_from_the_due_date_on(twelve: Class) -> None:
+def test_the_quiz_counts_after_the_due_date(twelve: Class) -> None:
     for student in STUDENTS:
         assert sum(quiz(twelve.first.scores[student]).values()) == 0
         with gradebook_of(twelve.course) as gradebook:
@@ -194,25 +194,25 @@ def test_the_quiz_counts_from_the_due_date_on(twelve: Class) -> None:
             assert quiz(twelve.second.scores[student]) == quiz({grade.name: grade.max_score for grade in grades})
 
 
-def test_who_hands_in_again_gets_the_points_of_the_new_answers(twelve: Class) -> None:
+def test_a_resubmission_gets_the_points_of_the_new_answers(twelve: Class) -> None:
     right = exercises(twelve.first.scores["s04"])
     for student in AGAIN:
         assert exercises(twelve.first.scores[student]) != right == exercises(twelve.second.scores[student])
 
 
-def test_who_does_not_hand_in_again_keeps_the_points(twelve: Class) -> None:
+def test_without_a_resubmission_the_points_stay_the_same(twelve: Class) -> None:
     for student in set(STUDENTS) - {*AGAIN, MANUAL}:
         assert exercises(twelve.second.scores[student]) == exercises(twelve.first.scores[student])
 
 
-def test_a_score_given_by_hand_survives(twelve: Class) -> None:
+def test_a_manual_score_is_kept(twelve: Class) -> None:
     with gradebook_of(twelve.course) as gradebook:
         grade = gradebook.find_grade(MANUAL_CELL, terms.UNIT, terms.UNIT, MANUAL)
         assert grade.score == grade.manual_score == MANUAL_SCORE != grade.auto_score
     assert float(twelve.second.table[MANUAL]["raw_score"]) == sum(twelve.second.scores[MANUAL].values())
 
 
-def test_lateness_costs_what_autograder_yml_says(twelve: Class) -> None:
+def test_late_work_costs_what_autograder_yml_says(twelve: Class) -> None:
     with gradebook_of(twelve.course) as gradebook:
         submission = gradebook.find_submission(terms.UNIT, LATE)
         seconds, penalty = submission.total_seconds_late, submission.late_submission_penalty
@@ -226,7 +226,7 @@ def test_lateness_costs_what_autograder_yml_says(twelve: Class) -> None:
     assert float(row["score"]) == pytest.approx(total - penalty)
 
 
-def test_lateness_costs_nobody_else_anything(twelve: Class) -> None:
+def test_work_in_time_costs_nothing(twelve: Class) -> None:
     for look in twelve.first, twelve.second:
         for student, row in look.table.items():
             if (look, student) != (twelve.second, LATE):
@@ -234,30 +234,30 @@ def test_lateness_costs_nobody_else_anything(twelve: Class) -> None:
                 assert float(row["score"]) == sum(look.scores[student].values())
 
 
-def test_an_extension_takes_the_lateness_away(twelve: Class) -> None:
+def test_with_an_extension_work_is_not_late(twelve: Class) -> None:
     with gradebook_of(twelve.course) as gradebook:
         submission = gradebook.find_submission(terms.UNIT, EXTENDED)
         assert submission.timestamp > submission.assignment.duedate
         assert submission.total_seconds_late == 0
 
 
-def test_everybody_fetches_a_page_for_each_time_they_handed_in(twelve: Class) -> None:
+def test_each_student_fetches_a_page_for_each_submission(twelve: Class) -> None:
     assert {student: len(pages) for student, pages in twelve.first.pages.items()} == dict.fromkeys(STUDENTS, 1)
     assert {student: len(pages) for student, pages in twelve.second.pages.items()} == {
         student: 2 if student in AGAIN else 1 for student in STUDENTS
     }
 
 
-def test_a_page_tells_the_mistake(twelve: Class) -> None:
+def test_a_page_shows_the_misconception(twelve: Class) -> None:
     for student in STUDENTS:
         [page] = twelve.first.pages[student]
-        told = re.sub(r"<[^>]+>", "", page)
+        text = re.sub(r"<[^>]+>", "", page)
         if mistake := mistake_of(student):
-            assert mistake.sentence in told
-            assert mistake.misconception in told
+            assert mistake.sentence in text
+            assert mistake.misconception in text
 
 
-def test_a_page_is_about_one_student(twelve: Class) -> None:
+def test_a_page_has_the_output_of_one_student_only(twelve: Class) -> None:
     for look in twelve.first, twelve.second:
         for student, page in pages_of(look):
             assert not {other for other in STUDENTS if other != student and word_of(other) in page}

@@ -1,4 +1,4 @@
-"""What students read in nbgrader: everything that the report says, and nothing in it is markup of theirs."""
+"""Feedback in nbgrader: it says everything that the report says, and no text of students is markup."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def report(
     messages: Sequence[dict[str, Any]] = (),
     remarks: Sequence[str] = (),
     sheet_remarks: Sequence[str] = (),
-    locked_in: bool = True,
+    isolated: bool = True,
 ) -> Report:
-    """Of one unit, `sums`, with one exercise, `add`, and one quiz item, `order`; as given, but for what is usual."""
+    """A report of one unit, `sums`, with one exercise, `add`, and one quiz item, `order`."""
     points = {"points": 2, "possible": 6}
     add = {
         **points,
@@ -53,8 +53,8 @@ def report(
         "remarks": list(sheet_remarks),
         "items": {"order": order},
     }
-    told = {"feedback": "misconception", "path": None, "remarks": list(remarks)}
-    unit = {**points, **told, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
+    about = {"feedback": "misconception", "path": None, "remarks": list(remarks)}
+    unit = {**points, **about, "exercises": {"add": add}, "quiz": quiz, "digest": "0" * 64}
     return Report.model_validate(
         {
             "schema": "attention-from-scratch/report/v1",
@@ -66,7 +66,7 @@ def report(
             "units": {"sums": unit},
             "messages": list(messages),
             "timing": {"started": "", "seconds": 1},
-            "isolation": {"enough": locked_in, "layers": {}},
+            "isolation": {"enough": isolated, "layers": {}},
             "versions": {},
             "digest": "0" * 64,
         }
@@ -116,32 +116,32 @@ def test_without_points_the_share_is_that_of_the_criteria(outcomes: tuple[str, .
     assert "It is worth no points." in read(of_order(possible=0))
 
 
-def test_each_missed_criterion_is_told_and_what_they_missed_it_for_once() -> None:
+def test_each_failed_criterion_is_shown_and_each_reason_once() -> None:
     tests = [
         missed("a", "The sum should be right.", "It raised a TypeError."),
         missed("b", "This went well.", None, outcome="passed"),
         missed("c", "It should take a number.", "It raised a TypeError."),
     ]
-    told = "It raised a TypeError. The sum should be right. It should take a number."
-    assert read(of_add(tests=tests)) == f"add: 2 of 6 points {told}"
+    text = "It raised a TypeError. The sum should be right. It should take a number."
+    assert read(of_add(tests=tests)) == f"add: 2 of 6 points {text}"
 
 
-def test_where_the_course_withholds_the_sentence_the_criterion_is_still_named() -> None:
+def test_without_a_sentence_the_criterion_is_still_named() -> None:
     assert "sum of two tensors" in read(of_add(tests=[missed("sum_of_two_tensors", None, None)]))
 
 
-def test_the_mistake_by_its_name_comes_before_what_was_missed() -> None:
+def test_the_misconception_comes_before_the_failed_tests() -> None:
     known = [{"name": "takes_away", "sentence": "Adding is not taking away."}]
-    told = read(of_add(misconceptions=known, tests=[missed("a", "The sum should be right.", "It is not.")]))
-    assert told.endswith("Takes away Adding is not taking away. It is not. The sum should be right.")
+    text = read(of_add(misconceptions=known, tests=[missed("a", "The sum should be right.", "It is not.")]))
+    assert text.endswith("Takes away Adding is not taking away. It is not. The sum should be right.")
 
 
-def test_what_it_waits_for_and_remarks_are_told() -> None:
-    told = read(of_add(waiting_for="Depends on zero; fix that first.", remarks=["A substitute was used."]))
-    assert told.endswith("Depends on zero; fix that first. A substitute was used.")
+def test_dependencies_and_remarks_are_shown() -> None:
+    text = read(of_add(waiting_for="Depends on zero; fix that first.", remarks=["A substitute was used."]))
+    assert text.endswith("Depends on zero; fix that first. A substitute was used.")
 
 
-def test_what_the_students_code_had_to_say_is_told_where_it_belongs() -> None:
+def test_the_output_of_the_students_code_is_shown_at_its_exercise() -> None:
     messages = [
         message("printed", "in the exercise\n"),
         message("raised", "It raised a ValueError. no", file="sums.ipynb, cell 3", line=7),
@@ -164,7 +164,7 @@ def test_code_in_a_sentence_is_shown_as_code_and_a_star_is_a_product() -> None:
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_up_to_the_due_date_a_quiz_item_tells_when_it_counts(answered: bool) -> None:
+def test_until_the_due_date_a_quiz_item_says_when_it_counts(answered: bool) -> None:
     state = "answered" if answered else "not answered"
     assert read(of_order(answered=answered)) == (
         f"Order: {state} "
@@ -172,32 +172,32 @@ def test_up_to_the_due_date_a_quiz_item_tells_when_it_counts(answered: bool) -> 
     )
 
 
-def test_an_answer_that_cannot_be_read_is_told_at_once() -> None:
+def test_an_unreadable_answer_is_reported_before_the_due_date() -> None:
     assert "cell 4: two letters" in read(of_order(answered=False, problem="cell 4: two letters"))
 
 
-def test_after_the_due_date_a_quiz_item_tells_all_that_the_course_tells() -> None:
+def test_after_the_due_date_a_quiz_item_shows_all_feedback() -> None:
     known = {"sentences": ["Addition is *commutative*."], "answer": "a) `a + b`\nb) b + a", "explanation": "So it is."}
     assert read(of_order(points=1, **known)) == (
         "Order: 1 of 2 points Addition is commutative. The right answer a) a + b b) b + a Why So it is."
     )
 
 
-def test_after_the_due_date_no_answer_is_told_to_be_none() -> None:
+def test_after_the_due_date_a_missing_answer_is_reported() -> None:
     assert read(of_order(points=0, answered=False)) == "Order: 0 of 2 points It was not answered."
 
 
-def test_of_a_notebook_with_which_nothing_is_wrong_nothing_is_told() -> None:
+def test_a_notebook_without_problems_has_no_remarks() -> None:
     assert of_whole(report(), "sums") is None
 
 
-def test_remarks_on_the_notebook_and_its_quiz_are_told() -> None:
-    told = read(of_notebook(remarks=["Cell 3 is damaged."], sheet_remarks=["answer_1 is there twice."]))
-    assert told == "About the notebook as a whole Cell 3 is damaged. answer_1 is there twice."
+def test_remarks_on_the_notebook_and_its_quiz_are_shown() -> None:
+    text = read(of_notebook(remarks=["Cell 3 is damaged."], sheet_remarks=["answer_1 is there twice."]))
+    assert text == "About the notebook as a whole Cell 3 is damaged. answer_1 is there twice."
 
 
-def test_code_that_was_not_locked_in_is_told() -> None:
-    assert "not isolated" in read(of_notebook(locked_in=False))
+def test_code_that_was_not_isolated_is_reported() -> None:
+    assert "not isolated" in read(of_notebook(isolated=False))
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_code_that_was_not_locked_in_is_told() -> None:
     ],
     ids=["exercise", "quiz item before", "quiz item after", "notebook"],
 )
-def test_nothing_that_is_told_is_markup(feedback: Feedback) -> None:
+def test_no_text_of_a_report_is_markup(feedback: Feedback) -> None:
     page = feedback.html()
     assert html.escape(HOSTILE, quote=False).lower() in page.lower().replace("&quot;", '"')
     assert set(re.findall(r"<(\w+)", page)) <= {"div", "strong", "br", "ul", "li", "pre", "code", "p", "h1"}
     assert page.count("<div") == page.count("</div>")
 
 
-def test_the_plain_text_tells_the_same() -> None:
+def test_the_plain_text_says_the_same() -> None:
     feedback = of_add(
         messages=[message("printed", "<hello>")],
         misconceptions=[{"name": "takes_away", "sentence": "Adding is not taking away."}],

@@ -29,7 +29,7 @@ ITS_SENTENCE = "The exponentials are divided by the sum of all entries of the te
 GRADED = ("ada", "chen", "gus")
 """All answers of ada are right, chen has one mistake, and gus's file is broken."""
 UNGRADED = "dina"
-"""Hands in what chen does, once the class is graded."""
+"""Hands in the same file as chen, after the class is graded."""
 
 
 class Course(NamedTuple):
@@ -74,7 +74,7 @@ def hand_in(course: Path, student: str) -> None:
 
 @pytest.fixture
 def gradebook(course: Course) -> Iterator[Page]:
-    """The page of a unit's notebook, which tells who has how many points."""
+    """The page of a unit's notebook, which shows the points of each student."""
     page = course.open(f"formgrader/gradebook/{terms.UNIT}/{terms.UNIT}")
     expect(row(page, "ada")).to_be_visible()  # before, the button has nothing to do
     page.get_by_role("button", name="Show All Names").click()
@@ -91,12 +91,12 @@ def submission(gradebook: Page, request: pytest.FixtureRequest) -> Page:
 
 
 def row(page: Page, student: str) -> Locator:
-    """The line of a table that is about a student."""
+    """The row of a student in a table."""
     return page.locator("#main-table tr").filter(has=page.get_by_text(student, exact=True))
 
 
 def score_fields(page: Page) -> dict[str, float]:
-    """Which score each test cell of a submission shows where no other was entered, by its grade_id."""
+    """The automatic score that each test cell of a submission shows, by grade_id."""
     fields: dict[str, str] = page.locator("input.score").evaluate_all(
         "fields => Object.fromEntries(fields.map(field => [field.id, field.placeholder]))"
     )
@@ -126,24 +126,24 @@ def test_a_submission_shows_the_score_of_each_exercise_and_quiz_item(
 
 
 @pytest.mark.parametrize("submission", ["chen"], indirect=True)
-def test_a_mistake_is_named_below_its_exercise_alone(submission: Page) -> None:
+def test_a_misconception_is_named_only_below_its_exercise(submission: Page) -> None:
     expect(output_of(submission, "test_softmax_naive").get_by_text(ITS_SENTENCE)).to_be_visible()
     expect(submission.get_by_text(ITS_SENTENCE)).to_have_count(1)
 
 
 @pytest.mark.parametrize("submission", ["chen"], indirect=True)
-def test_what_a_student_printed_is_text_and_does_nothing_to_the_page(submission: Page) -> None:
+def test_output_of_a_student_is_text_and_does_not_change_the_page(submission: Page) -> None:
     expect(output_of(submission, "test_softmax_naive").get_by_text(PRINTED).first).to_be_visible()
     expect(submission).to_have_title(terms.UNIT)
 
 
 @pytest.mark.parametrize("submission", ["gus"], indirect=True)
-def test_who_handed_in_a_broken_file_has_zero_and_a_sentence_that_says_why(submission: Page) -> None:
+def test_a_broken_file_gives_zero_and_a_sentence_that_says_why(submission: Page) -> None:
     assert set(score_fields(submission).values()) == {0}
     expect(submission.get_by_text("simple_attention.ipynb is not a notebook").first).to_be_visible()
 
 
-def test_a_click_on_autograde_gives_the_points_that_the_command_gives(course: Course) -> None:
+def test_a_click_on_autograde_gives_the_same_points_as_the_command(course: Course) -> None:
     before = set(course.server.processes())
     page = course.open(f"formgrader/manage_submissions/{terms.UNIT}")
     expect(row(page, UNGRADED).locator(".status")).to_have_text("needs autograding")

@@ -1,4 +1,4 @@
-"""`nbgrader autograde` gives each cell the points that `grader grade` gives, and tells why.
+"""`nbgrader autograde` gives each cell the points that `grader grade` gives, and says why.
 
 A class of four is graded twice by nbgrader itself, before the due date of its only unit and after it.
 """
@@ -110,7 +110,7 @@ class Term:
 
 
 def nbgrader(root: Path, *commands: str, prefix: Sequence[str] = ()) -> list[tuple[str, int]]:
-    """What each command of nbgrader printed in the term's folder, and its exit code."""
+    """The output and exit code of each command of nbgrader in the term's folder."""
     return run_each(root, [(root / "term", root, command.split()) for command in commands], root, prefix)
 
 
@@ -145,24 +145,24 @@ def test_the_gradebook_has_the_points_of_each_cell(term: Term, student: str) -> 
 
 
 @pytest.mark.parametrize("student", MISTAKES)
-def test_each_test_cell_has_the_feedback_and_then_the_bare_number(term: Term, student: str) -> None:
+def test_each_test_cell_has_the_feedback_and_then_the_number(term: Term, student: str) -> None:
     scores = scores_of(term.folder, student, "sums")
     for cell in filter(is_test, term.autograded(student)):
-        told, result = cell["outputs"]
-        assert (told["output_type"], result["output_type"]) == ("display_data", "execute_result")
-        assert told["data"].keys() == {"text/html", "text/plain"}
+        feedback, result = cell["outputs"]
+        assert (feedback["output_type"], result["output_type"]) == ("display_data", "execute_result")
+        assert feedback["data"].keys() == {"text/html", "text/plain"}
         assert "".join(result["data"]["text/plain"]) == f"{scores[grade_id(cell)]:.0f}"
         assert determine_grade(from_dict(cell))[0] == scores[grade_id(cell)]
 
 
-def test_up_to_the_due_date_the_quiz_has_no_points_and_the_log_says_once_what_to_do(term: Term) -> None:
+def test_until_the_due_date_the_quiz_has_no_points_and_the_log_says_once_what_to_do(term: Term) -> None:
     for student, scores in term.before.items():
         assert (scores["test_add"], scores["test_Scale"]) == POINTS[student]
         assert all(points == 0 for name, points in scores.items() if "quiz" in name)
     assert term.log.count("2100-01-01 00:00+00:00") == term.log.count("nbgrader autograde sums --force") == 1
 
 
-def test_no_hidden_test_is_in_what_people_read(term: Term) -> None:
+def test_no_hidden_test_is_in_the_graded_notebooks(term: Term) -> None:
     [release, *autograded] = [
         {grade_id(cell): text_of(cell) for cell in cells if is_test(cell)}
         for cells in (
@@ -174,7 +174,7 @@ def test_no_hidden_test_is_in_what_people_read(term: Term) -> None:
     assert not any("HIDDEN" in text or "assert" in text for text in release.values())
 
 
-def test_a_named_mistake_what_was_missed_and_the_students_own_output_are_told(term: Term) -> None:
+def test_the_misconception_the_failed_tests_and_the_output_are_shown(term: Term) -> None:
     assert "Adding is not taking away." in term.text("bob", "test_add")
     assert "known as criterion bandicoot" in term.text("bob", "test_add")
     assert "not valid Python" in term.text("emil", "test_Scale")
@@ -183,13 +183,13 @@ def test_a_named_mistake_what_was_missed_and_the_students_own_output_are_told(te
     assert '"output_type": "execute_result"' in term.text("mallory", "test_add")
 
 
-def test_nothing_that_a_student_printed_is_markup(term: Term) -> None:
+def test_output_of_a_student_is_not_markup(term: Term) -> None:
     assert "&lt;/pre&gt;&lt;script&gt;" in "".join(term.outputs("mallory", "test_add")[0]["data"]["text/html"])
     for cell in term.autograded("mallory"):
         assert all("<script" not in "".join(output["data"]["text/html"]) for output in cell.get("outputs", [])[:1])
 
 
-def test_what_concerns_the_whole_notebook_stands_at_its_top_where_there_is_something(term: Term) -> None:
+def test_remarks_on_the_whole_notebook_are_at_its_top(term: Term) -> None:
     tops = {student: term.autograded(student)[0] for student in MISTAKES}
     assert "at the top" in "".join(tops["mallory"]["outputs"][0]["data"]["text/plain"])
     assert tops["mallory"]["metadata"] == {}
@@ -197,36 +197,36 @@ def test_what_concerns_the_whole_notebook_stands_at_its_top_where_there_is_somet
     assert not tops["ada"].get("outputs")
 
 
-# -- what the instructor has to mend -----------------------------------------------------------------------------
+# -- problems that the instructor must fix ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def own_term(term: Term, tmp_path: Path) -> Path:
-    """The root of a copy, for a test that changes it."""
+    """The root of a copy for a test that changes it."""
     return Path(shutil.copytree(term.root, tmp_path / "course"))
 
 
 AUTOGRADE = "autograde sums --student bob --force"
 
 
-def test_a_course_that_was_changed_since_it_was_released_stops_the_run_before_it_begins(own_term: Path) -> None:
+def test_a_course_that_changed_after_its_release_stops_the_run(own_term: Path) -> None:
     settings = own_term / "autograder.yml"
     kept = settings.read_text()
     before = scores_of(own_term / "term", "bob", "sums")
-    for weight, told in {
+    for weight, message in {
         "3": "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad",
         "one": "autograder.yml:20:12: ",
     }.items():
         settings.write_text(kept.replace("add: 2", f"add: {weight}"))
         [(log, code)] = nbgrader(own_term, AUTOGRADE)
         assert code == 1
-        assert f"Nothing was graded. {told}" in log
+        assert f"Nothing was graded. {message}" in log
         assert "Traceback" not in log
     assert scores_of(own_term / "term", "bob", "sums") == before
     assert (own_term / "term" / "autograded" / "bob" / "sums" / "sums.ipynb").exists()
 
 
-def test_a_quiz_that_is_asked_in_another_order_than_it_was_handed_out_is_not_graded(own_term: Path) -> None:
+def test_a_quiz_that_was_released_in_another_order_is_not_graded(own_term: Path) -> None:
     quiz = own_term / "solutions" / "sums_quiz.yml"
     head, first, second = re.split(r"(?m)^(?=  order_of_terms:|  even_sums:)", quiz.read_text())
     second, rest = re.split(r"(?m)^(?=  is_larger:)", second)
@@ -255,7 +255,7 @@ def test_an_assignment_of_the_instructors_own_is_graded_as_nbgrader_does(own_ter
     assert scores_of(own_term / "term", "bob", "party") == {"party": 2}
 
 
-def test_what_switches_nbgraders_execute_off_leaves_the_grading_on(own_term: Path) -> None:
+def test_disabling_nbgraders_execute_does_not_disable_grading(own_term: Path) -> None:
     before = scores_of(own_term / "term", "bob", "sums")
     [(log, code)] = nbgrader(own_term, f"{AUTOGRADE} --no-execute")
     assert code == 0, log
@@ -280,7 +280,7 @@ def test_the_log_has_no_warning_of_cells_that_nobody_changed(term: Term) -> None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing locks student code in")
-def test_where_student_code_cannot_be_locked_in_nobody_is_graded_unless_it_is_allowed(own_term: Path) -> None:
+def test_without_isolation_nobody_is_graded_unless_allowed(own_term: Path) -> None:
     before = scores_of(own_term / "term", "bob", "sums")
     allowed = f"{AUTOGRADE} --SubmissionExporter.allow_unisolated=True"
     refused, graded = nbgrader(own_term, AUTOGRADE, allowed, prefix=courses.WHERE_NOTHING_ISOLATES)
@@ -292,7 +292,7 @@ def test_where_student_code_cannot_be_locked_in_nobody_is_graded_unless_it_is_al
     assert "not isolated" in json.dumps(top["outputs"])
 
 
-def test_a_fault_of_the_engine_is_told_and_leaves_the_grades_as_they_were(own_term: Path) -> None:
+def test_a_fault_of_the_engine_is_reported_and_changes_no_grade(own_term: Path) -> None:
     suite = own_term / "grader" / "suites" / "sums" / "test_sums.py"
     suite.write_text(suite.read_text().replace("import pytest", "import pytest\nraise RuntimeError('spoilt')", 1))
     before = scores_of(own_term / "term", "bob", "sums")

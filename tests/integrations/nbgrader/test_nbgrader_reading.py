@@ -1,4 +1,4 @@
-"""How submitted notebooks are read: by whatever they were written, and where they cannot be read at all."""
+"""How submitted notebooks are read, whichever program wrote them, and what replaces unreadable ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = "print('a cell of my own')"
 
 Notebook = dict[str, Any]
 Written = Callable[[Notebook], Notebook | str | bytes]
-"""Takes the answered release and gives it as some program writes it, or what else is in the file."""
+"""Takes the answered release and returns it as some program writes it, or another content of the file."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> SmallCourse:
 
 @pytest.fixture
 def answered(course: SmallCourse) -> Notebook:
-    """The release, in which `add` was answered and a cell of their own was added."""
+    """The release with an answer to `add` and a cell of the student's own."""
     notebook: Notebook = json.loads(course.release_path.read_text(encoding="utf-8"))
     [cell] = [cell for cell in notebook["cells"] if marks_of(cell).get("grade_id") == "add"]
     cell["source"] = ADD.splitlines(keepends=True)
@@ -53,7 +53,7 @@ def sources(notebook: NotebookNode) -> dict[str, str]:
 
 
 def read(course: SmallCourse, student: str, content: Notebook | str | bytes) -> NotebookNode:
-    """The notebook that is made in autograded/ of what a student handed in, which stays as it is."""
+    """The notebook in autograded/ that is made from a submission, which is unchanged."""
     content = json.dumps(content) if isinstance(content, dict) else content
     content = content.encode() if isinstance(content, str) else content
     path = course.handed_in(student)
@@ -152,7 +152,7 @@ WRITTEN: list[Written] = [
 
 
 @pytest.mark.parametrize("write", WRITTEN, ids=lambda write: write.__name__)
-def test_a_notebook_is_read_whoever_wrote_it(write: Written, answered: Notebook, course: SmallCourse) -> None:
+def test_notebooks_of_all_programs_are_read(write: Written, answered: Notebook, course: SmallCourse) -> None:
     notebook = read(course, f"student-{WRITTEN.index(write)}", write(answered))
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
@@ -162,12 +162,12 @@ def test_a_notebook_is_read_whoever_wrote_it(write: Written, answered: Notebook,
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
 
 
-def test_without_any_metadata_code_is_read_by_what_it_defines(answered: Notebook, course: SmallCourse) -> None:
+def test_without_metadata_code_is_found_by_its_definitions(answered: Notebook, course: SmallCourse) -> None:
     notebook = read(course, "bare", without_any_metadata(answered))
     assert sources(notebook) == {**sources(course.release), "add": ADD}
 
 
-def test_what_is_too_much_to_look_at_is_left_out(answered: Notebook, course: SmallCourse) -> None:
+def test_too_many_or_too_large_cells_are_left_out(answered: Notebook, course: SmallCourse) -> None:
     large = {"cell_type": "markdown", "metadata": {}, "source": "data:image/png;base64," + "A" * 2**21}
     many = [code_cell(f"print({number})") for number in range(3000)]
     notebook = read(course, "much", {**answered, "cells": [large, *answered["cells"], *many]})
@@ -176,7 +176,7 @@ def test_what_is_too_much_to_look_at_is_left_out(answered: Notebook, course: Sma
     assert max(len(cell.source) for cell in notebook.cells) < 10_000
 
 
-def test_cells_that_are_too_much_together_are_left_out_from_there_on(answered: Notebook, course: SmallCourse) -> None:
+def test_cells_beyond_the_limit_for_all_cells_are_left_out(answered: Notebook, course: SmallCourse) -> None:
     large = [code_cell(f"print({number})  # {'A' * 600_000}") for number in range(2)]
     notebook = read(course, "much-together", {**answered, "cells": [*answered["cells"], *large]})
     assert sources(notebook) == {**sources(course.release), "add": ADD}
@@ -198,7 +198,7 @@ def test_cells_that_are_too_much_together_are_left_out_from_there_on(answered: N
         ("no-text", b'{"cells": ["\xff"]}', "is not UTF-8"),
     ],
 )
-def test_the_release_takes_the_place_of_what_is_no_notebook(
+def test_the_release_replaces_a_file_that_is_not_a_notebook(
     student: str, content: str | bytes, why: str, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert read(course, student, content).cells == with_their_checksums(course)
@@ -251,7 +251,7 @@ def another_name(path: Path) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_the_release_takes_the_place_of_what_is_no_file(
+def test_the_release_replaces_something_that_is_not_a_file(
     make: Callable[[Path], None], why: str, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = course.handed_in(make.__name__)
@@ -273,16 +273,14 @@ def with_their_checksums(course: SmallCourse) -> list[NotebookNode]:
     return cells
 
 
-def test_a_notebook_beside_the_right_one_is_passed_over(answered: Notebook, course: SmallCourse) -> None:
+def test_another_notebook_in_the_folder_is_ignored(answered: Notebook, course: SmallCourse) -> None:
     another_name(course.handed_in("two"))
     assert sources(read(course, "two", answered))["add"] == ADD
     assert [path.name for path in (course.folder / "autograded" / "two" / UNIT).iterdir()] == [f"{UNIT}.ipynb"]
 
 
 @pytest.mark.proof(part="nbgrader")
-def test_an_unreadable_notebook_stops_nobody_and_everyone_is_in_the_gradebook(
-    answered: Notebook, course: SmallCourse
-) -> None:
+def test_after_an_unreadable_notebook_all_others_are_graded(answered: Notebook, course: SmallCourse) -> None:
     for student, content in {"a": json.dumps(answered), "b": "{", "c": json.dumps(answered)}.items():
         course.handed_in(f"class-{student}").write_text(content, encoding="utf-8")
     course.autograde("class-*")
@@ -296,7 +294,7 @@ def test_an_unreadable_notebook_stops_nobody_and_everyone_is_in_the_gradebook(
 
 
 @pytest.mark.proof(part="nbgrader")
-def test_a_release_that_is_gone_is_said_with_what_to_do(
+def test_a_missing_release_is_reported_with_the_fix(
     answered: Notebook, course: SmallCourse, caplog: pytest.LogCaptureFixture
 ) -> None:
     hidden = course.release_path.rename(course.release_path.with_suffix(".hidden"))
@@ -308,7 +306,7 @@ def test_a_release_that_is_gone_is_said_with_what_to_do(
     assert "run `nbgrader generate_assignment positional_encoding --force`" in (caplog.text)
 
 
-def test_a_release_without_ids_will_do(answered: Notebook, course: SmallCourse) -> None:
+def test_a_release_without_ids_is_accepted(answered: Notebook, course: SmallCourse) -> None:
     kept = course.release_path.read_bytes()
     try:
         course.release_path.write_text(json.dumps(by_an_older_jupyter(4)(json.loads(kept))), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The nbgrader course that `grader release nbgrader` writes, held against nbgrader itself."""
+"""The nbgrader course that `grader release nbgrader` writes works with nbgrader itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from grader.reports.scoring import Rubric
 QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
 WITHOUT = 'c = get_config()\nc.CourseDirectory.course_id = "plain"\n'
 LONG = 25
-"""A line of so many characters is told from what everybody writes."""
+"""A line of at least this many characters is specific to the solution."""
 
 AN_EXAMPLE = "multi_head_attention"
 
@@ -51,7 +51,7 @@ def notebook_in(folder: Path) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def _activated() -> Iterator[None]:
-    """nbgrader itself looks up the programs that were installed beside it."""
+    """nbgrader finds the programs that are installed in its own environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
         yield
@@ -66,7 +66,7 @@ def nbgrader(directory: Path, *arguments: str) -> None:
 
 
 def generate(directory: Path, unit: str, database: bool = True) -> None:
-    """What `nbgrader generate_assignment` does, in this process, with the configuration that lies there."""
+    """Run `nbgrader generate_assignment` in this process, with the configuration in the folder."""
     config = PyFileConfigLoader("nbgrader_config.py", path=str(directory)).load_config()
     config.GenerateAssignment.no_database = not database
     config.SaveCells.enabled = database
@@ -98,7 +98,7 @@ def plain_course(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def released(directory: Path, unit: str) -> Path:
-    """The folder that students receive of a unit, generated now where it is not there yet."""
+    """The released folder of a unit, generated now if it does not exist."""
     folder = directory / "release" / unit
     if not folder.is_dir():
         generate(directory, unit, database=is_configured(directory))
@@ -110,7 +110,7 @@ def normalised(text: str) -> str:
 
 
 def strings_in(data: Any) -> Iterator[str]:
-    """Every text of a notebook, wherever it is: source, metadata, outputs, and the names of keys."""
+    """Every text of a notebook: source, metadata, outputs and keys."""
     if isinstance(data, dict):
         yield from itertools.chain.from_iterable(map(strings_in, itertools.chain.from_iterable(data.items())))
     elif isinstance(data, list):
@@ -134,7 +134,7 @@ def released_text(folder: Path) -> str:
 
 
 def secrets_of(unit: str) -> set[str]:
-    """The solutions' lines, and all that is told of the quiz after the due date; but for what students have anyway."""
+    """The solutions' lines and the quiz's feedback after the due date, without texts that students have anyway."""
     files = [path for path in (REPOSITORY / "exercises").iterdir() if path.is_file()]
     received = normalised("\n".join(path.read_text(encoding="utf-8") for path in files))
     secret = []
@@ -179,7 +179,7 @@ def test_notebooks_are_valid_by_nbformat_and_by_the_schema_of_nbgrader(course: P
 
 
 @by_unit
-def test_below_each_answer_stands_a_locked_test_cell_with_its_points(course: Path, rubric: Rubric, unit: str) -> None:
+def test_each_answer_is_followed_by_a_locked_test_cell_with_its_points(course: Path, rubric: Rubric, unit: str) -> None:
     marks = [cell.metadata.get("nbgrader", {}) for cell in notebook_in(course / "source" / unit).cells]
     pairs = [
         (answer["grade_id"], test["grade_id"], test["grade"], test["locked"], test["points"])
@@ -193,7 +193,7 @@ def test_below_each_answer_stands_a_locked_test_cell_with_its_points(course: Pat
 
 @proof
 @by_unit
-def test_a_source_runs_from_top_to_bottom_on_its_own(course: Path, tmp_path: Path, unit: str) -> None:
+def test_a_source_notebook_runs_from_top_to_bottom(course: Path, tmp_path: Path, unit: str) -> None:
     from nbclient import NotebookClient
 
     notebook = notebook_in(course / "source" / unit)
@@ -204,7 +204,7 @@ def test_a_source_runs_from_top_to_bottom_on_its_own(course: Path, tmp_path: Pat
 
 
 @by_unit
-def test_the_quizzes_answers_in_the_source_earn_all_points(course: Path, unit: str) -> None:
+def test_the_quiz_answers_in_the_source_earn_all_points(course: Path, unit: str) -> None:
     from grader.quizzes.cells import read_cells
 
     cells = notebook_in(course / "source" / unit).cells
@@ -229,8 +229,8 @@ def test_nothing_leaks_without_our_configuration_either(plain_course: Path, unit
 
 
 @by_unit
-def test_checksums_in_the_release_are_those_of_what_it_shows(course: Path, unit: str) -> None:
-    """That of a source would tell a short answer to whoever tries them all."""
+def test_checksums_in_the_release_are_of_its_own_cells(course: Path, unit: str) -> None:
+    """From the checksum of a source one could find a short answer by trying all."""
     from nbgrader.utils import compute_checksum
 
     cells = [cell for cell in notebook_in(released(course, unit)).cells if "nbgrader" in cell.metadata]
@@ -246,7 +246,7 @@ def test_the_stubs_in_the_notebook_are_those_in_the_exercises(course: Path, unit
     assert all(stub in script for stub in stubs)
 
 
-def test_the_released_test_cells_hold_one_sentence_and_no_test(course: Path) -> None:
+def test_released_test_cells_have_one_sentence_and_no_test(course: Path) -> None:
     cells = notebook_in(released(course, "positional_encoding")).cells
     tests = [cell.source.strip() for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert len(tests) == 3 + len(QUIZZES["positional_encoding"].items)
@@ -259,7 +259,7 @@ def test_a_released_quiz_cell_shows_what_to_write_and_where(course: Path) -> Non
     assert cells["quiz_what_a_head_reads"] == '# One letter in quotes, such as "b".\nanswer_1 = ...'
 
 
-def test_what_comes_from_another_unit_is_imported_in_the_release(course: Path) -> None:
+def test_the_release_imports_from_another_unit(course: Path) -> None:
     cells = {cell.id: cell.source for cell in notebook_in(released(course, "multi_head_attention")).cells}
     assert cells["from_causal_attention"] == "from causal_attention import CausalAttention"
 
@@ -296,7 +296,7 @@ def test_the_gradebook_has_the_due_dates_of_autograder_yml(gradebook: Gradebook)
     }
 
 
-def test_without_a_database_none_is_made(course: Path, tmp_path: Path) -> None:
+def test_without_a_database_none_is_created(course: Path, tmp_path: Path) -> None:
     shutil.copytree(course / "source", tmp_path / "source")
     shutil.copy(course / "nbgrader_config.py", tmp_path)
     generate(tmp_path, "positional_encoding", database=False)
@@ -305,7 +305,7 @@ def test_without_a_database_none_is_made(course: Path, tmp_path: Path) -> None:
 
 
 @proof
-def test_graded_by_nbgrader_alone_a_submission_earns_nothing(plain_course: Path, tmp_path: Path) -> None:
+def test_without_our_configuration_a_submission_earns_nothing(plain_course: Path, tmp_path: Path) -> None:
     unit = "positional_encoding"
     directory = shutil.copytree(plain_course, tmp_path / "course", ignore=shutil.ignore_patterns("release"))
     shutil.copytree(directory / "source" / unit, directory / "submitted" / "ada" / unit)  # every answer is right
@@ -328,7 +328,7 @@ def test_a_quiz_has_the_points_of_its_items_times_its_weight(tmp_path: Path, rub
     assert points == [3 * item.points for item in QUIZZES[name].items.values()]
 
 
-def test_a_second_release_takes_the_place_of_the_first(tmp_path: Path, rubric: Rubric) -> None:
+def test_a_second_release_replaces_the_first(tmp_path: Path, rubric: Rubric) -> None:
     *notebooks, _ = release_nbgrader(tmp_path, COURSE, rubric)
     notebooks[0].write_text("an old release", encoding="utf-8")
     assert release_nbgrader(tmp_path, COURSE, rubric) == notebooks
@@ -336,7 +336,7 @@ def test_a_second_release_takes_the_place_of_the_first(tmp_path: Path, rubric: R
 
 
 @proof
-def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_path: Path) -> None:
+def test_the_instructors_configuration_is_kept_and_missing_lines_are_reported(tmp_path: Path) -> None:
     configuration = tmp_path / "nbgrader_config.py"
     configuration.write_text(WITHOUT, encoding="utf-8")
     run = courses.run_grader(REPOSITORY, "release", "nbgrader", tmp_path)
@@ -360,7 +360,7 @@ def test_the_instructors_own_configuration_stays_and_what_it_lacks_is_told(tmp_p
     ],
     ids=["the two lines", "in other words", "a comment", "no Python"],
 )
-def test_a_configuration_is_ours_where_it_calls_configure(tmp_path: Path, text: str, expected: bool) -> None:
+def test_a_configuration_is_ours_if_it_calls_configure(tmp_path: Path, text: str, expected: bool) -> None:
     (tmp_path / "nbgrader_config.py").write_text(text, encoding="utf-8")
     assert is_configured(tmp_path) == expected
 
@@ -369,7 +369,7 @@ def test_a_configuration_is_ours_where_it_calls_configure(tmp_path: Path, text: 
     ("exercises", "named"),
     [({"project_qkv": 1, "cross_attention": 1}, "cross_attention")],
 )
-def test_an_exercise_that_only_the_course_knows_is_named(tmp_path: Path, exercises: dict[str, int], named: str) -> None:
+def test_an_exercise_that_the_source_lacks_is_named(tmp_path: Path, exercises: dict[str, int], named: str) -> None:
     unit = COURSE.units["self_attention"].model_copy(update={"exercises": exercises})
     course = COURSE.model_copy(update={"units": {"self_attention": unit}})
     with pytest.raises(ReleaseError, match=rf"do not name the same exercises \(.*\b{named}\b"):

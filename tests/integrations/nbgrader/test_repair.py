@@ -1,4 +1,4 @@
-"""Submitted cells put back in order: what a student did is found, whatever happened to the notebook."""
+"""Repaired notebooks: the student's work is found, whatever happened to the notebook."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def without_marks(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
 
 
 @pytest.mark.proof(part="nbgrader")
-def test_an_undamaged_notebook_stays_as_it_is(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
+def test_an_undamaged_notebook_is_unchanged(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     assert repair(cells, release) == cells
 
 
@@ -95,9 +95,7 @@ def test_an_empty_notebook_becomes_the_marked_cells_of_the_release(release: list
     assert repair([], release) == [cell for cell in release if "nbgrader" in cell.metadata]
 
 
-def test_cells_that_were_deleted_come_back_where_they_were(
-    cells: list[NotebookNode], release: list[NotebookNode]
-) -> None:
+def test_deleted_cells_come_back_in_their_places(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     gone = {"imports", "Scale", "test_Scale", "from_other", "given"}
     kept = [one for one in cells if name_of(one) not in gone]
     repaired = repair(kept, release)
@@ -134,7 +132,7 @@ def test_a_name_is_found_however_it_is_defined(written: str, release: list[Noteb
     [*map(code, ["add == 3", "    def add(a, b): ...", "add(1, 2)", "adder = 3"]), prose("add = a + b")],
     ids=lambda written: written.source,
 )
-def test_what_only_uses_a_name_does_not_define_it(written: NotebookNode, release: list[NotebookNode]) -> None:
+def test_using_a_name_does_not_define_it(written: NotebookNode, release: list[NotebookNode]) -> None:
     repaired = repair([written], release)
     assert cell(repaired, "add").source == stub(release, "add")
     assert written.source in outline(repaired)
@@ -156,14 +154,14 @@ def test_a_cell_without_the_name_is_found_by_its_grade_id(
     assert cell(repair(cells, release), "add").source == "if True:\n    def add(a, b): ..."
 
 
-def test_of_two_cells_the_one_that_was_worked_on_counts(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
+def test_of_two_cells_the_edited_one_counts(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     cells.append(copy.deepcopy(cell(release, "add")))
     repaired = repair(cells, release)
     assert cell(repaired, "add").source == ADD
     assert outline(repaired) == outline(release)
 
 
-def test_of_two_cells_that_were_worked_on_the_last_counts_and_the_other_stays(
+def test_of_two_edited_cells_the_last_counts_and_the_other_is_kept(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     first = "def add(a, b):\n    return b"
@@ -173,7 +171,7 @@ def test_of_two_cells_that_were_worked_on_the_last_counts_and_the_other_stays(
     assert outline(repaired)[at(repaired, "add") - 1] == first
 
 
-def test_of_two_cells_that_were_worked_on_the_one_with_the_grade_id_counts(
+def test_of_two_edited_cells_the_one_with_the_grade_id_counts(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     cell(cells, "Scale").source = f"def add(a, b): ...  # so that this cell runs alone\n\n{SCALE}"
@@ -182,13 +180,13 @@ def test_of_two_cells_that_were_worked_on_the_one_with_the_grade_id_counts(
     assert outline(repaired) == outline(release)
 
 
-def test_what_else_a_stub_defines_does_not_make_an_answer() -> None:
+def test_other_definitions_of_a_stub_do_not_identify_an_answer() -> None:
     release = [answer("add", "LIMIT = 3\n\ndef add(a, b):\n    raise NotImplementedError()")]
     repaired = repair([code(ADD), code("LIMIT = 5")], release)
     assert [one.source for one in repaired] == [ADD, "LIMIT = 5"]
 
 
-def test_stubs_with_swapped_grade_ids_are_still_nothing_but_stubs(
+def test_stubs_with_swapped_grade_ids_are_still_stubs(
     release: list[NotebookNode],
 ) -> None:
     swapped = copy.deepcopy(release)
@@ -199,7 +197,7 @@ def test_stubs_with_swapped_grade_ids_are_still_nothing_but_stubs(
     assert sorted(outline(repaired)) == sorted(outline(release))
 
 
-def test_an_answer_in_a_new_cell_takes_the_place_of_the_untouched_stub(
+def test_an_answer_in_a_new_cell_replaces_the_unchanged_stub(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     cell(cells, "add").source = stub(release, "add")
@@ -228,20 +226,20 @@ def test_of_merged_cells_the_second_says_where_its_answer_is(
     assert cell(repaired, "Scale").source == "# Scale is defined in the cell of add."
 
 
-def test_a_quiz_in_a_single_cell_says_by_what_name_each_answer_goes(release: list[NotebookNode]) -> None:
+def test_a_quiz_in_a_single_cell_names_each_answer(release: list[NotebookNode]) -> None:
     repaired = repair([code('answer_1 = "b"\nanswer_2 = 3')], release)
     assert cell(repaired, "quiz_which").source == 'answer_1 = "b"\nanswer_2 = 3'
     assert cell(repaired, "quiz_more").source == "# answer_2 is defined in the cell of quiz_which."
 
 
-def test_what_was_pasted_in_the_place_of_an_import_is_found_by_its_name(release: list[NotebookNode]) -> None:
+def test_code_pasted_over_an_import_is_found_by_its_name(release: list[NotebookNode]) -> None:
     assert cell(repair([code("class Other: ...")], release), "from_other").source == "class Other: ..."
 
 
 # -- in which order ----------------------------------------------------------------------------------------------
 
 
-def test_the_order_of_the_student_stays_and_tests_follow_their_answers(
+def test_the_students_order_is_kept_and_tests_follow_their_answers(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     moved = [cells.pop(at(cells, "add"))]
@@ -252,9 +250,7 @@ def test_the_order_of_the_student_stays_and_tests_follow_their_answers(
     ]
 
 
-def test_cells_of_their_own_stay_where_they_are_without_marks(
-    cells: list[NotebookNode], release: list[NotebookNode]
-) -> None:
+def test_own_cells_are_kept_in_place_without_marks(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     cells.insert(at(cells, "Scale"), marked("mine", OWN, solution=True))
     repaired = repair(cells, release)
     assert repaired[at(repaired, "Scale") - 1].source == OWN
@@ -267,10 +263,10 @@ def test_ids_are_unique_whatever_those_of_the_course_are() -> None:
     assert [one.id for one in repair([code(OWN), code(OWN)], release)] == ["own-1", "own-2", "own-3"]
 
 
-# -- what the course says stays said ------------------------------------------------------------------------------
+# -- the course's cells are restored -------------------------------------------------------------------------------
 
 
-def test_a_locked_cell_that_was_changed_is_put_back_above_what_it_became(
+def test_a_changed_locked_cell_is_restored_above_its_changed_copy(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     cell(cells, "imports").source = "import torch, math"
@@ -280,7 +276,7 @@ def test_a_locked_cell_that_was_changed_is_put_back_above_what_it_became(
     assert (repaired[here + 1].source, repaired[here + 1].metadata) == ("import torch, math", {})
 
 
-def test_a_test_that_was_changed_is_put_back(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
+def test_a_changed_test_is_restored(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     cell(cells, "test_add").source = "3"
     cell(cells, "test_add").metadata.nbgrader.points = 100
     repaired = repair(cells, release)
@@ -288,7 +284,7 @@ def test_a_test_that_was_changed_is_put_back(cells: list[NotebookNode], release:
     assert outline(repaired) == outline(release)
 
 
-def test_cells_get_back_the_type_that_they_had(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
+def test_cells_get_their_type_back(cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     cells[0] = code(cells[0].source)
     for name in ("add", "test_add", "imports"):
         cells[at(cells, name)] = marked(name, cell(cells, name).source, "markdown")
@@ -323,9 +319,7 @@ def test_answers_in_prose_and_tasks_are_kept_like_all_others(
         r"$\href{javascript:alert(1)}{x}$",
     ],
 )
-def test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages(
-    text: str, kind: str, release: list[NotebookNode]
-) -> None:
+def test_prose_of_a_student_is_plain_text_on_nbgraders_pages(text: str, kind: str, release: list[NotebookNode]) -> None:
     own = NotebookNode(cell_type=kind, metadata=NotebookNode(), source=text)
     repaired = repair([own], release)
     notebook = nbformat.v4.new_notebook(cells=[one for one in repaired if one.get("id", "").startswith("own-")])
@@ -336,7 +330,7 @@ def test_prose_of_a_student_is_nothing_but_text_on_nbgraders_pages(
     assert r"\href" not in page
 
 
-def test_prose_does_not_ask_for_attachments_that_were_not_read(
+def test_prose_does_not_refer_to_attachments_that_were_not_read(
     cells: list[NotebookNode], release: list[NotebookNode]
 ) -> None:
     cell(cells, "essay").source = "![a picture](attachment:image.png)"
@@ -399,7 +393,7 @@ def damage(cells: list[NotebookNode], luck: random.Random) -> list[NotebookNode]
 def require_whole(
     repaired: Sequence[NotebookNode], submitted: Sequence[NotebookNode], release: Sequence[NotebookNode]
 ) -> None:
-    """The course's cells are all there as they were, and nothing of the student's is lost."""
+    """Assert that all cells of the course are there unchanged, and that no work of the student is lost."""
     nbformat.validate(nbformat.v4.new_notebook(cells=repaired))
     assert len({cell.id for cell in repaired}) == len(repaired)
     found = {name_of(cell): cell for cell in repaired if cell.metadata}
@@ -430,7 +424,7 @@ def require_whole(
 
 @pytest.mark.proof(part="nbgrader")
 @pytest.mark.parametrize("first", range(0, 400, 100))
-def test_no_damage_is_too_much(first: int, cells: list[NotebookNode], release: list[NotebookNode]) -> None:
+def test_any_damage_can_be_repaired(first: int, cells: list[NotebookNode], release: list[NotebookNode]) -> None:
     for seed in range(first, first + 100):
         submitted = damage(cells, random.Random(seed))
         before = copy.deepcopy((submitted, release))
@@ -441,7 +435,7 @@ def test_no_damage_is_too_much(first: int, cells: list[NotebookNode], release: l
 
 
 @pytest.mark.proof(part="nbgrader")
-def test_nbgrader_finds_nothing_to_mend_in_what_was_repaired(
+def test_nbgrader_finds_no_fault_in_a_repaired_notebook(
     course: SmallCourse, cells: list[NotebookNode], release: list[NotebookNode], caplog: pytest.LogCaptureFixture
 ) -> None:
     submitted = {f"student-{seed}": damage(cells, random.Random(seed)) for seed in range(12)}
@@ -458,7 +452,7 @@ def test_nbgrader_finds_nothing_to_mend_in_what_was_repaired(
 
 
 def _with_checksum_of(one: NotebookNode, release: Sequence[NotebookNode]) -> NotebookNode:
-    """A cell's metadata with the checksum of the release: nbgrader writes that of the source there, always."""
+    """A cell's metadata with the checksum of the release: nbgrader always writes that of the source there."""
     if name := name_of(one):
         one.metadata.nbgrader.checksum = cell(release, name).metadata.nbgrader.checksum
     return one.metadata

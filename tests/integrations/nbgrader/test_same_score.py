@@ -145,7 +145,7 @@ def unreadable_answer(item: Item) -> str:
 
 @dataclass(frozen=True)
 class Graded:
-    """What came out: of the scripts, of the notebooks in the gradebook; and nbgrader's course."""
+    """The scores of the scripts, those of the notebooks in the gradebook, and nbgrader's course."""
 
     scripts: dict[str, Earned]
     gradebook: dict[str, Earned]
@@ -259,15 +259,15 @@ def cells_with_points(course: Path) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("student", STUDENTS)
-def test_a_notebook_earns_in_the_gradebook_what_the_script_earns(graded: Graded, student: str) -> None:
+def test_a_notebook_gets_the_points_of_the_same_script(graded: Graded, student: str) -> None:
     report, gradebook = graded.scripts[student], graded.gradebook[student]
     assert gradebook == {name: report[name] for name in gradebook}
     # Of a unit that was not handed in the gradebook knows nothing.
     assert not any(points for name, points in report.items() if name not in gradebook)
 
 
-def test_the_answers_are_right_and_wrong_in_every_way(graded: Graded) -> None:
-    """Else the same score everywhere might be zero everywhere."""
+def test_the_answers_include_all_kinds_of_mistakes(graded: Graded) -> None:
+    """Otherwise equal scores could all be zero."""
     answers = [path for path in (graded.course / "submitted").glob("*/*/*.ipynb") if path.parts[-3] not in CLASS]
     assert len(answers) >= 30
     exercises = [name for name in graded.scripts["right"] if "/quiz_" not in name]
@@ -282,7 +282,7 @@ def test_the_answers_are_right_and_wrong_in_every_way(graded: Graded) -> None:
     assert {0, 1} < shares
 
 
-def test_each_test_cell_holds_one_bare_number_and_no_error(graded: Graded) -> None:
+def test_each_test_cell_has_one_number_and_no_error(graded: Graded) -> None:
     for name, cell in cells_with_points(graded.course):
         [result] = [output for output in cell.outputs if output.output_type == "execute_result"]
         student, unit, grade_id = name.split("/")

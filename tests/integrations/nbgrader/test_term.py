@@ -1,4 +1,4 @@
-"""docs/nbgrader.md is true: three students go through its term, by its own commands."""
+"""docs/nbgrader.md is true: three students go through a term with its commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof(part="nbgrader")
 PAGE = (REPOSITORY / "docs" / "nbgrader.md").read_text(encoding="utf-8")
 # A fenced block: its language, and who runs it or, of a file, where it goes.
 BLOCK = re.compile(r"^```(\w+)(?: title=\"(\S+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# These two make what the tests run in, and a terminal alone can be told of the second one.
+# These two lines set up the environment of the tests; only a terminal can run the second one.
 SET_UP = ("make .venv/installed", ". .venv/bin/activate")
 # What belongs to the machine is put elsewhere.
 MACHINE = ("/srv/nbgrader", "/etc/jupyter")
@@ -34,7 +34,7 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 class Block(NamedTuple):
-    """A fenced block of the page, and the heading that it stands under."""
+    """A fenced block of the page, and its heading."""
 
     heading: str
     language: str
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What is left of the term: everybody's folders, and the table as it was each time that it was exported."""
+    """The folders of all participants after the term, and each exported table."""
 
     folder: Path
     course: Path
@@ -121,7 +121,7 @@ def work(course: Path, notebook: Path, name: str) -> None:
         terms.fill_in(notebook, course, {"softmax_naive": MISTAKE} if name == "bela" else {})
 
 
-def test_everybody_has_a_row_in_the_table(term: Term) -> None:
+def test_every_student_has_a_row_in_the_table(term: Term) -> None:
     for table in term.tables:
         assert sorted(table) == [*STUDENTS, "dina"]
         assert {row["assignment"] for row in table.values()} == {terms.UNIT}
@@ -132,7 +132,7 @@ def test_accepted_answers_earn_everything(term: Term) -> None:
     assert float(row["score"]) == float(row["max_score"]) > 0
 
 
-def test_a_mistake_costs_the_points_of_its_exercise_alone(term: Term) -> None:
+def test_a_mistake_costs_points_of_its_exercise_only(term: Term) -> None:
     lost = {
         name: possible - terms.scores_of(term.course, "bela")[name]
         for name, possible in terms.scores_of(term.course, "ada").items()
@@ -142,12 +142,12 @@ def test_a_mistake_costs_the_points_of_its_exercise_alone(term: Term) -> None:
     assert float(row["max_score"]) - float(row["score"]) == sum(lost.values())
 
 
-def test_who_hands_in_a_broken_file_or_nothing_has_zero(term: Term) -> None:
+def test_a_broken_file_or_no_file_gives_zero(term: Term) -> None:
     assert {float(term.tables[-1][name]["score"]) for name in ("chen", "dina")} == {0}
     assert set(terms.scores_of(term.course, "chen").values()) == {0}
 
 
-def test_grading_again_leaves_the_table_as_it_was(term: Term) -> None:
+def test_grading_again_does_not_change_the_table(term: Term) -> None:
     first, again = term.tables
     assert first == again
 
@@ -172,11 +172,11 @@ def test_the_feedback_on_a_broken_file_says_what_to_do(term: Term) -> None:
     assert "simple_attention.ipynb is not a notebook" in page
 
 
-def test_nobody_reads_of_somebody_else(term: Term) -> None:
+def test_no_student_reads_about_another(term: Term) -> None:
     assert "bela was here" not in "".join(term.feedback("ada") + term.feedback("chen"))
 
 
-def test_the_course_is_for_the_instructor_alone(term: Term) -> None:
+def test_only_the_instructor_can_read_the_course(term: Term) -> None:
     assert term.course.stat().st_mode & 0o077 == 0
 
 

@@ -1,4 +1,4 @@
-"""An exercise and a quiz without points in nbgrader: graded and explained, 0 of 0; what is left out is not there."""
+"""An exercise and a quiz without points in nbgrader are graded and explained; what is left out is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXERCISES = courses.LISTED[UNIT]
 
 
 @pytest.mark.proof(part="nbgrader")
-def test_what_has_no_weight_is_graded_and_explained(tmp_path: Path) -> None:
+def test_exercises_and_quizzes_without_weight_are_graded_and_explained(tmp_path: Path) -> None:
     root, course = courses.make_changed_course(tmp_path / "root"), tmp_path / "course"
     made = courses.run_grader(root, "release", "nbgrader", course)
     assert made.returncode == 0, made.stderr

@@ -17,7 +17,7 @@ def errors(report: Report) -> list[Command]:
     return [one for one in annotated(report) if one.name == "error"]
 
 
-def test_a_mistake_is_told_on_the_line_where_the_answer_begins() -> None:
+def test_a_mistake_is_shown_on_the_line_where_the_answer_begins() -> None:
     found = errors(of_exercises(total=exercise(2, 1, mistake="The last number is left out.", line=7)))
     assert found == [
         Command(
@@ -28,7 +28,7 @@ def test_a_mistake_is_told_on_the_line_where_the_answer_begins() -> None:
     ]
 
 
-def test_what_code_raised_is_told_on_the_line_where_it_did() -> None:
+def test_an_error_is_shown_on_the_line_that_raised_it() -> None:
     lost = exercise(0, 1, reason="It raised a ValueError.", sentence="The sum should come out.")
     found = errors(
         report(
@@ -40,7 +40,7 @@ def test_what_code_raised_is_told_on_the_line_where_it_did() -> None:
     assert found[0].data == "It raised a ValueError: no numbers. The sum should come out."
 
 
-def test_the_cause_of_an_error_comes_behind_its_words() -> None:
+def test_the_cause_of_an_error_follows_its_text() -> None:
     reason = "It raised a NameError. The cause is line 3 of sums.py: it is not valid Python."
     lost = {"sums": unit({"total": exercise(0, 1, reason=reason)})}
     (error,) = errors(report(lost, [raised("total", f"{reason} name 'mean' is not defined", 9)]))
@@ -50,26 +50,26 @@ def test_the_cause_of_an_error_comes_behind_its_words() -> None:
     )
 
 
-def test_a_line_of_another_file_is_not_pointed_to() -> None:
+def test_no_annotation_points_to_another_file() -> None:
     lost = {"sums": unit({"total": exercise(0, 1, line=7)})}
     found = errors(report(lost, [raised("total", "It raised a ValueError.", 900, file="torch.py")]))
     assert (found[0].properties["file"], found[0].properties["line"]) == ("exercises/sums.py", "7")
 
 
-def test_a_notebook_gets_its_file_and_the_cell_in_words() -> None:
+def test_an_annotation_of_a_notebook_names_the_cell() -> None:
     lost = unit({"total": exercise(0, 1, line=None, mistake="The last one is left out.")}, path="sums.ipynb")
     found = errors(report({"sums": lost}, [raised("total", "It raised a ValueError.", 3, file="sums.ipynb, cell 5")]))
     assert found[0].properties == {"file": "sums.ipynb", "title": "total: 0 of 1 point"}
     assert found[0].data == "The last one is left out. (sums.ipynb, cell 5, line 3)"
 
 
-def test_an_exercise_that_waits_leaves_the_word_to_the_one_it_waits_for() -> None:
+def test_a_waiting_exercise_has_no_annotation() -> None:
     waiting = exercise(0, 2, reason=None, waiting_for="Depends on `first`; fix that first.")
     assert errors(of_exercises(total=waiting)) == []
     assert errors(of_exercises(total=exercise(1, 2, reason="Wrong.", waiting_for="Depends on `first`.")))[0].data
 
 
-def test_what_is_not_written_yet_is_no_error() -> None:
+def test_an_unwritten_exercise_is_not_an_error() -> None:
     found = annotated(of_exercises(first=exercise(2), total=unwritten(), mean=unwritten()))
     assert [one.name for one in found] == ["notice"]
     assert found[0].data.startswith("2 of 8 points.")
@@ -96,12 +96,12 @@ def test_files_that_could_not_be_graded_are_one_error_together() -> None:
     ]
 
 
-def test_a_file_that_is_missing_is_no_error() -> None:
+def test_a_missing_file_is_not_an_error() -> None:
     lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
     assert errors(report({"sums": lost})) == []
 
 
-def test_only_the_ten_most_telling_are_there_and_the_last_notice_counts_the_others() -> None:
+def test_only_the_ten_most_useful_errors_are_shown_and_a_notice_counts_the_others() -> None:
     plain = {f"plain_{number}": exercise(0, 1) for number in range(11)}
     named = {f"named_{number}": exercise(0, 1, mistake="This is it.") for number in range(2)}
     stopped = {"stopped": exercise(0, 1)}
@@ -111,6 +111,6 @@ def test_only_the_ten_most_telling_are_there_and_the_last_notice_counts_the_othe
     assert (found[-1].name, found[-1].data.split()[0]) == ("notice", "4")
 
 
-def test_where_the_course_tells_points_only_nothing_more_is_told() -> None:
+def test_at_the_level_points_only_points_are_shown() -> None:
     found = errors(of_exercises(total=exercise(1, 2, reason=None, sentence=None)))
     assert found[0].data == "2 of 3 points are missing. The feedback says no more."

@@ -1,4 +1,4 @@
-"""Classroom 50's result, held against its published schema."""
+"""Classroom 50's result fits its published schema."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_each_exercise_and_each_quiz_that_counts_is_a_test() -> None:
     assert (made()["score"], made()["max-score"]) == (MIXED.points, MIXED.possible) == (15, 23)
 
 
-def test_a_test_without_full_points_says_why_in_keys_of_its_own() -> None:
+def test_a_test_without_full_points_says_why_in_extra_keys() -> None:
     total, mean, zeta, of_quiz = made()["tests"]
     assert (total["reason"], total["line"], "misconception" in total) == ("The values are wrong.", 12, False)
     assert (zeta["reason"], "line" in of_quiz) == ("It is not written yet.", False)
@@ -69,18 +69,18 @@ def test_the_date_is_the_commits_in_utc() -> None:
 
 
 @pytest.mark.parametrize("kind", ["group", "team", "something new"])
-def test_an_assignment_is_individual_unless_another_kind_is_told(kind: str) -> None:
+def test_an_assignment_is_individual_by_default(kind: str) -> None:
     assert made()["assignment_type"] == "individual"
     assert made(ASSIGNMENT_TYPE=kind)["assignment_type"] == kind
 
 
-def test_the_owner_may_come_under_either_name() -> None:
+def test_the_owner_may_have_either_variable() -> None:
     assert made()["owner"] == "ada"
     assert made(USERNAME="", OWNER="grace")["owner"] == "grace"
 
 
 @pytest.mark.parametrize("name", sorted(ENVIRONMENT))
-def test_a_variable_that_is_missing_is_named(name: str) -> None:
+def test_a_missing_variable_is_named(name: str) -> None:
     with pytest.raises(EnvironmentFault, match=name):
         made(**{name: ""})
 
@@ -90,18 +90,18 @@ def test_a_tag_that_the_schema_would_refuse_is_named() -> None:
         made(SUBMISSION_TAG="v1")
 
 
-def test_the_status_is_success_for_full_marks_alone() -> None:
+def test_the_status_is_success_only_for_full_marks() -> None:
     assert outputs(MIXED) == {"status": "failure", "summary": "15 of 23 points by the visible tests"}
     full = of_exercises(total=exercise(3))
     assert outputs(full) == {"status": "success", "summary": "3 of 3 points by the visible tests"}
 
 
-def test_where_nothing_is_handed_in_yet_nothing_failed() -> None:
+def test_if_nothing_is_handed_in_nothing_failed() -> None:
     made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
     assert outputs(made) == {"status": "success", "summary": "nothing handed in yet"}
 
 
-def test_the_release_tells_the_points_and_what_to_look_at_next_without_details() -> None:
+def test_the_release_shows_the_points_and_the_next_thing_without_details() -> None:
     body = opening(MIXED)
     assert "15 of 23 points" in body
     assert "`total`" in body

@@ -1,4 +1,4 @@
-"""What GitHub Classroom's reporter makes of a report: its table, its notice, and whether it fails the job."""
+"""How GitHub Classroom's reporter shows a report: its table, its notice, and whether it fails the job."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_quiz_that_counts_is_a_runner_with_a_test_for_each_point() -> None:
     assert found["sumsQuiz"]["status"] == "fail"
 
 
-def test_as_long_as_nothing_is_handed_in_there_is_no_runner() -> None:
+def test_without_a_submission_there_is_no_runner() -> None:
     assert environment(report({"sums": unit({"total": unwritten()})}, handed_in=False)) == {"RUNNERS": ""}
 
 
@@ -57,7 +57,7 @@ def test_an_exercise_without_tests_has_no_runner() -> None:
     assert list(decoded(of_exercises(total=exercise(1), untested=exercise(0)))) == ["total"]
 
 
-def test_a_test_that_failed_says_why_and_where() -> None:
+def test_a_failed_test_says_why_and_where() -> None:
     one = decoded(of_exercises(total=exercise(0, 1, line=7)))["total"]
     assert one["status"] == "fail"
     assert one["tests"][0] | {"duration": 0} == {
@@ -72,17 +72,17 @@ def test_a_test_that_failed_says_why_and_where() -> None:
     }
 
 
-def test_a_test_that_ended_in_an_error_says_it_in_the_errors_words() -> None:
+def test_a_test_that_raised_shows_the_text_of_the_error() -> None:
     lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a SystemExit.")})}
     one = decoded(report(lost, [raised("total", "It raised a SystemExit. 0", 9)]))["total"]
     assert one["tests"][0]["message"] == "It raised a SystemExit: 0. They should be right."
 
 
-def test_a_line_that_is_not_known_is_zero() -> None:
+def test_an_unknown_line_is_zero() -> None:
     assert decoded(of_exercises(total=exercise(1, line=None)))["total"]["tests"][0]["line_no"] == 0
 
 
-def test_an_id_is_made_of_letters_and_digits_and_no_two_are_one_in_upper_case() -> None:
+def test_ids_are_letters_and_digits_and_differ_even_in_upper_case() -> None:
     made = of_exercises(**{name: exercise(1) for name in ("scaled_dot-product", "ScaledDotProduct", "Head", "head")})
     assert list(decoded(made)) == ["scaledDotProduct", "ScaledDotProductx", "Head", "headx"]
 
@@ -99,11 +99,11 @@ def test_the_reporters_table_shows_whole_points_whatever_passes(tests: int, weig
         assert in_table == passed * weight
 
 
-def test_a_runner_is_divided_only_where_a_fraction_would_be_shown() -> None:
+def test_a_runner_is_split_only_if_a_fraction_would_be_shown() -> None:
     assert list(decoded(of_exercises(total=exercise(21), mean=exercise(0, 22)))) == ["total", "mean1", "mean2"]
 
 
-def test_all_outputs_together_are_small_whatever_the_messages_are() -> None:
+def test_all_outputs_together_are_small_for_any_messages() -> None:
     huge = {f"exercise_{number}": exercise(0, 8, reason="\N{SNAKE}" * 5000) for number in range(53)}
     made = environment(of_exercises(**huge))
     assert max(map(len, made.values())) < 100_000

@@ -1,4 +1,4 @@
-"""Text from others, made safe."""
+"""Text from others is escaped."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_markdown_shows_the_text_and_nothing_else(text: str) -> None:
     assert shown.replace("\u200b", "") == text.strip()
 
 
-def test_markdown_names_nobody_and_links_nowhere() -> None:
+def test_markdown_has_no_mentions_and_no_links() -> None:
     text = "@ada a@b.example #12 GH-12 https://a.example www.a.example"
     assert markdown(text).replace("&#58;", ":") == (
         "@&#8203;ada a@&#8203;b.example #&#8203;12 GH-&#8203;12 https:&#8203;//a.example www&#8203;.a.example"
     )
 
 
-def test_a_product_of_matrices_stays_as_it_is() -> None:
+def test_a_product_of_matrices_is_unchanged() -> None:
     assert markdown("queries @ keys") == "queries @ keys"
 
 
@@ -50,7 +50,7 @@ def test_code_shows_the_text_and_nothing_else(text: str) -> None:
     assert [(child.type, child.content.strip()) for child in shown] == [("code_inline", text.strip())]
 
 
-def test_a_command_is_read_as_it_was_meant() -> None:
+def test_a_command_is_parsed_as_intended() -> None:
     made = command("error", "100% of\n it", file="a,b:c%2C.py", line=3, title=None)
     (found,) = commands_in(made)
     assert found == ("error", {"file": "a,b:c%2C.py", "line": "3"}, "100% of\nit")

@@ -26,7 +26,7 @@ def test_each_exercise_and_each_quiz_that_counts_is_a_numbered_test() -> None:
     assert made["score"] == 11
 
 
-def test_an_exercise_tells_its_mistake_and_what_was_missed() -> None:
+def test_an_exercise_shows_its_misconception_and_failed_tests() -> None:
     (test,) = results(of_exercises(total=exercise(0, 2, mistake="The last one is left out.")))["tests"]
     assert test["output"].split("\n") == [
         "The last one is left out.",
@@ -36,7 +36,7 @@ def test_an_exercise_tells_its_mistake_and_what_was_missed() -> None:
     ]
 
 
-def test_an_error_is_told_once_with_its_words_and_its_place() -> None:
+def test_an_error_is_shown_once_with_its_text_and_place() -> None:
     lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a SystemExit.")})}
     messages = [
         raised("total", "It raised a SystemExit. 0", 9),
@@ -50,19 +50,19 @@ def test_an_error_is_told_once_with_its_words_and_its_place() -> None:
     ]
 
 
-def test_what_is_not_written_yet_says_so_once() -> None:
+def test_an_unwritten_exercise_says_so_once() -> None:
     (test,) = results(of_exercises(total=unwritten()))["tests"]
     assert test["output"] == "It is not written yet."
 
 
-def test_a_file_that_could_not_be_read_is_told() -> None:
+def test_a_file_that_could_not_be_read_is_reported() -> None:
     lost = unit({"total": exercise(0, 1)}, path=None, remarks=["sums.py is empty: write there."])
     made = results(report({"sums": lost}))
     assert made["tests"][0]["output"] == "sums.py is empty: write there."
     assert "sums: sums.py is empty: write there." in made["output"].split("\n")
 
 
-def test_units_that_are_not_handed_in_are_told_in_one_line() -> None:
+def test_units_that_are_not_handed_in_are_listed_on_one_line() -> None:
     lost = {name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)]) for name in ("sums", "means")}
     made = results(report(lost))
     assert made["output"].split("\n")[1:] == ["Not handed in yet: sums, means."]
@@ -74,12 +74,12 @@ def test_a_quiz_before_its_due_date_says_how_many_are_answered() -> None:
     assert "sums, quiz: 1 of 1 answered. It counts after the due date." in made["output"].split("\n")
 
 
-def test_after_its_due_date_a_quiz_tells_what_there_is_to_say_of_each_answer() -> None:
+def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
     [test] = results(report({"sums": unit({}, quiz=quiz(5, 9, sentences=["That is the median."]))}))["tests"]
     assert test["output"].split("\n") == ["1 of 1 answered", "an_item: That is the median."]
 
 
-def test_all_text_is_plain_for_gradescope_too() -> None:
+def test_all_text_for_gradescope_is_plain() -> None:
     made = results(of_exercises(total=exercise(1)))
     assert {made["output_format"], *(test["output_format"] for test in made["tests"])} == {"text"}
 

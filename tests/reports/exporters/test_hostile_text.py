@@ -1,4 +1,4 @@
-"""One report in which every text is an attack, through each exporter and a real parser of what it gives."""
+"""A report in which every text is an attack, through each exporter and a real parser of its output."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ WHOLE = report(
 def with_text(text: str) -> Report:
     replaced = strings_replaced(WHOLE.model_dump(by_alias=True), text, kept=OURS)
     for message in replaced["messages"]:
-        message["text"] = f"{text} {text}"  # as of an error: the reason that its test gives, and its own words
+        message["text"] = f"{text} {text}"  # as for an error: the reason of its test, and the text of the error
     return Report.model_validate(replaced)
 
 
@@ -85,7 +85,7 @@ def rendered(markdown: str) -> BeautifulSoup:
 
 
 def built_of(page: BeautifulSoup) -> list[tuple[str, dict[str, Any]]]:
-    """Every element with its attributes, but for code, in which nothing can be but text."""
+    """Every element with its attributes, except code, which can only contain text."""
     return [(tag.name, tag.attrs) for tag in page.find_all(True) if isinstance(tag, Tag) and tag.name != "code"]
 
 
@@ -98,7 +98,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_workflow_obeys_our_annotations_alone(attack: str) -> None:
+def test_a_workflow_obeys_only_our_annotations(attack: str) -> None:
     made = annotations_of(with_text(attack))
     found, harmless = commands_in("\n".join(made)), commands_in("\n".join(annotations_of(with_text("word"))))
     assert len(made) == len(found)
@@ -111,7 +111,7 @@ def test_a_workflow_obeys_our_annotations_alone(attack: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("exporter", [summary, opening])
-def test_a_page_is_built_as_with_a_harmless_word(exporter: Any, attack: str) -> None:
+def test_a_page_has_the_same_structure_as_with_a_harmless_word(exporter: Any, attack: str) -> None:
     made = exporter(with_text(attack))
     assert built_of(rendered(made)) == built_of(rendered(exporter(with_text("word"))))
     assert commands_in(made) == []
@@ -119,7 +119,7 @@ def test_a_page_is_built_as_with_a_harmless_word(exporter: Any, attack: str) -> 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("exporter", [summary, opening])
-def test_a_page_has_nothing_that_github_would_make_a_link_of(exporter: Any, attack: str) -> None:
+def test_a_page_has_nothing_that_github_turns_into_a_link(exporter: Any, attack: str) -> None:
     page = rendered(exporter(with_text(attack)))
     for element in page.find_all("code"):
         element.decompose()
@@ -137,7 +137,7 @@ def test_the_reporters_log_holds_no_command(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
+def test_gradescope_gets_our_plain_lines(attack: str) -> None:
     made = results(with_text(attack))
     harmless = results(with_text("word"))
     for test, plain in zip(made["tests"], harmless["tests"], strict=True):
@@ -151,12 +151,12 @@ def test_gradescope_gets_plain_lines_of_ours(attack: str) -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("exporter", [summary, opening, lambda report: "\n".join(annotations_of(report))])
-def test_no_character_steers_or_hides(exporter: Any, attack: str) -> None:
+def test_no_control_or_hidden_character_remains(exporter: Any, attack: str) -> None:
     assert all(line.isprintable() for line in exporter(with_text(attack)).split("\n"))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_terminal_and_a_log_show_a_class_in_lines_of_ours(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
+def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest.MonkeyPatch, attack: str) -> None:
     units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
 
     def shown(text: str) -> str:

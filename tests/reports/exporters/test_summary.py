@@ -27,7 +27,7 @@ def rows(report: Report, table: int = 0) -> list[list[str]]:
 
 
 def next_up(report: Report) -> str:
-    """What stands between the headings of what to do next and of the units."""
+    """The text between the heading of what to do next and that of the units."""
     heading = shown(report).find("h3")
     assert heading
     parts = []
@@ -46,22 +46,22 @@ def test_the_points_come_first_with_what_they_mean() -> None:
     assert text_of(report(lost, suites="hidden")).startswith("2 of 3 points By the hidden tests of the course.")
 
 
-def test_that_nothing_is_handed_in_yet_stands_in_the_place_of_what_points_mean() -> None:
+def test_if_nothing_is_handed_in_that_replaces_the_meaning_of_the_points() -> None:
     made = report({"sums": unit({"total": unwritten()})}, handed_in=False)
     assert text_of(made).startswith("0 of 3 points Nothing is handed in yet: all is as you received it.")
 
 
-def test_full_marks_are_said_plainly() -> None:
+def test_full_marks_are_reported() -> None:
     full = of_exercises(total=exercise(3))
     assert text_of(full).startswith("✔ 3 of 3 points Full marks: nothing is left to fix.")
     assert "Look at this next" not in text_of(full)
 
 
-def test_code_that_was_not_locked_in_is_told() -> None:
-    assert "Your code was not isolated" in text_of(report({"sums": unit({"total": exercise(1)})}, locked_in=False))
+def test_code_that_was_not_isolated_is_reported() -> None:
+    assert "Your code was not isolated" in text_of(report({"sums": unit({"total": exercise(1)})}, isolated=False))
 
 
-def test_the_first_exercise_in_progress_is_next_with_its_mistake_and_its_line() -> None:
+def test_the_first_exercise_in_progress_is_next_with_its_misconception_and_line() -> None:
     made = of_exercises(
         first=exercise(2),
         total=unwritten(),
@@ -74,7 +74,7 @@ def test_the_first_exercise_in_progress_is_next_with_its_mistake_and_its_line() 
     )
 
 
-def test_a_known_mistake_goes_before_others_of_its_unit_and_behind_those_of_earlier_units() -> None:
+def test_a_named_misconception_goes_first_in_its_unit_but_after_earlier_units() -> None:
     other = {"mode": exercise(0, 1, mistake="It is the smallest one.")}
     known = {"total": exercise(0, 1), "mean": exercise(0, 1, mistake="It is the median.")}
     assert next_up(report({"sums": unit(known), "modes": unit(other)})).startswith("Look at this next / mean in")
@@ -82,7 +82,7 @@ def test_a_known_mistake_goes_before_others_of_its_unit_and_behind_those_of_earl
     assert next_up(report({"sums": unit(plain), "modes": unit(other)})).startswith("Look at this next / total in")
 
 
-def test_where_no_mistake_is_known_the_reason_is_next() -> None:
+def test_without_a_misconception_the_reason_is_next() -> None:
     lost = {"sums": unit({"total": exercise(0, 1, reason="It raised a ValueError.")})}
     made = report(lost, [raised("total", "It raised a ValueError. no numbers", 9)])
     assert next_up(made) == (
@@ -91,28 +91,28 @@ def test_where_no_mistake_is_known_the_reason_is_next() -> None:
     )
 
 
-def test_where_nothing_was_begun_the_first_to_write_is_next() -> None:
+def test_if_nothing_is_in_progress_the_first_unwritten_exercise_is_next() -> None:
     made = of_exercises(first=exercise(2), total=unwritten(), mean=unwritten())
     assert next_up(made) == "Go on here / total in exercises/sums.py , line 12: 0 of 3 points"
 
 
-def test_a_file_that_is_missing_is_next_where_there_is_nothing_else() -> None:
+def test_a_missing_file_is_next_if_there_is_nothing_else() -> None:
     lost = unit({"total": exercise(0, 1)}, path=None, remarks=[missing_unit("sums")])
     assert next_up(report({"sums": lost})) == f"Go on here / {missing_unit('sums')}"
 
 
-def test_a_file_that_could_not_be_read_is_next_before_what_is_not_written_yet() -> None:
+def test_an_unreadable_file_is_next_before_unwritten_exercises() -> None:
     lost = unit({"mean": exercise(0, 1)}, path=None, remarks=["means.py is empty: write there."])
     made = report({"sums": unit({"total": unwritten()}), "means": lost})
     assert next_up(made) == "Look at this next / means.py is empty: write there."
 
 
-def test_after_its_due_date_a_quiz_tells_what_there_is_to_say_of_each_answer() -> None:
+def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
     made = report({"sums": unit({"total": exercise(1)}, quiz=quiz(2, 4, sentences=["That is the `median`."]))})
     assert "an_item : That is the median ." in text_of(made)
 
 
-def test_a_table_tells_each_unit_in_words_and_marks() -> None:
+def test_a_table_shows_the_state_of_each_unit() -> None:
     made = report(
         {
             "sums": unit({"total": exercise(3)}, quiz=quiz(None, 4)),
@@ -142,7 +142,7 @@ def test_the_details_of_a_unit_have_the_points_of_each_exercise() -> None:
     ]
 
 
-def test_a_notebook_has_no_column_of_lines_and_tells_the_cell_of_an_error() -> None:
+def test_a_notebook_has_no_column_of_lines_but_the_cell_of_an_error() -> None:
     lost = unit({"total": exercise(0, 1, line=None, reason="It raised a ValueError.")}, path="sums.ipynb")
     made = report({"sums": lost}, [raised("total", "It raised a ValueError. no", 3, file="sums.ipynb, cell 5")])
     assert rows(made, 1) == [["State", "Exercise", "Points"], ["◐ in progress", "total", "0 of 1"]]
@@ -150,13 +150,13 @@ def test_a_notebook_has_no_column_of_lines_and_tells_the_cell_of_an_error() -> N
     assert items[0].startswith("It raised a ValueError: no. ( sums.ipynb, cell 5, line 3 )")
 
 
-def test_an_error_is_told_once() -> None:
+def test_an_error_is_shown_once() -> None:
     lost = unit({"total": exercise(0, 1, reason="It raised a SystemExit.", mistake="It stops.")})
     text = text_of(report({"sums": lost}, [raised("total", "It raised a SystemExit. 0", 9)]))
     assert text.partition("Exercise by exercise")[2].count("SystemExit") == 1
 
 
-def test_units_that_are_not_handed_in_are_one_line_but_for_those_with_a_quiz() -> None:
+def test_units_that_are_not_handed_in_are_on_one_line_unless_their_quiz_is() -> None:
     lost = {
         name: unit({name: exercise(0, 1)}, path=None, remarks=[missing_unit(name)], quiz=sheet)
         for name, sheet in {
@@ -172,7 +172,7 @@ def test_units_that_are_not_handed_in_are_one_line_but_for_those_with_a_quiz() -
     assert text_of(made).endswith("Not handed in yet: sums , means .")
 
 
-def test_details_are_folded_and_say_what_was_missed_once_for_each_reason() -> None:
+def test_details_are_folded_with_failed_tests_grouped_by_reason() -> None:
     made = report(
         {
             "sums": unit(
@@ -202,7 +202,7 @@ def test_an_exercise_that_is_not_written_yet_has_no_list_of_failures() -> None:
     assert shown(of_exercises(total=unwritten(9))).find_all("li") == []
 
 
-def test_what_was_tried_is_told_once() -> None:
+def test_each_anomaly_is_shown_once() -> None:
     tried = Message(
         unit="sums", exercise=None, kind="attempted", text="It tried to open a file: a.txt", file=None, line=None
     )
