@@ -92,7 +92,7 @@ class Unit(Model):
     path: Text | None = Field(description="The file that was graded, relative to the submission's folder.")
     remarks: list[Text] = Field(description="Notes on the whole unit, such as why a file could not be read.")
     exercises: dict[str, Exercise] = Field(description="Every exercise by its name, in the order of the course.")
-    quiz: Quiz | None = Field(description="None where the unit has no quiz.")
+    quiz: Quiz | None = Field(description="None if the unit has no quiz.")
     digest: Digest = Field(UNKNOWN, description="SHA-256 of the unit's own files and everything they were graded by.")
 
 
@@ -103,7 +103,7 @@ class Message(Model):
     """
 
     unit: str = Field(description="The unit whose code it was.")
-    exercise: str | None = Field(description="The exercise that was tested; None where the unit's file was run.")
+    exercise: str | None = Field(description="The exercise that was tested; None if the unit's file was run.")
     kind: Literal["printed", "raised", "not run", "attempted"] = Field(description="What the code did.")
     text: Text = Field(description="The output, or a sentence followed by the text of the error.")
     file: Text | None = Field(description="The file, or the notebook and its cell, if known.")

@@ -66,7 +66,7 @@ class Session:
             differences = ", ".join(
                 f"{name} {found.get(name, 'none')} instead of {possible.get(name, 'none')}" for name in wrong
             )
-            raise NotGraded(f"{self.unit}.ipynb has not the points that the course gives ({differences}): {renew}")
+            raise NotGraded(f"{self.unit}.ipynb does not have the points of the course ({differences}): {renew}")
 
     def report(self, submitted: Path, following: Sequence[Path]) -> Report:
         """Return the report on a submission, as `grader grade` would make it.

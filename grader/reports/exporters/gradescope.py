@@ -48,7 +48,7 @@ def _opening(report: Report) -> list[str]:
         lines += [f"{name}: {plain(remark)}" for remark in unit.remarks]
         if unit.quiz and not unit.quiz.possible:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It is worth no points.")
-            lines += [f"{name}, quiz: {plain(f'{item}: {said}')}" for item, said in reading.answer_feedback(unit.quiz)]
+            lines += [f"{name}, quiz: {plain(f'{item}: {text}')}" for item, text in reading.answer_feedback(unit.quiz)]
         elif unit.quiz and unit.quiz.points is None:
             lines.append(f"{name}, quiz: {plain(unit.quiz.summary)}. It counts after the due date.")
         if unit.quiz:

@@ -32,7 +32,7 @@ def summary(report: Report) -> str:
     If it is too long, the details of the last units are left out, and a sentence says so.
     """
     blocks = [*_opening(report), *_details(report)]
-    shortened = "The rest was left out here, for it is too long. It is all in the report."
+    shortened = "The rest is left out here because it is too long. The report has all of it."
     size = 0
     for number, block in enumerate(blocks):
         size += len(block.encode()) + 2
@@ -152,7 +152,7 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
                 yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
     if unit.quiz:
         lines = [f"- {markdown(problem)}" for problem in reading.quiz_problems(unit.quiz)]
-        lines += [f"- {code(item)}: {sentence(said)}" for item, said in reading.answer_feedback(unit.quiz)]
+        lines += [f"- {code(item)}: {sentence(text)}" for item, text in reading.answer_feedback(unit.quiz)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
 
 

@@ -214,7 +214,7 @@ def test_a_course_that_changed_after_its_release_stops_the_run(own_term: Path) -
     kept = settings.read_text()
     before = scores_of(own_term / "term", "bob", "sums")
     for weight, message in {
-        "3": "sums.ipynb has not the points that the course gives (test_add 4 instead of 6): run `grad",
+        "3": "sums.ipynb does not have the points of the course (test_add 4 instead of 6): run `grad",
         "one": "autograder.yml:20:12: ",
     }.items():
         settings.write_text(kept.replace("add: 2", f"add: {weight}"))

@@ -214,6 +214,6 @@ def test_a_summary_that_is_too_long_leaves_out_the_last_details_and_says_so() ->
     long = {f"e{number}": exercise(0, 20, sentence="\N{SNAKE}" * 400) for number in range(10)}
     made = summary(report({f"unit_{number}": unit(long) for number in range(8)}))
     assert len(made.encode()) < 2**18
-    assert made.endswith("\n\nThe rest was left out here, for it is too long. It is all in the report.\n")
+    assert made.endswith("\n\nThe rest is left out here because it is too long. The report has all of it.\n")
     assert made.count("<details>") == made.count("</details>")
     assert "| `unit_7` |" in made
