@@ -28,6 +28,11 @@ class Place(NamedTuple):
         """Return the place as text; "" if nothing is known."""
         return ", ".join([*filter(None, [self.path]), *([f"line {self.line}"] if self.line else [])])
 
+    def in_brackets(self) -> str:
+        """Return the place as the end of a sentence; "" if nothing is known."""
+        words = self.words()
+        return f" ({words})" if words else ""
+
 
 class Line(NamedTuple):
     """A line of the feedback on an exercise.

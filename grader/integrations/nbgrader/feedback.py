@@ -120,9 +120,8 @@ def _scored(name: str, points: int, possible: int, share: float | None, parts: l
 def _outputs(messages: Iterable[Message]) -> Iterator[Part]:
     texts: dict[str, list[str]] = {}
     for message in messages:
-        place = Place(message.file, message.line).words()
-        text = message.text.rstrip()
-        texts.setdefault(message.kind, []).append(f"{text} ({place})" if place else text)
+        text = message.text.rstrip() + Place(message.file, message.line).in_brackets()
+        texts.setdefault(message.kind, []).append(text)
     return (Part("output", title, "\n".join(texts[kind])) for kind, title in _OUTPUTS.items() if kind in texts)
 
 

@@ -53,21 +53,13 @@ def _of_exercise(entry: Entry) -> _Error:
     exercise = entry.exercise
     rank = 0 if exercise.misconceptions else 1 if entry.raised else 2
     title = f"{entry.name}: {exercise.points} of {points(exercise.possible)}"
-    where = next((_in_words(one) for one in entry.raised if _is_notebook(entry.unit) and one.file), "")
+    # Annotations cannot point into a notebook, so the text says where.
+    sources = [one for one in entry.raised if one.file] if (entry.unit.path or "").endswith(".ipynb") else []
+    where = Place(sources[0].file, sources[0].line).in_brackets() if sources else ""
     return _Error(rank, title, entry.place, entry.main_issue + where)
 
 
 def _of_line(message: Message, unit: Unit) -> _Error:
     place = own_line(message, unit)
-    where = "" if place else _in_words(message)
+    where = "" if place else Place(message.file, message.line).in_brackets()
     return _Error(1, "This line could not be run", place or Place(unit.path, None), sentence_of(message) + where)
-
-
-def _in_words(message: Message) -> str:
-    """Return a place that annotations cannot point to, as text."""
-    words = Place(message.file, message.line).words()
-    return f" ({words})" if words else ""
-
-
-def _is_notebook(unit: Unit) -> bool:
-    return bool(unit.path and unit.path.endswith(".ipynb"))

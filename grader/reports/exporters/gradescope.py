@@ -80,8 +80,7 @@ def _of_quiz(unit: str, quiz: Quiz, earned: int) -> dict[str, Any]:
 
 
 def _where(entry: reading.Entry, message: Message | None) -> str:
-    words = reading.place_of(message, entry.unit).words() if message else ""
-    return f" ({words})" if words else ""
+    return reading.place_of(message, entry.unit).in_brackets() if message else ""
 
 
 def _test(name: str, passed: bool, score: int, possible: int, lines: list[str]) -> dict[str, Any]:
