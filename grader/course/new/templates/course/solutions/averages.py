@@ -36,8 +36,8 @@ def mean(numbers: list[float]) -> float:
 def median(numbers: list[float]) -> float:
     """Return the median of a list of one or more numbers.
 
-    - of an odd count, the median is the number in the middle of the sorted list
-    - of an even count, it is the mean of the two numbers in the middle
+    - for an odd count, the median is the number in the middle of the sorted list
+    - for an even count, it is the mean of the two numbers in the middle
     - the list is the same after the call as before
     """
     # TODO: Sort a copy of the list, and find its middle.

@@ -25,17 +25,17 @@ def test_an_empty_list_is_refused(student: Student) -> None:
     expect_error(lambda: student.mean([]))
 
 
-@pytest.mark.exercise("median", rule="of an odd count, the median is the number in the middle of the sorted list")
+@pytest.mark.exercise("median", rule="for an odd count, the median is the number in the middle of the sorted list")
 def test_median_of_an_odd_count(student: Student, fresh: Fresh) -> None:
-    """Of an odd count, the median should be the number in the middle of the sorted list."""
+    """For an odd count, the median should be the number in the middle of the sorted list."""
     for count in (1, 5, 7):
         numbers = fresh(count).tolist()
         expect_number(student.median(numbers), sorted(numbers)[(count - 1) // 2], WITHIN)
 
 
-@pytest.mark.exercise("median", rule="of an even count, it is the mean of the two numbers in the middle")
+@pytest.mark.exercise("median", rule="for an even count, it is the mean of the two numbers in the middle")
 def test_median_of_an_even_count(student: Student, fresh: Fresh) -> None:
-    """Of an even count, the median should be the mean of the two numbers in the middle."""
+    """For an even count, the median should be the mean of the two numbers in the middle."""
     for count in (2, 6):
         numbers = fresh(count).tolist()
         low, high = sorted(numbers)[count // 2 - 1 : count // 2 + 1]
