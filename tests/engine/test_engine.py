@@ -127,7 +127,7 @@ def test_no_process_holds_what_it_must_not_hold(start: Starts, tmp_path: Path) -
     assert processes.found_in_memory(student, {MADE_AT_IMPORT}) == {MADE_AT_IMPORT}
     assert processes.found_in_memory(running.engine, suites)
 
-    substitute = "(d,), (T, d) to (T,): of the squares of the inputs."
+    substitute = "(d,), (T, d) to (T,): with the squares of the inputs."
     assert substitute in (course / "grader" / "suites" / "simple_attention" / "substitutes.py").read_text(
         encoding="utf-8"
     )
