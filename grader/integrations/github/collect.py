@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import hashlib
 import re
 import shutil
 import tempfile
@@ -26,8 +25,8 @@ from grader.integrations.github.anomalies import anomalies
 from grader.integrations.github.api import GitHub, GitHubError, NotKept
 from grader.integrations.github.checkout import FetchError, Store
 from grader.integrations.github.history import SNAPSHOTS, History, Snapshot, read_snapshots
-from grader.integrations.github.update import RECORD, of_students
-from grader.integrations.release.wheel import received
+from grader.integrations.github.release import course_files
+from grader.integrations.github.update import RECORD, checksum, of_students
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.plain_files import MEGABYTE
 
@@ -241,7 +240,7 @@ class _Job:
         expected = {path: listed[path] for path in listed.keys() - of_students(self.course) if path.startswith(_MATTER)}
         should_be = expected | self.owned
         content = store.read(commit, should_be, _OWNED_LIMIT)
-        changed = [path for path in content if hashlib.sha256(content[path]).hexdigest() != should_be[path]]
+        changed = [path for path in content if checksum(content[path]) != should_be[path]]
         changed += [f"{path} (gone)" for path in expected.keys() - content.keys()]
         if expected:
             workflows = [f"{_WORKFLOWS}/{name}" for name in store.names(commit, _WORKFLOWS)]
@@ -264,7 +263,5 @@ class _Job:
 
 def _owned(course: Course) -> dict[str, str]:
     """Return the files that students receive and should not change, as path and SHA-256."""
-    files = {f"exercises/{name}": content for name, content in received(course).items()}
-    files[FILENAME] = (course.root / FILENAME).read_bytes()
     theirs = of_students(course)
-    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items() if name not in theirs}
+    return {path: checksum(content) for path, content in course_files(course).items() if path not in theirs}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.course.build import BuildError, check
 from grader.course.model import FILENAME, Course
 from grader.files import write_atomically
-from grader.integrations.github.repository import Author, Repository, around, identity, origin
+from grader.integrations.github.repository import Repository, around, identity, origin
 from grader.integrations.github.update import (
     RECORD,
     WORKFLOW,
@@ -25,6 +26,9 @@ from grader.integrations.release.folder import replaced
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel, received
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PYTHON = "3.11"
 
@@ -51,24 +55,22 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
         OSError: A file cannot be written.
     """
     _require_built(course)
-    author = identity(course.root) or Author(course.name, "noreply@course.invalid")
+    author = identity(course.root, course.name)
     if is_release(directory):
-        with tempfile.TemporaryDirectory(dir=directory.absolute().parent, prefix=f".{directory.name}.") as folder:
-            staging = Path(folder)
-            _prepare(staging, course, mode or released_mode(directory), author)
-            return update(directory, staging, of_students(course), author)
+        with tempfile.TemporaryDirectory() as folder:
+            files = _prepare(Path(folder), course, mode or released_mode(directory), author)
+        return update(directory, files, of_students(course), author)
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
     with replaced(directory, course, lambda _: False) as staging:
         written = _prepare(staging, course, mode or GradingMode.record, author)
-    return Released(is_new=True, is_committed=True, written=written)
+    return Released(is_new=True, is_committed=True, written=sorted(written))
 
 
-def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author) -> list[str]:
-    """Make the whole release in an empty folder, with a commit, and search it for leaks. Return the files' paths."""
+def _prepare(folder: Path, course: Course, mode: GradingMode, author: Mapping[str, str]) -> dict[str, bytes]:
+    """Make the whole release in an empty folder, with a commit, and search it for leaks. Return its files."""
     wheel = build_wheel(folder / "course", course)
-    files = {f"exercises/{name}": content for name, content in received(course).items()}
-    files[FILENAME] = (course.root / FILENAME).read_bytes()
+    files = course_files(course)
     files["constraints.txt"] = _constraints(course).encode()
     for path, text in _rendered(course, mode, wheel.name).items():
         files[path] = text.encode()
@@ -78,9 +80,16 @@ def _prepare(folder: Path, course: Course, mode: GradingMode, author: Author) ->
     files[f"course/{wheel.name}"] = wheel.read_bytes()
     files[RECORD] = as_record({path: checksum(content) for path, content in files.items()})
     (folder / RECORD).write_bytes(files[RECORD])
-    Repository.create(folder).commit(files, f"{course.name}, as students receive it", author)
+    Repository(folder, author).create(f"{course.name}, as students receive it")
     require_none(folder, course)
-    return sorted(files)
+    return files
+
+
+def course_files(course: Course) -> dict[str, bytes]:
+    """Return the files of the course's own repository that students receive, with the same line ends everywhere."""
+    files = {f"exercises/{name}": content for name, content in received(course).items()}
+    files[FILENAME] = (course.root / FILENAME).read_bytes()
+    return {path: content.replace(b"\r\n", b"\n") for path, content in files.items()}
 
 
 def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:

@@ -1,8 +1,7 @@
-"""An earlier release brought up to date, around what students have done in it."""
+"""Updates an earlier release and keeps the work that students have done in it."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -10,11 +9,12 @@ import re
 import shlex
 import shutil
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from grader.integrations.github.repository import Author, Repository
+from grader.integrations.github.repository import Repository
 from grader.integrations.release import GradingMode, ReleaseError
 from grader.submissions.names import SHEET_SUFFIX
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 RECORD = ".course.json"
-"""The file with the SHA-256 of each file as a release wrote it: what differs, somebody else has worked on."""
+"""The file with the SHA-256 of each file as a release wrote it. If a file differs, somebody has changed it."""
 
 WORKFLOW = ".github/workflows/classroom.yml"
 
 
 @dataclass
 class Released:
-    """What became of the files of a release, by their paths. All others were up to date.
+    """What an update did to the files of a release, by their paths. All others were up to date.
 
     Attributes:
         is_new: Whether there was no earlier release.
@@ -39,7 +39,7 @@ class Released:
         written: Files that were written.
         overwritten: Files of the course that somebody had changed.
         kept: Files that the student has worked on.
-        removed: Files that the course has no longer.
+        removed: Files that the course no longer has.
         push: The command that pushes the new commit of an earlier release.
     """
 
@@ -70,121 +70,127 @@ def of_students(course: Course) -> set[str]:
     return {"README.md", *(f"exercises/{unit}{suffix}" for unit in course.units for suffix in (".py", SHEET_SUFFIX))}
 
 
-def update(directory: Path, staging: Path, of_students: set[str], author: Author) -> Released:
-    """Bring a release up to date, except for what students have worked on.
+def update(directory: Path, files: Mapping[str, bytes], of_students: set[str], author: Mapping[str, str]) -> Released:
+    """Update a release, except for what students have worked on.
 
     Args:
         directory: The earlier release.
-        staging: The new one.
+        files: The content of the new one.
         of_students: The files that students write in.
         author: Who commits.
 
     Raises:
         ReleaseError: Somebody would lose work; nothing is changed.
-        OSError: A file cannot be written.
     """
-    repository = Repository(directory)
-    with repository.locked(), contextlib.ExitStack() as undo:
-        there, changes, released = _plan(repository, staging, of_students)
-        spare = Path(tempfile.mkdtemp(dir=staging))
-        for path, content in changes.items():
-            if content == there[path]:
-                continue
-            place = directory / path
-            if there[path] is None:
-                undo.callback(place.unlink, missing_ok=True)
-            else:
-                before = spare / str(len(released.written) + len(released.removed))
-                shutil.copy2(place, before, follow_symlinks=False)
-                undo.callback(shutil.move, before, place)
-            if content is None:
-                place.unlink()
-                released.removed.append(path)
-            else:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                (staging / path).replace(place)
-                released.written.append(path)
-        released.is_committed = repository.commit(changes, "The course, brought up to date", author)
+    repository = Repository(directory, author)
+    staged_apart = repository.staged_apart()
+    recorded = _recorded(repository.committed(RECORD) or b"", directory)
+    places = {
+        path: _Place(
+            present=_content(directory, path),
+            committed=repository.committed(path),
+            new=files.get(path),
+            recorded=recorded.get(path),
+            is_staged_apart=path in staged_apart,
+        )
+        for path in sorted({*recorded, *files})
+    }
+    released, changes = _plan(places, of_students)
+    _require_safe(directory, changes)
+    parent = directory.absolute().parent
+    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{directory.name}.") as spare, ExitStack() as undo:
+        for number, (path, place) in enumerate(changes.items()):
+            if place.new != place.present:
+                _replace(directory / path, place, Path(spare, str(number)), undo)
+                (released.removed if place.new is None else released.written).append(path)
+        written = [path for path, place in changes.items() if place.new is not None]
+        message = "The course, brought up to date"
+        released.is_committed = repository.commit(written, changes.keys() - set(written), message)
         undo.pop_all()
     released.push = repository.push()
     return released
 
 
-def _plan(
-    repository: Repository, staging: Path, of_students: set[str]
-) -> tuple[dict[str, bytes | None], dict[str, bytes | None], Released]:
-    """Return what the files of a release hold now, what they will hold (None for one that goes), and whose they are.
+def _replace(path: Path, place: _Place, spare: Path, undo: ExitStack) -> None:
+    """Write or remove a file, and keep what was there until the update is complete."""
+    if place.present is None:
+        undo.callback(path.unlink, missing_ok=True)
+    else:
+        shutil.move(path, spare)
+        undo.callback(shutil.move, spare, path)
+    if place.new is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(place.new)
 
-    Raises ReleaseError where somebody would lose work.
-    """
-    directory, head, index = repository.folder, repository.committed(), repository.staged()
-    recorded = _recorded(repository.content(head[RECORD]) if RECORD in head else b"", directory)
-    offered = _recorded((staging / RECORD).read_bytes(), staging)
-    there = {path: _content(directory, path) for path in {*recorded, *offered, RECORD}}
-    committed = {path: checksum(repository.content(head[path])) for path in there if path in head}
-    staged = {
-        path: committed[path] if head.get(path) == index[path] else checksum(repository.content(index[path]))
-        for path in there
-        if path in index
-    }
-    changes: dict[str, bytes | None] = {}
-    sums: dict[str, str] = {}
-    released = Released()
 
-    def is_untouched(path: str, new: bytes | None) -> bool:
+@dataclass
+class _Place:
+    """What one file holds now and will hold, None for no file, and the SHA-256 that a release recorded."""
+
+    present: bytes | None
+    committed: bytes | None
+    new: bytes | None
+    recorded: str | None
+    is_staged_apart: bool
+
+    def held(self) -> set[str | None]:
+        """Return the SHA-256 of what the folder and git hold; "staged" for another content that is only staged."""
+        sums = {_checksum(self.present), _checksum(self.committed)}
+        return sums | {"staged"} if self.is_staged_apart else sums
+
+    def is_untouched(self) -> bool:
         """Return whether the folder and git hold only what a release wrote, or this one will write."""
-        return {_checksum(there[path]), committed.get(path), staged.get(path)} <= {recorded.get(path), _checksum(new)}
+        return self.held() <= {self.recorded, _checksum(self.new)}
 
-    for path in offered:
-        old, new = there[path], (staging / path).read_bytes()
-        if path in of_students and not is_untouched(path, new):
-            if old != new:
-                released.kept.append(path)
-            if path in recorded:
-                sums[path] = recorded[path]
+
+def _plan(places: Mapping[str, _Place], of_students: set[str]) -> tuple[Released, dict[str, _Place]]:
+    """Return what happens to each file, and the files to write or remove."""
+    released, sums = Released(), {}
+    changes: dict[str, _Place] = {}
+    for path, place in places.items():
+        if path == RECORD or (place.new is None and not place.is_untouched()):
             continue
-        if old != new and path in recorded and _checksum(old) != recorded[path]:
-            released.overwritten.append(path)
-        changes[path], sums[path] = new, offered[path]
-    changes.update({path: None for path in sorted(recorded.keys() - sums.keys()) if is_untouched(path, None)})
-    changes[RECORD] = as_record(sums)
-    (staging / RECORD).write_bytes(as_record(sums))
+        if path in of_students and not place.is_untouched():
+            if place.present != place.new:
+                released.kept.append(path)
+            if place.recorded:
+                sums[path] = place.recorded
+            continue
+        if place.new is not None:
+            sums[path] = checksum(place.new)
+            if place.recorded and place.present != place.new and _checksum(place.present) != place.recorded:
+                released.overwritten.append(path)
+        changes[path] = place
+    changes[RECORD] = places[RECORD]
+    changes[RECORD].new = as_record(sums)
+    return released, changes
 
-    _require_safe(directory, there, changes, recorded, committed, staged)
-    return there, changes, released
 
-
-def _require_safe(
-    directory: Path,
-    there: Mapping[str, bytes | None],
-    changes: Mapping[str, bytes | None],
-    recorded: Mapping[str, str],
-    committed: Mapping[str, str],
-    staged: Mapping[str, str],
-) -> None:
-    """Raise ReleaseError where the changes would cost somebody a file, or a change, that is in no commit."""
+def _require_safe(directory: Path, places: Mapping[str, _Place]) -> None:
+    """Raise ReleaseError where somebody would lose a file, or a change, that is in no commit."""
     strange, uncommitted = [], []
-    for path, content in changes.items():
-        ours = {None, recorded.get(path), _checksum(content)}
-        if path not in committed.keys() & {*recorded, RECORD} and _checksum(there[path]) not in ours:
+    for path, place in places.items():
+        ours = {None, place.recorded, _checksum(place.new)}
+        is_ours = place.committed is not None and (place.recorded or path == RECORD)
+        if not is_ours and _checksum(place.present) not in ours:
             strange.append(path)
-        elif not {_checksum(there[path]), staged.get(path)} <= {*ours, committed.get(path)}:
+        elif not place.held() <= {*ours, _checksum(place.committed)}:
             uncommitted.append(path)
     if strange:
         raise ReleaseError(
-            f"Nothing was changed in {directory}, for the course now brings files that are there already with other "
+            f"Nothing was changed in {directory}: the course now has files that are already there with other "
             f"content: {', '.join(strange)}: rename them or move them aside, then release again."
         )
     if uncommitted:
         raise ReleaseError(
-            f"Nothing was changed in {directory}, for files of the course have changes there that are in no commit: "
+            f"Nothing was changed in {directory}: files of the course have changes there that are in no commit: "
             f"{', '.join(uncommitted)}: commit them, or discard them with "
             f"`git checkout HEAD -- {shlex.join(uncommitted)}`, then release again."
         )
 
 
 def _content(directory: Path, path: str) -> bytes | None:
-    """Return what a file of the release holds now, as git has it; None where it is gone. Follow no link."""
+    """Return what a file of the release holds now, as git has it; None if there is none. Follow no link."""
     place = directory
     for part in PurePosixPath(path).parts[:-1]:
         place /= part
@@ -193,10 +199,8 @@ def _content(directory: Path, path: str) -> bytes | None:
     place = directory / path
     if place.is_symlink():
         return os.fsencode(os.readlink(place))  # noqa: PTH115 - a Path would leave out "./"
-    if place.is_dir():
-        raise ReleaseError(f"{place} is a folder, but a file of the course belongs there: rename the folder.")
     if place.exists() and not place.is_file():
-        raise ReleaseError(f"{place} is no file, but one of the course belongs there: rename what is there.")
+        raise ReleaseError(f"{place} is no file, but a file of the course belongs there: rename what is there.")
     return place.read_bytes() if place.exists() else None
 
 

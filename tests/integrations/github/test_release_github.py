@@ -672,7 +672,7 @@ def test_the_command_that_pushes_a_release_works(
     for command in before:
         git(repository, *command.split())
     commit(repository, "notes.txt", "mine\n")
-    assert Repository(repository).push() == push
+    assert Repository(repository, {}).push() == push
     for word, meant in (("ADDRESS", str(tmp_path / "server")), ("BRANCH", "update")):
         push = push.replace(word, meant)
     git(repository, *push.split()[1:])
