@@ -1,4 +1,4 @@
-"""What one run of `grader collect` found of a class, as collected.json holds it."""
+"""The model of collected.json: what one run of `grader collect` found of a class."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Time = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(date
 
 
 class CollectError(GraderError):
-    """Nothing can be collected into this folder, or read from it; the text says why, and what to do."""
+    """This folder cannot be collected into, or read; the text says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Push:
-    """One change of a branch, as GitHub saw it come in: when, by whose account, and from which commit to which."""
+    """One change of a branch as GitHub received it: when, from which account, from which commit to which."""
 
     at: datetime.datetime
     actor: str | None
@@ -37,12 +37,12 @@ class Push:
 
     @property
     def begins(self) -> bool:
-        """Whether the branch was not there before."""
+        """Whether the push created the branch."""
         return not self.before.strip("0")
 
     @property
     def ends(self) -> bool:
-        """Whether the branch was not there after it."""
+        """Whether the push deleted the branch."""
         return not self.after.strip("0")
 
     @property
@@ -54,17 +54,27 @@ class Push:
 class Work(Model):
     """One unit of one student: the commit that is graded."""
 
-    commit: str | None = Field(description="None where nothing had been pushed, or where there is a problem.")
-    problem: str | None = Field(description="Why it cannot be graded, though something was pushed.")
+    commit: str | None = Field(default=None, description="None if nothing had been pushed, or if there is a problem.")
+    problem: str | None = Field(default=None, description="Why it cannot be graded, though something was pushed.")
     dated_by: Literal["push", "snapshot", "nothing"] = Field(
-        description="What says that the commit was there in time; nothing: it may have come later."
+        description="What proves that the commit was there in time; nothing: it may have come later."
     )
-    pushed: Time | None = Field(description="When GitHub saw it come in; of a snapshot, when it was seen there.")
-    pushed_by: str | None = Field(description="The account that pushed it.")
-    committed: Time | None = Field(description="The date in the commit, which whoever made it chose. Never used.")
-    pushes_since: int | None = Field(description="How many pushes came after the unit's time; None: not known.")
-    changed: list[str] = Field(description="Files of the course's own that are not as they were handed out.")
-    remark: str | None = Field(description="What an instructor has to know about the choice of the commit.")
+    pushed: Time | None = Field(
+        default=None, description="When GitHub received it; of a snapshot, when it was seen there."
+    )
+    pushed_by: str | None = Field(default=None, description="The account that pushed it.")
+    committed: Time | None = Field(
+        default=None, description="The date in the commit, which its author chose. Never used."
+    )
+    pushes_since: int | None = Field(
+        default=None, description="How many pushes came after the unit's time; None: not known."
+    )
+    changed: list[str] = Field(
+        default_factory=list, description="The course's own files that differ from what was handed out."
+    )
+    remark: str | None = Field(
+        default=None, description="What an instructor has to know about the choice of the commit."
+    )
 
     @property
     def may_be_late(self) -> bool:
@@ -73,15 +83,15 @@ class Work(Model):
 
 
 class Student(Model):
-    """One student's repository, all that GitHub saw of it, and what an instructor may want to look at."""
+    """One student's repository, the pushes to it, and anomalies for the instructor."""
 
     student: str
     repository: str
     problem: str | None = Field(default=None, description="Why nothing of it could be collected.")
     branch: str | None = Field(default=None, description="The default branch, the only one that counts.")
-    head: str | None = Field(default=None, description="What it points to now.")
+    head: str | None = Field(default=None, description="The commit that it points to now.")
     pushes: list[Push] | None = Field(
-        default=None, description="To the default branch; None where GitHub keeps no record."
+        default=None, description="To the default branch; None if GitHub keeps no record."
     )
     units: dict[str, Work] = Field(default_factory=dict)
     noticed: list[str] = Field(
@@ -90,17 +100,17 @@ class Student(Model):
 
     @property
     def problems(self) -> list[str]:
-        """Why something is missing, of the whole or by unit."""
+        """Why something is missing: everything, or single units."""
         return [self.problem] if self.problem else alike({unit: work.problem for unit, work in self.units.items()})
 
     @property
     def undated(self) -> list[str]:
-        """What is graded and may have come too late, with why that is not known."""
+        """Why it is not known whether units that are graded came in time."""
         return alike({unit: work.remark for unit, work in self.units.items() if work.may_be_late})
 
 
 class Collected(Model):
-    """What one run of `grader collect` found; `units` has the time as of which each was collected."""
+    """What one run of `grader collect` found; `units` has the time at which each unit was due."""
 
     schema_: Literal["attention-from-scratch/collected/v1"] = Field(alias="schema")
     collected: Time
@@ -123,7 +133,7 @@ def read_collected(path: Path) -> Collected:
 
 
 def alike(texts: Mapping[str, str | None]) -> list[str]:
-    """Return the texts of units, each once with the units that it is for."""
+    """Return each text once, after the units that it is about."""
     units: dict[str, list[str]] = {}
     for unit, text in texts.items():
         if text:

@@ -1,4 +1,4 @@
-"""What an instructor may want to look at, in sentences. None of it changes a score."""
+"""Anomalies that an instructor may want to look at, as sentences. None of them changes a score."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from grader.classes.collected import Push
 
-# A clock may be a little off; and who commits on a train pushes days later.
+# Clocks differ a little, and a student may commit offline and push days later.
 _CLOCKS_DIFFER = datetime.timedelta(minutes=10)
 _LONG_BEFORE = datetime.timedelta(days=7)
-_MOST_SAID = 3
+_MOST_LISTED = 3
 
 
 def anomalies(
@@ -27,12 +27,12 @@ def anomalies(
     dates: Mapping[str, datetime.datetime],
     units: Mapping[str, datetime.datetime],
 ) -> list[str]:
-    """Return all that an instructor may want to look at, of one student.
+    """Return the anomalies of one student.
 
     Args:
-        works: What was collected of each unit.
-        pushes: Those to the default branch.
-        to_all: Those to all branches.
+        works: The collected work of each unit.
+        pushes: The pushes to the default branch.
+        to_all: The pushes to all branches.
         dates: The date in each commit.
         units: The time of each unit.
     """
@@ -46,28 +46,28 @@ def anomalies(
     ]
 
 
-def said(time: datetime.datetime) -> str:
-    """Return a time as text."""
+def in_utc(time: datetime.datetime) -> str:
+    """Return a time in UTC as text."""
     return f"{time:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _rewritten(pushes: Sequence[Push], units: Mapping[str, datetime.datetime]) -> Iterator[str]:
-    """Yield sentences on pushes that took commits away."""
+    """Yield the pushes that removed commits."""
     found = [push for push in pushes if push.kind == "force_push" or push.ends]
-    for push in found[:_MOST_SAID]:
+    for push in found[:_MOST_LISTED]:
         what = (
             f"deleted the branch, which was at {push.before[:7]}"
             if push.ends
             else f"force-pushed {push.after[:7]} in the place of {push.before[:7]}"
         )
         late = _after([unit for unit, time in units.items() if push.at > time])
-        yield f"The account {push.actor} {what} at {said(push.at)}{late}."
-    if len(found) > _MOST_SAID:
-        yield f"{len(found) - _MOST_SAID} more such pushes are in {COLLECTED}."
+        yield f"The account {push.actor} {what} at {in_utc(push.at)}{late}."
+    if len(found) > _MOST_LISTED:
+        yield f"{len(found) - _MOST_LISTED} more such pushes are in {COLLECTED}."
 
 
 def _accounts(pushes: Sequence[Push]) -> Iterator[str]:
-    """Yield who pushed, if it was more than one account. Handing the repository out is not counted."""
+    """Yield the accounts that pushed, if there are several. The push that made the repository does not count."""
     own = [push for push in pushes if not (push.begins and push is pushes[-1])]
     counts = collections.Counter(push.actor or "unknown" for push in own).most_common()
     if len(counts) > 1:
@@ -78,21 +78,21 @@ def _odd_dates(
     pushes: Sequence[Push], dates: Mapping[str, datetime.datetime], units: Mapping[str, datetime.datetime]
 ) -> Iterator[str]:
     """Yield commits whose own date does not fit the time of their push."""
-    # The first time that it came.
+    # Pushes are newest first, so the first push of a commit remains.
     pushed = {push.after: push for push in pushes}
     for commit, date in sorted(dates.items(), key=lambda item: item[1]):
         if not (push := pushed.get(commit)):
             continue
         at = push.at
         between = [unit for unit, time in units.items() if date <= time < at]
-        # What is handed out may have been made long before.
+        # A release may have been committed long before it is handed out.
         is_long_before = at - date > _LONG_BEFORE and not push.begins
         if between or is_long_before or date - at > _CLOCKS_DIFFER:
-            yield f"The commit {commit[:7]} is dated {said(date)}, but was pushed at {said(at)}{_after(between)}."
+            yield f"The commit {commit[:7]} is dated {in_utc(date)}, but was pushed at {in_utc(at)}{_after(between)}."
 
 
 def _changes(works: Mapping[str, Work]) -> Iterator[str]:
-    what = "not as the course has it now, or handed it out"
+    what = "these files differ from the course's own"
     yield from alike({unit: f"{what}: {listed(work.changed, 5)}." for unit, work in works.items() if work.changed})
 
 

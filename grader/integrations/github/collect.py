@@ -1,7 +1,7 @@
-"""The grade of record begins here: every student's repository as it stood when a unit was due.
+"""Collects every student's repository as it was when a unit was due, for the grade of record.
 
-What counts is when GitHub saw a commit come in. The dates in commits are whoever's who made them: they are shown, and
-never used. Where GitHub keeps no record of pushes, what an earlier run of this program saw counts instead.
+The time at which GitHub received a commit counts. The dates in commits are chosen by their authors, so they are shown
+but never used. If GitHub keeps no record of pushes, the snapshots of earlier runs count instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -39,8 +39,8 @@ AT_ONCE = 8
 
 _PARTIAL = ".collecting-"
 _WORKFLOWS = ".github/workflows"
-# What decides how a student's repository checks itself. Anything else there is the student's.
-_MATTER = (".github/", "course/", "exercises/", "requirements", "constraints", FILENAME)
+# The files that decide how a student's repository checks itself. Others are the student's.
+_CHECKED = (".github/", "course/", "exercises/", "requirements", "constraints", FILENAME)
 _OWNED_LIMIT = 16 * MEGABYTE
 _RECORD_LIMIT = MEGABYTE
 _MOST_FILES = 1000
@@ -48,13 +48,13 @@ _PATH = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+){0,5}")
 
 
 def times(course: Course, unit: str | None, now: datetime.datetime) -> dict[str, datetime.datetime]:
-    """Return the units to collect and their times: all that are over, or the named one, now if it is not over."""
+    """Return the units to collect and their times: all that are over, or the named one even if it is not over."""
     names = [name for name in course.units if course.is_over(name, now)] if unit is None else [unit]
     return {name: min(course.units[name].due, now).astimezone(datetime.UTC) for name in names}
 
 
 def folders(course: Course) -> set[str]:
-    """Return the names that no student can have, since `grader grade` would take their folders for a submission's."""
+    """Return the names that no student can have, because `grader grade` would read their folders as a submission."""
     files = {f"{name}{ending}" for name in course.units for ending in (".py", ".ipynb", SHEET_SUFFIX)}
     return {"exercises", *course.units, *files}
 
@@ -69,7 +69,7 @@ def collect(
 ) -> Collected:
     """Write into/<unit>/<student>/ for each unit at its time, and into/collected.json.
 
-    What the last run left there is replaced, except the snapshots, which are added to. A student whose repository
+    The results of the last run are replaced, except the snapshots, which are added to. A student whose repository
     cannot be read has a problem in collected.json, and no folder.
 
     Args:
@@ -88,7 +88,7 @@ def collect(
         FolderInUse: Another program writes to it.
         OSError: A file cannot be written.
     """
-    # What belongs to somebody else is not replaced. Snapshots are what every run leaves there first.
+    # Every run writes its snapshots first, so folders without them are not from a run.
     strangers = [name for name in course.units if (into / name).exists() and not (into / SNAPSHOTS).is_file()]
     if strangers:
         raise CollectError(f"{into / strangers[0]} is not from `grader collect`: name another folder, or remove it.")
@@ -123,7 +123,7 @@ def collect(
 
 @contextlib.contextmanager
 def _partial(into: Path) -> Iterator[Path]:
-    """Make a folder in `into` for what is not complete yet, and remove one that a killed run left there."""
+    """Make a temporary folder in `into`, and remove those that a killed run left there."""
     for left_behind in into.glob(f"{_PARTIAL}*"):
         shutil.rmtree(left_behind)
     for name in (COLLECTED, SNAPSHOTS):
@@ -134,7 +134,7 @@ def _partial(into: Path) -> Iterator[Path]:
 
 @dataclass
 class _Job:
-    """Collects one student after the other, several at the same time."""
+    """Collects students, several at the same time."""
 
     course: Course
     units: Mapping[str, datetime.datetime]
@@ -157,10 +157,10 @@ class _Job:
         branch = self.github.default_branch(entry.repository)
         head = store.head()
         if head:
-            # Not before it was seen: then it had been pushed for sure.
+            # Taken after the look: by then it had been pushed for sure.
             now = datetime.datetime.now(datetime.UTC)
             self.seen.append(Snapshot(seen=now, repository=entry.repository, head=head))
-        # GitHub does not tell upper from lower case, nor do those who write rosters.
+        # GitHub ignores case in names, and so do rosters.
         own = [one for one in self.snapshots if one.repository.casefold() == entry.repository.casefold()]
         try:
             return History(branch, head, self.github.pushes(entry.repository), "", own)
@@ -174,7 +174,7 @@ class _Job:
             for unit, time in self.units.items()
         }
         dates = {}
-        # The newest commit may claim to be older than it is.
+        # The head's date may be forged, even if no unit uses that commit.
         commits = (repository.head, *(work.commit for work in works.values()))
         for commit in {commit for commit in commits if commit}:
             with contextlib.suppress(FetchError):
@@ -200,34 +200,22 @@ class _Job:
         handed_out: dict[str, str] | None,
         into: Path,
     ) -> Work:
-        found = repository.at(time)
-        problem, changed, committed = found.problem, [], None
-        if problem:
-            pass
-        elif found.commit is None:
-            # Who handed in nothing gets a report that says so.
-            into.mkdir(parents=True)
-        else:
+        work = repository.at(time)
+        more: dict[str, Any] = {"pushes_since": repository.count_since(time)}
+        if work.commit:
             try:
-                store.fetch(found.commit)
+                store.fetch(work.commit)
             except FetchError as error:
-                problem = str(error)
+                more |= {"commit": None, "problem": str(error)}
             else:
                 into.mkdir(parents=True)
-                store.write_out(found.commit, list(self.course.units), into)
-                committed = store.committed(found.commit)
-                changed = self._changed(store, found.commit, handed_out)
-        return Work(
-            commit=None if problem else found.commit,
-            problem=problem,
-            dated_by=found.dated_by,
-            pushed=found.push.at if found.push else found.seen,
-            pushed_by=found.push.actor if found.push else None,
-            committed=committed,
-            pushes_since=repository.count_since(time),
-            changed=changed,
-            remark=found.remark,
-        )
+                store.write_out(work.commit, list(self.course.units), into)
+                more["committed"] = store.committed(work.commit)
+                more["changed"] = self._changed(store, work.commit, handed_out)
+        elif not work.problem:
+            # A student who pushed nothing gets a report that says so.
+            into.mkdir(parents=True)
+        return work.model_copy(update=more)
 
     def _changed(self, store: Store, commit: str, handed_out: dict[str, str] | None) -> list[str]:
         """Return the course's own files that students changed.
@@ -237,7 +225,9 @@ class _Job:
         """
         manifest = self._manifest(store, commit)
         listed = handed_out or manifest or {}
-        expected = {path: listed[path] for path in listed.keys() - of_students(self.course) if path.startswith(_MATTER)}
+        expected = {
+            path: listed[path] for path in listed.keys() - of_students(self.course) if path.startswith(_CHECKED)
+        }
         should_be = expected | self.owned
         content = store.read(commit, should_be, _OWNED_LIMIT)
         changed = [path for path in content if checksum(content[path]) != should_be[path]]

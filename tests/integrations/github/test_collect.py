@@ -211,9 +211,7 @@ def test_changes_to_the_courses_own_files_are_noticed(collected: dict[str, Stude
         "course/grader-1+r2.whl (gone)",
         "exercises/test_sums.py",
     ]
-    assert "sums, means: not as the course has it now, or handed it out: .github/workflows/" in noticed(
-        collected["changed"]
-    )
+    assert "sums, means: these files differ from the course's own: .github/workflows/" in noticed(collected["changed"])
 
 
 def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[str, Student]) -> None:
@@ -299,7 +297,7 @@ def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
         (late, "snapshot"),
     ]
     assert (
-        f"sums: Not dated by push time, for GitHub gives no record of pushes (404): {early[:7]} was seen there at "
+        f"sums: Not dated by push time, because GitHub gives no record of pushes (404): {early[:7]} was seen there at "
         "2020-01-20 10:00:00 UTC."
     ) in noticed(student)
 
@@ -348,8 +346,8 @@ def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
     work = student.units["sums"]
     assert (work.commit, work.dated_by, work.pushes_since) == (commit, "push", 0)
     assert student.noticed == [
-        f"sums: {commit[:7]} is dated by the push to main at 2020-01-20 10:00:00 UTC, for the branch trunk was made "
-        "only at 2020-01-26 10:00:00 UTC."
+        f"sums: {commit[:7]} is dated by the push to main at 2020-01-20 10:00:00 UTC, because the branch trunk was "
+        "made only at 2020-01-26 10:00:00 UTC."
     ]
 
 
@@ -440,7 +438,7 @@ def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Pa
     assert f"{tmp_path}/collected/sums: as of 2020-01-25 22:59:00 UTC" in done.stdout
     assert "bob: GitHub shows no our-course/nowhere to this token (404)" in done.stderr
     assert "1 of 3 students could not be collected, or not in full; all others were." in done.stderr
-    assert "eve: sums: Not dated by push time, for GitHub gives no record of pushes (404): " in done.stderr
+    assert "eve: sums: Not dated by push time, because GitHub gives no record of pushes (404): " in done.stderr
     assert "1 of 3 students may have been late; they are graded." in done.stderr
     assert (tmp_path / "collected" / "sums" / "ada" / "sums.py").is_file()
     assert not (tmp_path / "collected" / "means").exists()
