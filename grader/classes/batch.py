@@ -1,4 +1,4 @@
-"""A batch: many submissions graded into a folder of reports, without those whose report is up to date."""
+"""A batch: grades many submissions into a folder of reports, and skips reports that are up to date."""
 
 from __future__ import annotations
 
@@ -26,9 +26,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Batch:
-    """Submissions, how they are graded into the folder `into`, and what became of them.
+    """Submissions, how to grade them into the folder `into`, and the results.
 
-    `changed` has the units that left a report because they changed since, each with the students.
+    Attributes:
+        unit: Grade this unit alone; None for all.
+        found: The students and their submissions.
+        ignored: Files that were ignored, with the students who handed them in.
+        skipped: Reports that were up to date.
+        graded: New reports.
+        faults: Why submissions were not graded.
+        changed: Units that were removed from a report because they have changed, with the students.
     """
 
     course: Course
@@ -46,7 +53,7 @@ class Batch:
     changed: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def run(self, jobs: int, advance: Callable[[str, str], None]) -> None:
-        """Grade `jobs` submissions at a time, and call `advance` with each student and the outcome.
+        """Grade `jobs` submissions at a time. Call `advance` with each student and the outcome.
 
         Raises:
             FolderInUse: Another batch writes to the folder.
@@ -87,12 +94,12 @@ class Batch:
 
     @property
     def _is_own_folder(self) -> bool:
-        """Whether the reports are outside of all submissions: in one, they may be of the student's own making."""
+        """Whether the reports are outside of all submissions. Inside one, the student could have written them."""
         folders = [one.resolve() for _, one in self.found if isinstance(one, Path)]
         return not any(self.into.resolve().is_relative_to(folder) for folder in folders)
 
     def _outdated(self, advance: Callable[[str, str], None]) -> Iterator[Submission]:
-        """Yield the submissions to grade, with what stays of an earlier report where one unit is graded."""
+        """Yield the submissions to grade, with the units of an earlier report to keep if one unit is graded."""
         is_own = self._is_own_folder
         for name, folder in self.found:
             report = read_report(name, self.into) if is_own else None

@@ -52,29 +52,29 @@ class Push:
 
 
 class Work(Model):
-    """One unit of one student: the commit that is graded."""
+    """One unit of one student: the commit that is graded.
 
-    commit: str | None = Field(default=None, description="None if nothing had been pushed, or if there is a problem.")
-    problem: str | None = Field(default=None, description="Why it cannot be graded, though something was pushed.")
-    dated_by: Literal["push", "snapshot", "nothing"] = Field(
-        description="What proves that the commit was there in time; nothing: it may have come later."
-    )
-    pushed: Time | None = Field(
-        default=None, description="When GitHub received it; of a snapshot, when it was seen there."
-    )
-    pushed_by: str | None = Field(default=None, description="The account that pushed it.")
-    committed: Time | None = Field(
-        default=None, description="The date in the commit, which its author chose. Never used."
-    )
-    pushes_since: int | None = Field(
-        default=None, description="How many pushes came after the unit's time; None: not known."
-    )
-    changed: list[str] = Field(
-        default_factory=list, description="The course's own files that differ from what was handed out."
-    )
-    remark: str | None = Field(
-        default=None, description="What an instructor has to know about the choice of the commit."
-    )
+    Attributes:
+        commit: None if nothing had been pushed, or if there is a problem.
+        problem: Why it cannot be graded, though something was pushed.
+        dated_by: What proves that the commit was there in time; nothing: it may have come later.
+        pushed: When GitHub received it; of a snapshot, when it was seen there.
+        pushed_by: The account that pushed it.
+        committed: The date in the commit, which its author chose. Never used.
+        pushes_since: How many pushes came after the unit's time; None: not known.
+        changed: The course's own files that differ from what was handed out.
+        remark: What an instructor has to know about the choice of the commit.
+    """
+
+    commit: str | None = None
+    problem: str | None = None
+    dated_by: Literal["push", "snapshot", "nothing"]
+    pushed: Time | None = None
+    pushed_by: str | None = None
+    committed: Time | None = None
+    pushes_since: int | None = None
+    changed: list[str] = Field(default_factory=list)
+    remark: str | None = None
 
     @property
     def may_be_late(self) -> bool:
@@ -83,20 +83,27 @@ class Work(Model):
 
 
 class Student(Model):
-    """One student's repository, the pushes to it, and anomalies for the instructor."""
+    """One student's repository, the pushes to it, and anomalies for the instructor.
+
+    Attributes:
+        student: The name in the roster.
+        repository: OWNER/NAME.
+        problem: Why nothing of it could be collected.
+        branch: The default branch, the only one that counts.
+        head: The commit that it points to now.
+        pushes: Those to the default branch, the newest first; None if GitHub keeps no record.
+        units: The work in each unit.
+        noticed: Anomalies, as sentences. None of them changes a score.
+    """
 
     student: str
     repository: str
-    problem: str | None = Field(default=None, description="Why nothing of it could be collected.")
-    branch: str | None = Field(default=None, description="The default branch, the only one that counts.")
-    head: str | None = Field(default=None, description="The commit that it points to now.")
-    pushes: list[Push] | None = Field(
-        default=None, description="To the default branch; None if GitHub keeps no record."
-    )
+    problem: str | None = None
+    branch: str | None = None
+    head: str | None = None
+    pushes: list[Push] | None = None
     units: dict[str, Work] = Field(default_factory=dict)
-    noticed: list[str] = Field(
-        default_factory=list, description="Anomalies, as sentences. None of them changes a score."
-    )
+    noticed: list[str] = Field(default_factory=list)
 
     @property
     def problems(self) -> list[str]:

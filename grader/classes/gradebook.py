@@ -1,4 +1,4 @@
-"""The grades of a class: what was collected put together with the reports, as CSV and as Markdown."""
+"""The grades of a class, from collected.json and the reports, as CSV and as Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.reports.exporters.escape import markdown
 
 NOT_GRADED = "not graded"
 
-# A spreadsheet takes what begins like this for a formula.
+# A spreadsheet reads text that begins like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -31,7 +31,7 @@ class Grade:
 
     @property
     def total(self) -> int | None:
-        """None where a unit is not graded: a sum of the others would look like a grade."""
+        """The points of all units; None if one is not graded, because a sum of the others would look like a grade."""
         return sum(unit.points for unit in self.graded) if 0 < len(self.graded) == len(self.units) else None
 
     @property
@@ -50,7 +50,7 @@ class Grade:
 
 
 def grades(collected: Collected, reports: Path) -> list[Grade]:
-    """Return the grade of everyone who was collected, by reports/<unit>/<student>.json.
+    """Return the grade of every collected student, from reports/<unit>/<student>.json.
 
     Raises:
         CollectError: There are no reports.
@@ -91,7 +91,7 @@ def csv_text(grades: list[Grade]) -> str:
 
 
 def markdown_text(grades: list[Grade]) -> str:
-    """Return a table with a row for each student, and below it who is not graded, and the anomalies."""
+    """Return a table with one row for each student, then who is not graded, then the anomalies."""
     units = list(grades[0].units) if grades else []
     if not units:
         return "## Grades of record\n\nNo unit is over yet.\n"
@@ -120,15 +120,15 @@ def markdown_text(grades: list[Grade]) -> str:
 def _section(title: str, meaning: str, sentences: list[tuple[Student, list[str]]]) -> list[str]:
     """Return a section with the sentences on each student; nothing if there are none."""
     lines = []
-    for student, said in sentences:
-        if said:
+    for student, own in sentences:
+        if own:
             lines.append(f"- **{markdown(student.student)}** ({markdown(student.repository)})")
-            lines += [f"  - {markdown(sentence, 1000)}" for sentence in said]
+            lines += [f"  - {markdown(sentence, 1000)}" for sentence in own]
     return ["", f"### {title}", "", meaning, "", *lines] if lines else []
 
 
 def _unit(student: Student, name: str, folder: Path) -> model.Unit | str:
-    """Return the unit of the report that belongs to what was collected, or why there is none."""
+    """Return the unit of the report on the collected commit, or why there is none."""
     work = student.units.get(name)
     if student.problem or work is None:
         return student.problem or "it was not collected."

@@ -18,12 +18,12 @@ HEADER = ["student", "repository"]
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)", re.ASCII)
 _LONGEST_NAME = 100
-# What Windows takes for a device, whatever follows the dot; and it drops a dot at the end.
+# Windows reads these names as devices, with any suffix, and drops a dot at the end.
 _NOT_A_FOLDER = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECASE)
 
 
 class RosterError(GraderError):
-    """The roster is not what it should be: one line for each problem."""
+    """The roster is wrong: one line for each problem."""
 
 
 class Entry(NamedTuple):
@@ -58,11 +58,11 @@ def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
         if problem := _problem(cells, reserved):
             problems.append(f"{path}, line {line}: {problem}")
             continue
-        # Reports are files named after students, and some disks do not tell upper from lower case; nor does GitHub.
+        # Some disks, and GitHub, ignore case. Reports are files named after students.
         for what, cell in zip(HEADER, cells, strict=True):
             first = seen.setdefault((what, cell.casefold()), line)
             if first != line:
-                problems.append(f"{path}, line {line}: the {what} {cell!r} stands in line {first} as well.")
+                problems.append(f"{path}, line {line}: the {what} {cell!r} is in line {first}, too: remove one.")
         entries.append(Entry(*cells))
     if problems:
         raise RosterError("\n".join(problems))
@@ -72,7 +72,7 @@ def read_roster(path: Path, reserved: Collection[str] = ()) -> list[Entry]:
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the header that are not blank, each with the line that it ends on."""
+    """Yield the rows below the header that are not blank, each with the line on which it ends."""
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])]
@@ -87,7 +87,7 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
-    """Return the first thing that is wrong with a row."""
+    """Return the first problem of a row."""
     if len(cells) != len(HEADER):
         many = f"there are {len(cells)} values" if len(cells) > 1 else "there is no comma"
         return f"{many}: write a student and a repository with one comma between, as in ada,our-course/attention-ada"
@@ -99,7 +99,7 @@ def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
         )
     if len(student) > _LONGEST_NAME:
         return (
-            f"the student's name has {len(student)} characters: write {_LONGEST_NAME} at most, for files have it too."
+            f"the student's name has {len(student)} characters: write {_LONGEST_NAME} at most, for use in file names."
         )
     if _NOT_A_FOLDER.fullmatch(student):
         return f"{student!r} cannot be the name of a folder on Windows: give the student another name."

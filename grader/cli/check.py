@@ -1,4 +1,4 @@
-"""`grader check`: the visible tests on the answers in this folder, and the results in the terminal."""
+"""`grader check`: run the visible tests on the answers in this folder, and print the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WIDTH = 100
 
 
 class CheckError(GraderError):
-    """There is nothing to check; the text says why, and what to do."""
+    """There is nothing to check; the text says why and what to do."""
 
 
 def check_answers(named: Path | None, name: str | None, student: str | None) -> Report:
@@ -39,7 +39,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
 
     Args:
         named: The folder of the course that --course names.
-        name: An exercise, or a unit: it alone is graded. By default, all units are.
+        name: An exercise or a unit to check alone; by default, all units.
         student: The student's name; by default the folder's.
 
     Raises:
@@ -48,7 +48,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     """
     course = find_course(named)
     units = list(course.units) if name is None else [_unit_of(name, course)]
-    # A workflow names the student: then this folder is the submission, even if nothing is left in it.
+    # A workflow names the student. Then this folder is the submission, even if it is empty.
     folder = _answers_folder(course) if student is None else _here()
     student = student or _as_name(folder)
     require_folder(folder)
@@ -57,7 +57,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
     submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
     now = datetime.datetime.now(datetime.UTC)
-    # A student's own code on their own machine: it is isolated where that works, and run in any case.
+    # A student's own code on their own machine is isolated if possible, and run in any case.
     with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:
         [(_, graded)] = grading.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
@@ -96,15 +96,15 @@ def _as_name(folder: Path) -> str:
 
 
 def show(report: Report, name: str | None, console: Console) -> bool:
-    """Print what is right and what is not yet.
+    """Print which exercises pass and which do not yet.
 
     Args:
         report: The report of a check.
-        name: Print this exercise or unit alone; by default, every unit that is begun.
+        name: Print this exercise or unit alone; by default, every unit that was begun.
         console: The terminal.
 
     Returns:
-        Whether all of it is right. Where nothing is handed in yet, only a name that was asked for can be wrong.
+        Whether all exercises pass; also true if nothing is handed in yet and no name was given.
     """
     shown = [entry for entry in entries(report) if name in (None, entry.unit_name, entry.name)]
     untouched = []
@@ -135,15 +135,15 @@ def show(report: Report, name: str | None, console: Console) -> bool:
 
 
 def _show_unit(report: Report, unit_name: str, own: list[Entry], name: str | None, console: Console) -> None:
-    """Print the exercises of a unit and where its code failed; of one exercise alone, also what it printed."""
+    """Print the exercises of a unit and where its code failed; for a single exercise, also its output."""
     unit = report.units[unit_name]
     kinds = {"raised", "not run", "printed"} if name in unit.exercises else {"raised", "not run"}
     messages = [one for one in report.messages if one.unit == unit_name and one.kind in kinds]
     console.print(Text(unit_name, style="bold"))
-    # Problems of the whole file come first: they may be the cause of the others.
+    # Problems of the whole file come first, because they may cause the others.
     for problem in [*unit.remarks, *(_text(one) for one in messages if one.exercise is None)]:
         _say(console, problem)
-    # Where the file could not be read, each exercise would only repeat why.
+    # If the file could not be read, each exercise would only repeat why.
     for entry in own if unit.path else ():
         _show_exercise(entry, console)
     tested = {entry.name for entry in own if not entry.exercise.waiting_for}
@@ -153,7 +153,7 @@ def _show_unit(report: Report, unit_name: str, own: list[Entry], name: str | Non
 
 
 def _show_exercise(entry: Entry, console: Console) -> None:
-    """Print one line, and below it the main issue."""
+    """Print one line for an exercise, and the main issue below it."""
     tests = entry.exercise.tests
     count = f"{sum(test.outcome == 'passed' for test in tests)} of {len(tests)}"
     if entry.state == "done":
@@ -175,7 +175,7 @@ def _text(message: Message) -> str:
 
 
 def _say(console: Console, sentence: str, indent: int = 6) -> None:
-    """Print a sentence in lines of a readable length; in one line where a program reads it."""
+    """Print a sentence in lines of readable length, or in one line if the output is not a terminal."""
     if console.is_terminal:
         console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:

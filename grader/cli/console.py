@@ -1,4 +1,4 @@
-"""The terminal: what the command line prints to, how it says what is wrong, and its exit codes."""
+"""The terminal: printing, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperGroup
 
-from grader.errors import INTERNAL, GraderError
+from grader.errors import INTERNAL, GraderError, InternalError
 from grader.text import log_lines, printable
 
 if TYPE_CHECKING:
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-
 CourseFolder = Annotated[
     Path | None,
     typer.Option("--course", metavar="DIR", help="The course's folder.  [default: the nearest with an autograder.yml]"),
 ]
-"""An option of every command that works on a course, which may also stand before the command."""
+"""An option of every command that works on a course. It is also accepted before the command."""
 
 
 class Program(TyperGroup):
     """The command `grader`: the one place that prints an error and exits with its code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Move a `--course` that stands before the command behind it, where the commands expect it."""
+        """Move a `--course` before the command behind it, where the commands expect it."""
         if args and args[0] == "--course":
             args = [*args[2:], *args[:2]]
         elif args and args[0].startswith("--course="):
@@ -52,9 +51,9 @@ class Program(TyperGroup):
 
 
 def run(app: typer.Typer) -> None:
-    """Run the command line. Where it cannot print, because a disk is full, say, it exits with INTERNAL."""
+    """Run the command line. Exit with INTERNAL if it cannot print, for example because a disk is full."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a letter that a terminal does not know is no reason to stop
+        if isinstance(stream, TextIOWrapper):  # print "?" for characters that the terminal lacks
             stream.reconfigure(errors="replace")
     try:
         try:
@@ -64,7 +63,7 @@ def run(app: typer.Typer) -> None:
     except OSError as error:
         if error.filename is not None:
             raise
-        # Python would try to print the rest once more as it ends.
+        # Python would try to print the rest again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         err.print(f"The output could not be written: {error.strerror}.")
         sys.exit(INTERNAL)
@@ -77,23 +76,34 @@ def stop(code: int, *sentences: str) -> typer.Exit:
     return typer.Exit(code)
 
 
+def say(text: str) -> None:
+    """Print one line of any text."""
+    out.print(safe(text, out), soft_wrap=True)
+
+
 def safe(text: str, console: Console) -> str:
     """Escape text from others for printing: control characters, rich markup and, in a log, workflow commands."""
     return escape(printable(text) if console.is_terminal else log_lines(text))
 
 
 @contextlib.contextmanager
+def writing(problem: str) -> Iterator[None]:
+    """Report an OSError as an InternalError: the problem, then the file and the reason."""
+    try:
+        yield
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        raise InternalError(f"{problem}: {place}{error.strerror or error}.") from None
+
+
+@contextlib.contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
-    """Show who is done: with a bar in a terminal, and with a line each in a log."""
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
+    """Show what is done: as a bar in a terminal, and as one line each in a log."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     is_watched = sys.stderr.isatty()
-    with Progress(*columns, console=err, transient=True, disable=not is_watched) as bar:
+    with Progress(
+        *columns, TextColumn("{task.description}"), console=err, transient=True, disable=not is_watched
+    ) as bar:
         task = bar.add_task("", total=total)
 
         def advance(name: str, what: str, count: int = 1) -> None:
@@ -105,17 +115,17 @@ def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
 
 
 def one_of(name: str, allowed: list[str]) -> str:
-    """Return the unit `name`. Raises GraderError where the course has no such unit."""
+    """Return the unit `name`. Raises GraderError if the course has no such unit."""
     from grader.documents import nearest
 
     if name in allowed:
         return name
-    hint = nearest(name, allowed)
-    raise GraderError(f"--unit: there is no unit {name!r}; autograder.yml has {', '.join(allowed)}.{hint}")
+    units = ", ".join(allowed)
+    raise GraderError(f"--unit: there is no unit {name!r}; autograder.yml has {units}.{nearest(name, allowed)}")
 
 
 def require_folder(path: Path) -> None:
-    """Make the folder of `--out` before any work is done for it. Raises GraderError where it cannot be written to."""
+    """Make the folder of `--out` before any work is done. Raises GraderError if it cannot be written to."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.errors import GraderError, InternalError
+from grader.cli.console import writing
+from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,7 @@ def export(
     reader: Annotated[Reader, typer.Argument(help="Who reads it: GitHub's annotations or summary, or a service.")],
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="The report, <student>.json.")],
 ) -> None:
-    """Print a report as others read it. For Classroom 50, write ./result.json and ./release-body.md instead."""
+    """Print a report in another format. For Classroom 50, write ./result.json and ./release-body.md instead."""
     from grader.reports.exporters.annotations import annotations
     from grader.reports.exporters.classroom import environment
     from grader.reports.exporters.gradescope import results
@@ -60,14 +61,12 @@ def _write_classroom50(report: Report) -> None:
     from grader.reports.exporters.summary import opening
 
     made = result(report, os.environ, _committed(), datetime.datetime.now(datetime.UTC))
-    try:
+    with writing("The result could not be written"):
         write_atomically(Path("release-body.md"), opening(report))
         write_atomically(Path("result.json"), _json(made))
         if sink := os.environ.get("GITHUB_OUTPUT"):
             with open(sink, "a", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in _lines(outputs(report)))
-    except OSError as error:
-        raise InternalError(f"{error.filename} could not be written: {error.strerror or error}.") from None
 
 
 def _read(path: Path) -> Report:
@@ -107,5 +106,5 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _print(lines: Iterable[str]) -> None:
-    # As bytes: a terminal's encoding may not know every character.
+    # As bytes, because a terminal's encoding may lack a character.
     typer.echo("\n".join(lines).encode())

@@ -1,4 +1,4 @@
-"""The commands that students have: check, quiz, doctor, and export for the workflow. The instructor's build on them."""
+"""The students' commands: check, quiz, doctor, and export for the workflow. Instructors have them too."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, out, run
+from grader.cli.console import CourseFolder, Program, out, run, say, writing
 from grader.cli.export import export
 from grader.errors import IMPERFECT
 
@@ -20,7 +19,7 @@ app = typer.Typer(
     help="Checks the exercises of the course, and asks its quizzes.",
 )
 app.command("export")(export)
-# The old name, by which the workflows of earlier releases call it.
+# The old name: the workflows of earlier releases use it.
 app.command("emit", hidden=True)(export)
 
 
@@ -36,7 +35,7 @@ def program(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Whatever is asked of the grader itself, and of none of its commands."""
+    """The options of the grader itself."""
 
 
 def main() -> None:
@@ -53,16 +52,13 @@ def check(
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
     from grader.cli.check import check_answers, show
-    from grader.errors import InternalError
     from grader.reports.model import write_report
 
     report = check_answers(course, name, student)
     if into is not None:
-        try:
+        with writing(f"The report could not be written to {into}"):
             into.mkdir(parents=True, exist_ok=True)
             write_report(report, None, into)
-        except OSError as error:
-            raise InternalError(f"The report could not be written to {into}: {error.strerror or error}.") from None
     if not show(report, name, out):
         raise typer.Exit(IMPERFECT)
 
@@ -98,9 +94,9 @@ def doctor(course: CourseFolder = None) -> None:
     out.print(table)
     for layer in found:
         if layer.fix:
-            out.print(f"\n{layer.name}: {layer.fix}", soft_wrap=True)
+            say(f"\n{layer.name}: {layer.fix}")
     for note in course_notes(course):
-        out.print(f"\n{escape(note)}", soft_wrap=True)
+        say(f"\n{note}")
     is_enough = all(layer.fix is None for layer in found if layer.is_needed)
     out.print("\nStudent code can be isolated here." if is_enough else "\nStudent code cannot be isolated here.")
     if not is_enough:

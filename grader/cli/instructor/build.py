@@ -1,4 +1,4 @@
-"""`grader build` and `grader audit`: the course made from its sources, and the proof of its suites."""
+"""`grader build` and `grader audit`: make the course from its sources, and test its suites."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import CourseFolder, one_of, out, progress, stop
-from grader.errors import IMPERFECT, GraderError, InternalError
+from grader.cli.console import CourseFolder, one_of, out, progress, say, stop, writing
+from grader.course.find import find_course
+from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
     from grader.audit.verdict import UnitTable
@@ -22,31 +22,28 @@ if TYPE_CHECKING:
 def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
-    from grader.course.find import find_course
     from grader.course.model import describe_left_out
     from grader.course.new import to_do
     from grader.integrations.github.release import write_workflow
     from grader.testing.misconceptions import build as build_misconceptions
 
-    try:
+    with writing("Not all could be written"):
         found = find_course(course)
         _check_modules(found)
         written = [*build_exercises(found), *write_workflow(found), *build_misconceptions(found, found.units)]
         for path in written:
-            out.print(f"{'wrote' if path.exists() else 'removed'} {escape(str(path))}", soft_wrap=True)
+            say(f"{'wrote' if path.exists() else 'removed'} {path}")
         from grader.engine import failure_matrix
 
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as advance:
             failure_matrix.fill(found, found.units, lambda exercise: advance(exercise, "recorded", 1))
         for sentence in [*describe_left_out(found), *to_do(found)]:
-            out.print(escape(sentence), soft_wrap=True)
-    except OSError as error:
-        raise InternalError(f"Not all could be written: {error}.") from None
+            say(sentence)
 
 
 def _check_modules(course: Course) -> None:
-    """Raise GraderError where a module that autograder.yml lists does not work in an isolated process."""
+    """Raise GraderError if a module that autograder.yml lists does not work in an isolated process."""
     from grader.sandbox.processes import ForkServer, ServerLost
 
     if not course.modules or sys.platform != "linux":
@@ -67,11 +64,10 @@ def audit(
     jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
     course: CourseFolder = None,
 ) -> None:
-    """Prove the suites: grade answers known to be right or wrong, and write what became of them. Exit 1 on errors.
+    """Test the suites: grade answers known to be right or wrong, and write the results. Exit 1 on errors.
 
-    Of all units, it writes docs/accuracy.md as well.
+    An audit of all units also writes docs/accuracy.md.
     """
-    from grader.course.find import find_course
     from grader.course.model import describe_left_out
     from grader.files import write_atomically
 
@@ -79,17 +75,16 @@ def audit(
     units = list(found.units) if unit is None else [one_of(unit, list(found.units))]
     described = describe_left_out(found)
 
-    # Only now, for they import torch.
+    # Imported late, because they import torch.
     from grader.audit.cases import cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
     from grader.engine import failure_matrix
-    from grader.errors import InternalError
     from grader.testing.misconceptions import build as build_misconceptions
 
     folder = into or found.caches / "audit"
-    try:
+    with writing(f"The tables could not be written to {folder}"):
         build_misconceptions(found, units)
         failure_matrix.fill(found, units)
         cases = [case for name in units for case in cases_of(found, name)]
@@ -104,32 +99,26 @@ def audit(
             for name in units
         ]
         written = []
-        if quick:
-            problems = [one for table in tables for one in problems_of_a_sample(table)]
-        else:
-            problems = [one for table in tables for one in problems_of(table)]
+        problems = [one for table in tables for one in (problems_of_a_sample if quick else problems_of)(table)]
+        if not quick:
             written = write_tables(tables, folder, found)
         if not quick and unit is None and into is None:
             written.append(found.root / "docs" / "accuracy.md")
             written[-1].parent.mkdir(exist_ok=True)
             write_atomically(written[-1], accuracy_page(tables, found))
-    except OSError as error:
-        raise InternalError(f"The tables could not be written to {folder}: {error.strerror or error}.") from None
     _print_audit(tables)
-    for sentence in described:
-        out.print(escape(sentence), soft_wrap=True)
-    for path in written[-1:]:
-        out.print(f"Written: {escape(str(path))}", soft_wrap=True)
+    for sentence in [*described, *(f"Written: {path}" for path in written[-1:])]:
+        say(sentence)
     if problems:
         raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
 
 
 def _print_audit(tables: list[UnitTable]) -> None:
-    """Print one line for each unit: what became of right and wrong answers and mutants, and how mistakes are named."""
+    """Print one line per unit: the results of right and wrong answers and of mutants, and how mistakes are named."""
     from grader.audit.pages import COLUMNS, totals
     from grader.audit.verdict import naming_of
 
-    # What should be zero is a column only where it is not.
+    # A column of zeros is left out.
     shown = [n for n, cell in enumerate(totals(tables)) if cell != "0"]
     table = Table("unit", *(COLUMNS[n] for n in shown), box=None, pad_edge=False)
     for column in table.columns[1:]:

@@ -1,4 +1,4 @@
-"""What `grader grade` prints of a class: how its submissions were read, and one line for each student."""
+"""The output of `grader grade`: how the submissions were read, and one line for each student."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import out, safe
+from grader.cli.console import out, say
 from grader.text import listed, log_line
 
 if TYPE_CHECKING:
@@ -23,12 +23,9 @@ MOST_IGNORED = 50
 
 
 def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports: list[Report]) -> None:
-    """Print how the submissions were read and what was ignored; first, whether most of them are empty."""
+    """Print whether most submissions are empty, how they were read, and what was ignored."""
     from grader.reports.reading import is_missing
     from grader.submissions.layouts import described
-
-    def say(text: str) -> None:
-        out.print(safe(text, out), soft_wrap=True)
 
     empty = [report.student for report in reports if all(is_missing(name, unit) for name, unit in report.units.items())]
     if 2 * len(empty) > len(reports) and came.layouts != ["single"]:
@@ -41,7 +38,7 @@ def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports:
         say(f"Marked as late by Canvas, and graded: {', '.join(came.late)}.")
     names = [(one, str(one)) for one in came.ignored]
     names += [(one, f"{one} ({_whose(students)})") for one, students in sorted(ignored.items())]
-    # Files that could hold answers come first, because the list is cut.
+    # The list is cut, so files that could hold answers come first.
     names.sort(key=lambda name: not name[0].advice)
     if names:
         say(f"Ignored: {listed([name for _, name in names], MOST_IGNORED)}.")
@@ -56,8 +53,8 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
     """Print one line for each student: points by unit, and the main issue."""
     if not reports:
         return
-    # Units by their numbers: the names of eight would leave no room for anything else.
-    # The first report of each unit, for where single units were graded, some reports have more of them than others.
+    # Units have numbers, because eight names would leave no room for anything else.
+    # Where single units were graded, reports may have different units: take the first report with each unit.
     first = {unit: report.units[unit] for report in reversed(reports) for unit in report.units}
     units = {unit: str(number) for number, unit in enumerate(course.units, 1) if unit in first}
     table = Table("student", *units.values(), "total", "main issue", box=None, pad_edge=False)
@@ -84,13 +81,13 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
         elif quiz:
             legend += f", {quiz.possible} of them the quiz's"
         out.print(legend)
-    out.print(f"Reports: {escape(str(into))}/<student>.json", soft_wrap=True)
+    say(f"Reports: {into}/<student>.json")
     if not all(report.isolation.enough for report in reports):
         out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
 
 
 def _issues(report: Report) -> Iterator[str]:
-    """Yield what there is to say of a report: misconceptions and unreadable files, then reasons, then the quizzes."""
+    """Yield the issues of a report: misconceptions and unreadable files, then reasons, then the quizzes."""
     from grader.reports.reading import entries, entries_of
 
     if not report.handed_in:
@@ -107,6 +104,6 @@ def _issues(report: Report) -> Iterator[str]:
     for unit in report.units.values():
         if unit.quiz:
             yield from unit.quiz.remarks
-            # Only where it is: the rest repeats what the student wrote, and a log may take that for commands.
+            # The rest of the problem quotes the student, and a log could read that as a command.
             problems = [item.problem for item in unit.quiz.items.values() if item.problem]
             yield from (f"{problem.partition(': ')[0]}: this answer cannot be read" for problem in problems)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from grader.cli.console import CourseFolder, one_of, out, progress, require_folder, stop
-from grader.errors import IMPERFECT, GraderError, InternalError
+from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, writing
+from grader.course.find import find_course
+from grader.errors import IMPERFECT, GraderError
 
 
 def collect(
@@ -22,31 +22,28 @@ def collect(
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
-    from grader.course.find import find_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class
     from grader.integrations.github.collect import folders, times
 
+    course = find_course(folder_of_course)
+    if unit is not None:
+        one_of(unit, list(course.units))
+    entries = read_roster(roster, folders(course))
+    github = GitHub.from_environment()
+    require_folder(into)
+    units = times(course, unit, datetime.datetime.now(datetime.UTC))
     try:
-        course = find_course(folder_of_course)
-        if unit is not None:
-            one_of(unit, list(course.units))
-        entries = read_roster(roster, folders(course))
-        github = GitHub.from_environment()
-        require_folder(into)
-        units = times(course, unit, datetime.datetime.now(datetime.UTC))
-        with progress(len(entries), "collecting") as advance:
+        with progress(len(entries), "collecting") as advance, writing(f"Not all could be written to {into}"):
             collected = collect_class(entries, course, units, github, into, advance=advance)
     except FolderInUse:
         raise GraderError(f"--out: another `grader collect` is writing to {into}: wait for its end.") from None
-    except OSError as error:
-        raise InternalError(f"Not all could be written to {into}: {error.strerror or error}.") from None
     for name, time in collected.units.items():
-        out.print(f"{escape(str(into / name))}: as of {time:%Y-%m-%d %H:%M:%S} UTC", soft_wrap=True)
+        say(f"{into / name}: as of {time:%Y-%m-%d %H:%M:%S} UTC")
     if not collected.units:
-        out.print("No unit is over yet, so nothing was collected. What was there now is kept as a snapshot.")
-    out.print(f"What was seen and noticed: {escape(str(into / COLLECTED))}", soft_wrap=True)
+        say("No unit is over yet, so nothing was collected. The current state is kept as a snapshot.")
+    say(f"Pushes and anomalies: {into / COLLECTED}")
     notes = [f"{student.student}: {problem}" for student in collected.students for problem in student.problems]
     if missing := sum(bool(student.problems) for student in collected.students):
         notes.append(f"{missing} of {len(entries)} students could not be collected, or not in full; all others were.")
@@ -87,6 +84,6 @@ def status(
 
     posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
     problems = [f"{who}: {problem}" for who, problem in posted if problem]
-    out.print(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
+    say(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
     if problems:
         raise stop(IMPERFECT, *problems)

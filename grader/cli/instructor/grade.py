@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from grader.cli.console import CourseFolder, one_of, out, progress, require_folder, stop
+from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_reading, print_table
+from grader.course.find import find_course
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.text import listed
 
@@ -42,7 +42,6 @@ def grade(
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
     from grader.classes.batch import Batch
-    from grader.course.find import find_course
     from grader.engine.client import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
@@ -83,18 +82,16 @@ def grade(
 
 
 def _print_notes(batch: Batch, came: Submissions) -> None:
-    """Print what is up to date, what has changed, and whose reports are left over."""
+    """Print which reports are up to date, which units changed, and which reports have no submission."""
     if batch.skipped:
         is_one = len(batch.skipped) == 1
         what, whom = ("report is up to date and was", "it") if is_one else ("reports are up to date and were", "them")
-        out.print(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
+        say(f"{len(batch.skipped)} of {len(batch.found)} {what} skipped (--force regrades {whom}).")
     for name, students in batch.changed.items():
-        out.print(
-            f"{name} has changed since it was graded, and is no longer in the reports of {escape(listed(students))}: "
-            "grade without --unit.",
-            soft_wrap=True,
+        say(
+            f"{name} has changed since it was graded, and is no longer in the reports of {listed(students)}: "
+            "grade without --unit."
         )
-    # Of a class, not of single submissions out of one.
+    # Single submissions of a class say nothing about its other students.
     if came.layouts != ["single"] and (others := batch.others()):
-        who = f"reports of students without a submission here: {escape(listed(others))}."
-        out.print(f"{escape(str(batch.into))} also holds {who}", soft_wrap=True)
+        say(f"{batch.into} also holds reports of students without a submission here: {listed(others)}.")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from grader.cli.console import CourseFolder, one_of, out
+from grader.cli.console import CourseFolder, one_of, say, writing
+from grader.course.find import find_course
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+NEXT = "Next: grader build, which lists what is still to do"
 
 new = typer.Typer(no_args_is_help=True, help="Write a course, a unit or an exercise to start from.")
 
@@ -26,9 +24,9 @@ def course(
     """Write a small course that works: one unit, two exercises and a quiz."""
     from grader.course.new import new_course
 
-    with _writing():
-        _say(new_course(folder, title or folder.resolve().name))
-    out.print(f"Next: cd {shlex.quote(str(folder))} && grader build", soft_wrap=True, markup=False)
+    with writing("The course could not be written"):
+        _print_written(new_course(folder, title or folder.resolve().name))
+    say(f"Next: cd {shlex.quote(str(folder))} && grader build")
 
 
 @new.command("unit")
@@ -38,12 +36,11 @@ def unit(
     course: CourseFolder = None,
 ) -> None:
     """Write the files of a new unit, with one exercise and a quiz."""
-    from grader.course.find import find_course
     from grader.course.new import new_unit
 
-    with _writing():
-        _say(new_unit(find_course(course), name, title or name.replace("_", " ").capitalize()))
-    out.print("Next: grader build, which lists what is still to do")
+    with writing("The unit could not be written"):
+        _print_written(new_unit(find_course(course), name, title or name.replace("_", " ").capitalize()))
+    say(NEXT)
 
 
 @new.command("exercise")
@@ -53,25 +50,14 @@ def exercise(
     course: CourseFolder = None,
 ) -> None:
     """Write all that a new exercise needs: a working example to replace."""
-    from grader.course.find import find_course
     from grader.course.new import new_exercise
 
-    with _writing():
-        found = find_course(course)
-        _say(new_exercise(found, one_of(unit, list(found.units)), name))
-    out.print("Next: grader build, which lists what is still to do")
+    found = find_course(course)
+    with writing("The exercise could not be written"):
+        _print_written(new_exercise(found, one_of(unit, list(found.units)), name))
+    say(NEXT)
 
 
-@contextlib.contextmanager
-def _writing() -> Iterator[None]:
-    from grader.errors import InternalError
-
-    try:
-        yield
-    except OSError as error:
-        raise InternalError(f"{error.filename} could not be written: {error.strerror or error}.") from None
-
-
-def _say(written: list[Path]) -> None:
-    for path in written:
-        out.print(f"wrote {escape(str(path))}", soft_wrap=True)
+def _print_written(paths: list[Path]) -> None:
+    for path in paths:
+        say(f"wrote {path}")

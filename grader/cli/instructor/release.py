@@ -1,22 +1,22 @@
-"""`grader release`: the course as others receive it."""
+"""`grader release`: write the course as others receive it."""
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from grader.cli.console import CourseFolder, err, out, safe
+from grader.cli.console import CourseFolder, say, stop, writing
+from grader.course.find import find_course
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
+    from grader.course.model import Course
     from grader.integrations.github.update import Released
 
 release = typer.Typer(no_args_is_help=True, help="Write the course as others receive it.")
@@ -28,25 +28,24 @@ def release_nbgrader(
     course: CourseFolder = None,
 ) -> None:
     """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
-    from grader.course.find import find_course
     from grader.engine.client import Grading
     from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
     from grader.integrations.nbgrader.release import release_nbgrader as write
     from grader.quizzes.source import load_quizzes
 
-    with _releasing(directory):
+    with writing(f"The release could not be written to {directory}"):
         found = find_course(course)
         quizzes = load_quizzes(found.solutions, found.quizzes)
         with Grading(found, quizzes, allow_unisolated=True) as grading:  # no student's code is run
             rubric = grading.rubric()
         for path in write(directory, found, rubric):
-            _say(f"wrote {path}")
+            say(f"wrote {path}")
     if not is_configured(directory):
-        _say(f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:")
+        say(f"{directory / CONFIGURATION} is yours and stays as it is. Put these two lines at its end:")
         for line in configure_lines(found):
-            _say(f"    {line}")
+            say(f"    {line}")
     next_unit = next(iter(found.units))
-    _say(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}")
+    say(f"Next: cd {shlex.quote(str(directory))} && nbgrader generate_assignment {next_unit}")
 
 
 @release.command("github")
@@ -67,7 +66,6 @@ def release_github(
     course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
-    from grader.course.find import find_course
     from grader.integrations.github.release import release_github as write
     from grader.integrations.github.update import is_release
 
@@ -81,37 +79,35 @@ def release_github(
                 raise GraderError(
                     f"{directory} is no repository that `grader release github` made: name the folder of a clone."
                 )
-            with _releasing(directory):
-                released = write(directory, found, grading)
+            with writing(f"The release could not be written to {directory}"):
+                _print_released(directory, write(directory, found, grading))
         except GraderError as error:
             if len(directories) == 1:
                 raise
             is_failed = True
-            err.print(safe(str(error), err), soft_wrap=True)
-        else:
-            _say_released(directory, released)
+            stop(IMPERFECT, str(error))
     if is_failed:
         raise typer.Exit(IMPERFECT)
 
 
-def _say_released(directory: Path, released: Released) -> None:
-    """Say what became of the files of a release, and how to push it."""
+def _print_released(directory: Path, released: Released) -> None:
+    """Print what happened to each file of a release, and how to push it."""
     if released.is_new:
-        _say(f"wrote {directory}: {len(released.written)} files in one commit")
-        _say(f"Next: cd {shlex.quote(str(directory))} && git push ADDRESS main")
+        say(f"wrote {directory}: {len(released.written)} files in one commit")
+        say(f"Next: cd {shlex.quote(str(directory))} && git push ADDRESS main")
         return
     for what, paths in (
         ("wrote", released.written),
-        ("removed, for the course has it no longer:", released.removed),
-        ("replaced, though somebody had changed it:", released.overwritten),
-        ("kept, for somebody has worked on it:", released.kept),
+        ("removed, because the course no longer has it:", released.removed),
+        ("replaced, although somebody had changed it:", released.overwritten),
+        ("kept, because somebody has worked on it:", released.kept),
     ):
         for path in paths:
-            _say(f"{what} {directory / path}")
+            say(f"{what} {directory / path}")
     if released.is_committed:
-        _say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && {released.push}")
+        say(f"All of it is in one commit. Next: cd {shlex.quote(str(directory))} && {released.push}")
     else:
-        _say(f"Nothing has changed in {directory} since the last release: there is no new commit.")
+        say(f"Nothing has changed in {directory} since the last release: there is no new commit.")
 
 
 @release.command("classroom50")
@@ -120,13 +116,10 @@ def release_classroom50(
     course: CourseFolder = None,
 ) -> None:
     """Write the bundle of an assignment in Classroom 50: an autograder by the visible tests, for all to read."""
-    from grader.course.find import find_course
     from grader.integrations.classroom50.release import release_classroom50 as write
 
-    with _releasing(directory):
-        for path in write(directory, find_course(course)):
-            _say(f"wrote {path}")
-    _say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
+    _write(directory, course, write)
+    say("Next: copy what is in it to CLASSROOM/autograders/ASSIGNMENT/ in your classroom50 repository.")
 
 
 @release.command("gradescope")
@@ -135,26 +128,14 @@ def release_gradescope(
     course: CourseFolder = None,
 ) -> None:
     """Write an autograder for Gradescope, by the hidden tests, which it holds: for instructors alone."""
-    from grader.course.find import find_course
     from grader.integrations.gradescope.release import release_gradescope as write
 
-    with _releasing(directory):
+    _write(directory, course, write)
+    say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
+
+
+def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> None:
+    """Write a release, and print its files."""
+    with writing(f"The release could not be written to {directory}"):
         for path in write(directory, find_course(course)):
-            _say(f"wrote {path}")
-    _say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
-
-
-@contextlib.contextmanager
-def _releasing(directory: Path) -> Iterator[None]:
-    """Report that nothing was released, where a file cannot be written."""
-    from grader.errors import InternalError
-
-    try:
-        yield
-    except OSError as error:
-        raise InternalError(f"The release could not be written to {directory}: {error.strerror or error}.") from None
-
-
-def _say(line: str) -> None:
-    """Print one line without markup."""
-    out.print(escape(line), soft_wrap=True)
+            say(f"wrote {path}")

@@ -1,6 +1,6 @@
-"""The bundle of an assignment in Classroom 50: autograder.py, and beside it the student's part of the grader.
+"""The bundle of an assignment in Classroom 50: autograder.py and the student's part of the grader.
 
-Whoever finds the bundle's address can read it, so it holds the visible tests alone.
+Everyone who knows the bundle's address can read it, so it holds only the visible tests.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 AUTOGRADER = "autograder.py"
 CONSTRAINTS = "constraints.txt"
-"""The versions that pip may choose, and nothing that it must install."""
+"""The versions that pip may choose. It installs nothing by itself."""
 
 
 def release_classroom50(directory: Path, course: Course) -> list[Path]:
     """Write the bundle to `directory`, for CLASSROOM/autograders/ASSIGNMENT/ in the teacher's repository.
 
-    Returns the files written; raises ReleaseError or CourseError before the first of them, and OSError.
+    Returns:
+        The files written.
+
+    Raises:
+        GraderError: The bundle cannot be made; nothing is written.
+        OSError: A file cannot be written.
     """
-    with replaced(directory, course, _is_ours) as folder:
+    with replaced(directory, course, (AUTOGRADER, CONSTRAINTS, "*.whl")) as folder:
         copy(Path(__file__).with_name("templates") / AUTOGRADER, folder / AUTOGRADER)
         (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course).values()), encoding="utf-8")
         build_wheel(folder, course)
         require_none(folder, course)
     return sorted(directory.iterdir())
-
-
-def _is_ours(name: str) -> bool:
-    return name in {AUTOGRADER, CONSTRAINTS} or name.endswith(".whl")

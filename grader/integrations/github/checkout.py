@@ -1,7 +1,7 @@
-"""One commit of a student's repository as plain files, without anything in that repository steering how.
+"""Writes one commit of a student's repository as plain files. Nothing in that repository can change how.
 
-Git only fetches and reads objects here. It checks nothing out, so no hook, filter, attribute, submodule or link of the
-student's is ever obeyed; and only files that a grader reads are written.
+Git only fetches and reads objects here. It checks nothing out, so hooks, filters, attributes, submodules and links of
+the student have no effect. Only files that a grader reads are written.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_LIMIT = 64 * MEGABYTE
-"""The most that the grader reads of any file. What is larger gets its size and no content."""
+"""The largest file that the grader reads. Larger files are written with their size and no content."""
 TOTAL_LIMIT = 4 * FILE_LIMIT
 MOST_ENTRIES = 1000
-"""So many names of a folder are looked at."""
+"""The most entries of a folder that are read."""
 
 _LISTING_LIMIT = 4 * MEGABYTE
 _PAUSE = 2.0
@@ -42,11 +42,11 @@ _COMMITTER = re.compile(rb"^committer .*> (-?\d{1,12}) [+-]\d+$", re.MULTILINE)
 
 
 class FetchError(Exception):
-    """A commit cannot be fetched; the text is one sentence."""
+    """A repository or a commit cannot be fetched; the text is one sentence."""
 
 
 class Store:
-    """The commits of one repository, fetched one by one into the bare repository at `folder`, which it makes."""
+    """Commits of one repository, fetched one by one into a new bare repository at `folder`."""
 
     def __init__(self, folder: Path, server: str, repository: str, token: str | None) -> None:
         """Make the bare repository for OWNER/NAME on `server`."""
@@ -63,7 +63,7 @@ class Store:
         run_git(["init", "--quiet", "--bare", "--template="], folder)
 
     def head(self) -> str | None:
-        """Return the commit of the default branch; None where the repository is empty. Raises FetchError."""
+        """Return the commit of the default branch; None if the repository is empty. Raises FetchError."""
         done = self._from_server("ls-remote", self._url, "HEAD")
         if done.code:
             raise FetchError(
@@ -74,7 +74,7 @@ class Store:
         return commit if COMMIT.fullmatch(commit) else None
 
     def fetch(self, commit: str) -> None:
-        """Fetch this commit, without those before it. Raises FetchError."""
+        """Fetch this commit without its parents. Raises FetchError."""
         if commit not in self._fetched:
             options = ["--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
             wanted = ["fetch", *options, "--", self._url, commit]
@@ -86,7 +86,7 @@ class Store:
             )
 
     def committed(self, commit: str) -> datetime.datetime | None:
-        """Return the date in the commit, which its author chose; None where it is no date."""
+        """Return the date in the commit, which its author chose; None if it is no date."""
         header = self._printed(["cat-file", "commit", commit], MEGABYTE).partition(b"\n\n")[0]
         found = _COMMITTER.search(header)
         with contextlib.suppress(OverflowError, ValueError, OSError):
@@ -94,13 +94,13 @@ class Store:
         return None
 
     def names(self, commit: str, folder: str) -> list[str]:
-        """Return the names of the files in a folder of the commit, whatever they are."""
+        """Return the names of the files in a folder of the commit."""
         return [name for name, kind, _, _ in self._entries(commit, folder) if kind != "folder"]
 
     def read(self, commit: str, paths: Iterable[str], limit: int) -> dict[str, bytes]:
-        """Return the content of each file that exists; of one larger than `limit` bytes, nothing.
+        """Return the content of each file that exists, but b"" if it is larger than `limit` bytes.
 
-        The paths must be plain ones.
+        The paths must not contain newlines.
         """
         wanted = list(paths)
         lines = "".join(f"{commit}:{path}\n" for path in wanted)
@@ -116,10 +116,10 @@ class Store:
         return {path: contents.get(name, b"") for path, name in found.items()}
 
     def write_out(self, commit: str, units: Sequence[str], into: Path) -> None:
-        """Write what a grader reads of the commit to the empty folder `into`, in the same places.
+        """Write the files that a grader reads to the empty folder `into`, in the same places.
 
-        That is the root, exercises/ and a folder named after each unit. Links and large files are written too, so
-        that the grader's messages fit, but lead nowhere and hold nothing.
+        They are in the root, exercises/ and a folder named after each unit. Links and large files are written, too, so
+        that the grader reports them, but the links lead nowhere and the files are empty.
         """
         folders = ["exercises", *units]
         files: dict[str, list[Path]] = {}
@@ -133,7 +133,7 @@ class Store:
                 if not folder and name in folders:
                     is_wanted = True
                     there += [name] if kind == "folder" else []
-                # Names that differ for git may be one to a disk.
+                # A disk may ignore case where git does not.
                 if not is_wanted or os.path.lexists(target):
                     continue
                 if kind in ("folder", "submodule"):
@@ -150,7 +150,7 @@ class Store:
         for oid, content in self._contents(files):
             for target in files[oid]:
                 target.write_bytes(content)
-        # From here the grader's report knows the commit.
+        # The grader's report reads the commit from here.
         (into / ".git").mkdir()
         (into / ".git" / "HEAD").write_text(f"{commit}\n", encoding="ascii")
 
@@ -166,7 +166,7 @@ class Store:
         return entries
 
     def _contents(self, objects: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each of these blobs, with what it holds."""
+        """Yield the name and content of each of these blobs."""
         with tempfile.TemporaryFile() as output:
             self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in objects), output)
             output.seek(0)
@@ -177,7 +177,7 @@ class Store:
                     output.read(1)
 
     def _from_server(self, *arguments: str) -> Done:
-        """Ask the server, a second time if it fails."""
+        """Ask the server, and once more if that fails."""
         done = self._git(arguments)
         if done.code:
             time.sleep(_PAUSE)
@@ -185,7 +185,7 @@ class Store:
         return done
 
     def _printed(self, arguments: list[str], limit: int, content: str = "") -> bytes:
-        """Return the beginning of what git prints. It may be large, so it goes to a file."""
+        """Return the first bytes of git's output. The output may be large, so it goes to a file."""
         with tempfile.TemporaryFile() as output:
             self._git(arguments, content, output)
             output.seek(0)

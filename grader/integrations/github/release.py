@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.build import BuildError, check
+from grader.course.build import check
 from grader.course.model import FILENAME, Course
 from grader.files import write_atomically
 from grader.integrations.github.repository import Repository, around, identity, origin
@@ -43,12 +43,12 @@ _RENDERED = {
 
 
 def release_github(directory: Path, course: Course, mode: GradingMode | None = None) -> Released:
-    """Write the students' repository, or bring an earlier release in `directory` up to date, with one commit.
+    """Write the students' repository, or update an earlier release in `directory`, with one commit.
 
     Args:
         directory: The repository.
         course: The course.
-        mode: What a push runs; by default what it ran before, and of a new repository the visible tests.
+        mode: What a push runs; by default the same as before, and the visible tests in a new repository.
 
     Raises:
         GraderError: It cannot be released; nothing is changed.
@@ -62,7 +62,7 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
         return update(directory, files, of_students(course), author)
     if outer := around(directory):
         raise ReleaseError(f"{directory} lies in the git repository {outer}: name a folder outside it.")
-    with replaced(directory, course, lambda _: False) as staging:
+    with replaced(directory, course, ()) as staging:
         written = _prepare(staging, course, mode or GradingMode.record, author)
     return Released(is_new=True, is_committed=True, written=sorted(written))
 
@@ -93,9 +93,9 @@ def course_files(course: Course) -> dict[str, bytes]:
 
 
 def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
-    """Return the files that are made from templates."""
-    grader_repository = None if mode is GradingMode.record else origin(course.root)
-    if grader_repository is None and mode is not GradingMode.record:
+    """Return the files that templates make."""
+    grader_repository = origin(course.root) if mode is not GradingMode.record else None
+    if mode is not GradingMode.record and not grader_repository:
         raise ReleaseError(
             f"--grading {mode} needs to know this repository's name on GitHub, and it has no remote: "
             "git remote add origin https://github.com/OWNER/NAME"
@@ -106,7 +106,7 @@ def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
 
 
 def write_workflow(course: Course) -> list[Path]:
-    """Write the workflow that students' repositories can call, where the course has workflows.
+    """Write the workflow that students' repositories can call, if the course has workflows.
 
     Returns:
         The file, if it was out of date.
@@ -123,8 +123,8 @@ def render(template: str, course: Course, **about: str | None) -> str:
     """Render a template for a course. Raises ReleaseError."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ImportError as error:
-        raise ReleaseError("A release needs jinja2: run `pip install -e .[release]`.") from error
+    except ImportError:
+        raise ReleaseError("A release needs jinja2: run `pip install -e .[release]`.") from None
 
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
@@ -139,20 +139,11 @@ def render(template: str, course: Course, **about: str | None) -> str:
 
 
 def _constraints(course: Course) -> str:
-    return "\n".join(
-        [
-            "# The versions that the course was tested with. pip reads them with requirements.txt.",
-            *pins(course).values(),
-            "",
-        ]
-    )
+    title = "# The versions that the course was tested with. pip reads them with requirements.txt."
+    return "\n".join([title, *pins(course).values(), ""])
 
 
 def _require_built(course: Course) -> None:
-    """Raise ReleaseError where exercises/ holds something that `grader build` did not write, such as an answer."""
-    try:
-        stale = check(course)
-    except BuildError as error:
-        raise ReleaseError(str(error)) from error
-    if stale:
+    """Raise ReleaseError if exercises/ holds something that `grader build` did not write, such as an answer."""
+    if stale := check(course):
         raise ReleaseError(f"exercises/{stale[0]} is not what `grader build` makes of its source: run that first.")

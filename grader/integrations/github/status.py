@@ -1,4 +1,4 @@
-"""The grade of record as a commit status: what a student sees beside the commit that was graded."""
+"""The grade of record as a commit status, which a student sees beside the graded commit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def post_statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[tuple[str, str | None]]:
-    """Post the points of each graded unit; yield the student and the unit, and why it failed or None."""
+    """Post the points of each graded unit. Yield the student and unit, and the error or None."""
     for grade in grades:
         for name, unit in grade.units.items():
             work = grade.student.units.get(name)

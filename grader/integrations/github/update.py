@@ -53,12 +53,12 @@ class Released:
 
 
 def is_release(directory: Path) -> bool:
-    """Return whether an earlier release is there."""
+    """Return whether the folder holds an earlier release."""
     return not directory.is_symlink() and (directory / RECORD).is_file() and (directory / ".git").exists()
 
 
 def released_mode(directory: Path) -> GradingMode:
-    """Return what a push to an earlier release runs, by its workflow."""
+    """Return what a push to an earlier release runs, according to its workflow."""
     workflow = _content(directory, WORKFLOW) or b""
     if b"/grade-submission.yml@" in workflow:
         return GradingMode.reusable
@@ -205,19 +205,19 @@ def _content(directory: Path, path: str) -> bytes | None:
 
 
 def _recorded(record: bytes, directory: Path) -> dict[str, str]:
-    """Return what a release wrote, without paths that it cannot have written."""
+    """Return the record of a release, without paths that a release cannot have written."""
     try:
         found = json.loads(record)
         return {path: value for path, value in found.items() if _is_inside(path) and isinstance(value, str)}
     except (ValueError, AttributeError):
         raise ReleaseError(
-            f"{directory / RECORD} cannot be read as it is in the latest commit, so nobody knows what is the "
-            f"student's: get it back with `git checkout COMMIT -- {RECORD}` from an earlier one, and commit it."
+            f"{directory / RECORD} cannot be read in the latest commit, so it is not known what the student changed: "
+            f"get it back with `git checkout COMMIT -- {RECORD}` from an earlier one, and commit it."
         ) from None
 
 
 def _is_inside(path: str) -> bool:
-    """Return whether a path leads to a file of the release, and nowhere else, on every system."""
+    """Return whether a path stays inside the release on every system."""
     return not re.search(r"[\\:]", path) and not {"", ".", "..", ".git"}.intersection(path.lower().split("/"))
 
 

@@ -1,6 +1,6 @@
-"""The autograder that is zipped and given to Gradescope: its two scripts, and the grader with all that it grades by.
+"""The autograder for Gradescope: its two scripts, the grader and the course.
 
-It holds the hidden tests and the solutions. Gradescope shows it to instructors alone.
+It holds the hidden tests and the solutions. Gradescope shows it only to instructors.
 """
 
 from __future__ import annotations
@@ -17,16 +17,21 @@ REQUIREMENTS = "requirements.txt"
 
 
 def release_gradescope(directory: Path, course: Course) -> list[Path]:
-    """Write the autograder to `directory`; what it holds is then zipped, without the folder around it.
+    """Write the autograder to `directory`. Its contents are then zipped, without the folder itself.
 
-    Returns what was written there; raises ReleaseError before the first of it, and OSError.
+    Returns:
+        The files and folders written.
+
+    Raises:
+        ReleaseError: The autograder cannot be made; nothing is written.
+        OSError: A file cannot be written.
     """
     parts = [course.solutions, course.exercises, course.root / FILENAME]
     if not course.suites.is_relative_to(PACKAGE):
         parts.append(course.root / course.suites.relative_to(course.root).parts[0])
     copied = {path.name: path for path in (PACKAGE, *parts)}
     lists = {LOCK: pins(course).values(), REQUIREMENTS: dependencies()}
-    with replaced(directory, course, lambda name: name in {*SCRIPTS, *copied, *lists}) as folder:
+    with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
         for name, template in SCRIPTS.items():
             copy(Path(__file__).with_name("templates") / template, folder / name)
             (folder / name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""What the releases to GitHub, Classroom 50 and Gradescope share."""
+"""The common part of the releases to GitHub, Classroom 50 and Gradescope."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from grader.errors import GraderError
 
 
 class ReleaseError(GraderError):
-    """A release that cannot be made; one sentence that says why and what to do."""
+    """A release cannot be made; the text says why and what to do."""
 
 
 class GradingMode(enum.StrEnum):
-    """Which tests the workflow in a student's repository runs, and how the hidden ones get there."""
+    """Which tests the workflow in a student's repository runs, and how it gets the hidden ones."""
 
     record = "record"
-    """The visible ones: the hidden ones run on the instructor's side alone."""
+    """The visible tests. Only the instructor runs the hidden ones."""
     key = "key"
-    """The hidden ones, in the instructor's repository, which a deploy key opens."""
+    """The hidden tests, from the instructor's repository, with a deploy key."""
     reusable = "reusable"
-    """The hidden ones, by a workflow of the instructor's repository."""
+    """The hidden tests, by a reusable workflow of the instructor's repository."""

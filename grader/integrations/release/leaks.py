@@ -1,6 +1,6 @@
-"""Looks through a release for what students must not receive: the instructor's folders, solutions and quiz answers.
+"""Searches a release for what students must not receive: the instructor's folders, solutions and quiz answers.
 
-It looks at the files of a folder, at those in archives such as wheels, and at everything that a git repository keeps.
+It reads the files of a folder, those in archives such as wheels, and every object of a git repository.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 SHORTEST = 25
-"""Shorter solutions and sentences are in any program."""
+"""Shorter solutions and sentences occur in any program."""
 
-MOST_TOLD = 3
+MOST_LISTED = 3
 
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -35,7 +35,7 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Leak(NamedTuple):
-    """Where a secret was found, and where it comes from; never the secret."""
+    """The place of a secret in the release, and its origin in the course; never the secret itself."""
 
     place: str
     origin: str
@@ -55,7 +55,7 @@ def scan(folder: Path, course: Course) -> list[Leak]:
         text = content.decode("utf-8", "replace")
         if origin := files.get(_squeezed(text)):
             found.append(Leak(place, origin))
-        for form in _forms(text) - seen:  # of most files git has another copy
+        for form in _forms(text) - seen:  # git has a copy of most files
             seen.add(form)
             squeezed = _squeezed(form)
             found += [
@@ -67,20 +67,20 @@ def scan(folder: Path, course: Course) -> list[Leak]:
 
 
 def require_none(folder: Path, course: Course) -> None:
-    """Raise ReleaseError, which names the first few places, where `folder` holds a secret of the course."""
+    """Raise ReleaseError with the first places if `folder` holds secrets of the course."""
     if leaks := scan(folder, course):
-        first = "; ".join(map(str, leaks[:MOST_TOLD]))
+        first = "; ".join(map(str, leaks[:MOST_LISTED]))
         raise ReleaseError(
             f"The release would hold {len(leaks)} secret{'s' if len(leaks) > 1 else ''} of the course, so nothing was "
             f"written. {first}. Remove it from what students receive, or reword it there."
         )
 
 
-# -- what is secret ------------------------------------------------------------------------------------------------
+# -- the secrets ---------------------------------------------------------------------------------------------------
 
 
 def _instructors_folder(place: str) -> str | None:
-    """Return the instructor's folder of the grader that a file lies in, by its place."""
+    """Return the instructor's folder of the grader that a file is in, by its place."""
     parts = place.replace(": ", "/").split("/")
     path = "/".join(parts[parts.index(PACKAGE.name) + 1 :]) if PACKAGE.name in parts else ""
     return next((f"{PACKAGE.name}/{one}/" for one in INSTRUCTORS if path.startswith(f"{one}/")), None)
@@ -94,13 +94,14 @@ def _secret_files(course: Course) -> dict[str, str]:
 
 
 def secret_texts(course: Course) -> dict[str, str]:
-    """Return each solution and its lines, and each text that tells a quiz's answer, squeezed, with its place."""
-    parts = ((place, _squeezed(part)) for place, told in _told(course) for part in _PARAMETER.split(told))
+    """Return each solution, its lines, and each text with a quiz's answer, squeezed, with its place."""
+    parts = ((place, _squeezed(part)) for place, text in _answers(course) for part in _PARAMETER.split(text))
     public = _squeezed("\n".join(_public_texts(course)))
     return {text: place for place, text in parts if len(text) >= SHORTEST and text not in public}
 
 
-def _told(course: Course) -> Iterator[tuple[str, str]]:
+def _answers(course: Course) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each solution, of its lines and of each explanation in a quiz."""
     for path in sorted(course.solutions.glob("*.py")):
         lines = list(_solution_lines(path))
         for is_solution, group in itertools.groupby(enumerate(lines, start=1), key=lambda one: one[1][1]):
@@ -127,19 +128,19 @@ def _public_texts(course: Course) -> Iterator[str]:
 
 
 def _solution_lines(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a unit's source, each with whether it is a part of a solution."""
+    """Yield the lines of a unit's source, each with whether it belongs to a solution."""
     is_solution = False
     for line in path.read_text(encoding="utf-8").splitlines():
         is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line
         yield line, is_solution and BEGIN_SOLUTION not in line
 
 
-# -- where it may be -------------------------------------------------------------------------------------------------
+# -- where to look ---------------------------------------------------------------------------------------------------
 
 
 def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Whatever a folder holds, by its place: files, those in archives, and what git has kept."""
-    # What git has kept comes last: a file is better known by its name.
+    """Yield the place and content of all files of a folder, of those in archives, and of git's objects."""
+    # Git's objects come last, because a file's own name says more.
     for path in sorted(folder.rglob("*"), key=lambda path: (".git" in path.parts, path)):
         place = path.relative_to(folder).as_posix()
         if path.is_symlink() or not path.is_file():
@@ -150,12 +151,12 @@ def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_git_object(path: Path) -> bool:
-    """Packed away by git, which is asked for its content."""
+    """Return whether git stores an object here; `_git_objects` reads it."""
     return any(parent.name == "objects" and (parent.parent / "HEAD").is_file() for parent in path.parents)
 
 
 def _unpacked(place: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """A content; and those in it, where it is an archive, such as a wheel."""
+    """Yield a content, or those in it if it is an archive, such as a wheel."""
     if not zipfile.is_zipfile(io.BytesIO(content)):
         yield place, content
         return
@@ -165,7 +166,7 @@ def _unpacked(place: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _git_objects(repository: Path, place: str) -> Iterator[tuple[str, bytes]]:
-    """Every object that a git repository holds: files of any time, and what was said of each commit."""
+    """Yield every object of a git repository: all versions of files, and the messages of commits."""
     done = run_git(["--git-dir=.", "cat-file", "--batch-all-objects", "--batch"], repository)
     if done.code:
         raise ReleaseError(f"git cannot read {place}: {done.error}")
@@ -176,11 +177,11 @@ def _git_objects(repository: Path, place: str) -> Iterator[tuple[str, bytes]]:
         output.readline()
 
 
-# -- whether it is there ---------------------------------------------------------------------------------------------
+# -- how to compare --------------------------------------------------------------------------------------------------
 
 
 def _line_of(text: str, before: str) -> int:
-    """The line of a text on which what is `before`, squeezed, has just ended."""
+    """Return the line of a text where the squeezed text `before` ends."""
     words = before.count(" ")
     for number, word in enumerate(re.finditer(r"\S+", text)):
         if number == words:
@@ -193,11 +194,11 @@ def _squeezed(text: str) -> str:
 
 
 def _forms(text: str) -> set[str]:
-    """A text as it stands; and as it reads in JSON, YAML or Python once its quotes are gone, or gone twice."""
-    once = _ESCAPE.sub(_meant, text)
-    return {text, text.replace("''", "'"), once, _ESCAPE.sub(_meant, once)}
+    """Return a text as it is, and with the escapes of JSON, YAML or Python decoded once and twice."""
+    once = _ESCAPE.sub(_decoded, text)
+    return {text, text.replace("''", "'"), once, _ESCAPE.sub(_decoded, once)}
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _decoded(escape: re.Match[str]) -> str:
     code, character = escape.groups()
     return chr(int(code, 16)) if code else _CONTROL.get(character, character)

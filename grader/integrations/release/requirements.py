@@ -1,4 +1,4 @@
-"""What pip installs for the grader: its dependencies, and the versions of them that a course was tested with."""
+"""The grader's dependencies, and the versions of them that a course was tested with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
 
 LOCK = "requirements.lock"
-"""In the course's folder, the versions to install. Without it they are those that are installed here."""
+"""The file in the course's folder with the versions to install. Without it, the versions installed here count."""
 
 
 def distribution() -> importlib.metadata.Distribution:
@@ -26,12 +26,12 @@ def distribution() -> importlib.metadata.Distribution:
 
 
 def dependencies() -> list[str]:
-    """Return what the grader asks pip for, without what its extras do."""
+    """Return the grader's requirements, without those of its extras."""
     return [one for one in distribution().requires or () if "extra" not in str(Requirement(one).marker)]
 
 
 def pins(course: Course) -> dict[str, str]:
-    """Return the line `name==version` of each of the grader's dependencies, and of what those need, by name."""
+    """Return the line `name==version` of each dependency of the grader, direct or not, by name."""
     lock = course.root / LOCK
     lines = lock.read_text(encoding="utf-8").splitlines() if lock.is_file() else []
     locked = {_canonical(line.split("==")[0]): line for line in lines if "==" in line}
@@ -43,7 +43,7 @@ def pins(course: Course) -> dict[str, str]:
             continue
         try:
             installed = importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:  # of another system than this one
+        except importlib.metadata.PackageNotFoundError:  # only needed on another system
             if name in locked:
                 found[name] = locked[name]
             continue

@@ -1,4 +1,4 @@
-"""The student's part of the grader as a wheel: what runs the visible tests and the quizzes, and nothing beyond."""
+"""The student's part of the grader as a wheel: only what the visible tests and the quizzes need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from grader.course.model import FILENAME, Course, left_out
 from grader.course.selection import tests_left_out
@@ -28,14 +27,14 @@ INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgr
 _CODE = {".py", ".ini", ".typed"}
 _DATA = {".md", ".json", ".ini"}
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
-# The earliest that a zip file knows.
+# The earliest time that a zip file can hold.
 _SAME_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
 
 
 def build_wheel(into: Path, course: Course) -> Path:
-    """Writes the wheel to the folder `into`: the same bytes for the same sources. Raises ReleaseError, CourseError.
+    """Write the wheel to the folder `into`: the same bytes for the same sources. Raises ReleaseError, CourseError.
 
-    Its version is the course's and, behind a plus, what it is made of: pip keeps a version that it already has.
+    Its version is the course's, a plus and a digest of its contents, because pip keeps a version that it already has.
     """
     if importlib.util.find_spec("flit_core") is None:
         raise ReleaseError("A release needs flit_core: run `pip install -e .[release]`.")
@@ -48,11 +47,11 @@ def build_wheel(into: Path, course: Course) -> Path:
         staging = Path(folder)
         _stage(staging / PACKAGE.name, course)
         made_of = digest(sorted(path for path in staging.rglob("*") if path.is_file()), staging).hex()
-        project = _project(f"{course.version}+r{made_of[:8]}")
-        (staging / "pyproject.toml").write_text(_toml(project), encoding="utf-8")
+        pyproject = _pyproject(f"{course.version}+r{made_of[:8]}")
+        (staging / "pyproject.toml").write_text(pyproject, encoding="utf-8")
         if (course.root / "LICENSE").is_file():
             shutil.copyfile(course.root / "LICENSE", staging / "LICENSE")
-        # flit_core builds what lies in its working directory.
+        # flit_core builds its working directory.
         command, environment = [sys.executable, "-c", _BUILD], {**os.environ, **_SAME_TIME}
         done = subprocess.run(command, cwd=staging, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -64,7 +63,7 @@ def build_wheel(into: Path, course: Course) -> Path:
 
 
 def received(course: Course) -> dict[str, bytes]:
-    """Return the files of exercises/ that students receive, by name, sorted: nothing of what the course leaves out."""
+    """Return the files of exercises/ that students receive, by name, sorted, without what the course leaves out."""
     missing = left_out(course)
     folder = sorted(path for path in course.exercises.iterdir() if path.is_file() and not path.name.startswith("."))
     code = {"conftest.py", "checking.py", *(f"{name}.py" for name in course.units)}
@@ -76,12 +75,12 @@ def received(course: Course) -> dict[str, bytes]:
         if path.name in (quizzes if is_quiz else code) or (path.suffix in _DATA and not is_quiz):
             unit = path.stem.removeprefix("test_")
             is_test = path.name == f"test_{unit}.py"
-            files[path.name] = _listed_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
+            files[path.name] = _without_tests(path.read_bytes(), missing.get(unit, []) if is_test else [])
     return files
 
 
-def _listed_tests(content: bytes, names: list[str]) -> bytes:
-    """Return a file of visible tests without those that are about these exercises or call them."""
+def _without_tests(content: bytes, names: list[str]) -> bytes:
+    """Return a file of visible tests without those that test or call these exercises."""
     if not names:
         return content
     lines = content.decode("utf-8").splitlines(keepends=True)
@@ -94,7 +93,7 @@ def _listed_tests(content: bytes, names: list[str]) -> bytes:
 
 
 def _stage(package: Path, course: Course) -> None:
-    """Copy the package without the instructor's folders, and the course as students know it."""
+    """Copy the package without the instructor's folders, and the students' files of the course."""
     for source in sorted(PACKAGE.rglob("*")):
         relative = source.relative_to(PACKAGE)
         if source.is_file() and source.suffix in _CODE and not is_the_instructors(relative.as_posix()):
@@ -109,13 +108,13 @@ def _stage(package: Path, course: Course) -> None:
 
 
 def is_the_instructors(path: str) -> bool:
-    """Return whether a file, by its path in the package, is for instructors alone."""
+    """Return whether a file, by its path in the package, is only for instructors."""
     return path.startswith(tuple(f"{folder}/" for folder in INSTRUCTORS))
 
 
-def _project(version: str) -> dict[str, Any]:
+def _pyproject(version: str) -> str:
     ours = distribution().metadata
-    return {
+    project = {
         "name": f"{ours['Name']}-student",
         "version": version,
         "description": "The student's part of the grader: the visible tests, the quizzes, and the command `grader`",
@@ -123,22 +122,16 @@ def _project(version: str) -> dict[str, Any]:
         "dependencies": dependencies(),
         "license": ours["License-Expression"],
     }
-
-
-def _toml(project: dict[str, Any]) -> str:
-    # A text or a list of texts is written in TOML as it is in JSON.
-    lines = [f"{key} = {json.dumps(value)}" for key, value in project.items()]
-    return "\n".join(
-        [
-            "[build-system]",
-            'requires = ["flit_core>=3.9"]',
-            'build-backend = "flit_core.buildapi"',
-            "[project]",
-            *lines,
-            "[project.scripts]",
-            'grader = "grader.__main__:main"',
-            "[tool.flit.module]",
-            'name = "grader"',
-            "",
-        ]
-    )
+    # TOML writes a text or a list of texts as JSON does.
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in project.items())
+    return f"""\
+[build-system]
+requires = ["flit_core>=3.9"]
+build-backend = "flit_core.buildapi"
+[project]
+{lines}
+[project.scripts]
+grader = "grader.__main__:main"
+[tool.flit.module]
+name = "grader"
+"""

@@ -349,9 +349,9 @@ def test_the_command_says_what_became_of_each_file(next_course: Path, repository
     commit(repository, CHECKING, "TOLERANCE = 1000\n")
     said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
     assert f"wrote {repository / 'autograder.yml'}" in said
-    assert f"removed, for the course has it no longer: {repository / 'course' / old_wheel}" in said
-    assert f"replaced, though somebody had changed it: {repository / CHECKING}" in said
-    assert f"kept, for somebody has worked on it: {repository / STUB}" in said
+    assert f"removed, because the course no longer has it: {repository / 'course' / old_wheel}" in said
+    assert f"replaced, although somebody had changed it: {repository / CHECKING}" in said
+    assert f"kept, because somebody has worked on it: {repository / STUB}" in said
     assert said[-1] == f"All of it is in one commit. Next: cd {repository} && git push"
     said = courses.run_grader(next_course, "release", "github", repository).stdout.splitlines()
     assert said[-1] == f"Nothing has changed in {repository} since the last release: there is no new commit."

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Grades one submission for Gradescope, which copies this file from source/ to the folder that holds source/.
+"""Grades one submission for Gradescope, which copies this file from source/ to the parent folder of source/.
 
-Whatever happens, results/results.json is there at the end, whole. What is printed here is for instructors alone.
+Whatever happens, it writes a complete results/results.json. Only instructors see what it prints.
 """
 
 import json
@@ -27,17 +27,17 @@ NOT_GRADED = (
 
 
 class Fault(Exception):
-    """Why there is no grade; for the instructor."""
+    """There is no grade; the text says why, for the instructor."""
 
 
 def main() -> None:
     """Grade, and write results.json."""
     try:
         results = json.loads(graded())
-    except Exception as fault:  # noqa: BLE001 - whatever it is, there is to be a result
+    except Exception as fault:  # noqa: BLE001 - every submission gets a result
         print(f"This submission was not graded: {type(fault).__name__}: {fault}", file=sys.stderr)
         results = {"score": 0, "output": NOT_GRADED, "stdout_visibility": "hidden"}
-    # Through a file of its own and a rename: whoever reads it sees all of it.
+    # Renaming a complete file shows a reader all of it or nothing.
     RESULTS.parent.mkdir(exist_ok=True)
     partial = RESULTS.with_name("results.json.partial")
     partial.write_text(json.dumps(results), encoding="utf-8")
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def graded() -> str:
-    """The text of results.json. Raises Fault."""
+    """Grade the submission, and return the text of results.json. Raises Fault."""
     with tempfile.TemporaryDirectory(prefix="reports-") as reports:
         grade = ["grade", HERE / "submission", "--student", "submission", "--out", reports]
         sys.stdout.write(run(grade, GRADING_SECONDS))
@@ -53,8 +53,8 @@ def graded() -> str:
 
 
 def run(arguments: list[object], seconds: int) -> str:
-    """What a command of the grader prints. Raises Fault."""
-    # No variable may steer Python.
+    """Run a command of the grader, and return its output. Raises Fault."""
+    # No variable may configure Python.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(part) for part in (PYTHON, "-I", "-m", "grader", *arguments)]
     process = subprocess.Popen(
