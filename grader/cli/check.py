@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 
-class CheckError(GraderError):
-    """There is nothing to check; the text says why and what to do."""
-
-
 def check_answers(named: Path | None, name: str | None, student: str | None) -> Report:
     """Grade the answers in this folder by the visible tests.
 
@@ -43,8 +39,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
         student: The student's name; by default the folder's.
 
     Raises:
-        CheckError: There is nothing to check.
-        GraderError: The course or the submission cannot be read, or the grading failed.
+        GraderError: There is nothing to check, the course or the submission cannot be read, or the grading failed.
     """
     course = find_course(named)
     units = list(course.units) if name is None else [_unit_of(name, course)]
@@ -61,7 +56,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:
         [(_, graded)] = grading.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
-        raise CheckError(f"Your answers could not be checked: {graded}.")
+        raise GraderError(f"Your answers could not be checked: {graded}.")
     return graded.report
 
 
@@ -70,7 +65,7 @@ def _unit_of(name: str, course: Course) -> str:
         if name == unit or name in described.exercises:
             return unit
     known = [*course.units, *(exercise for unit in course.units.values() for exercise in unit.exercises)]
-    raise CheckError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
+    raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
 
 
 def _answers_folder(course: Course) -> Path:
@@ -81,14 +76,14 @@ def _answers_folder(course: Course) -> Path:
         places = (folder / "exercises", folder)
         if any((place / file).is_file() for place in places for file in files):
             return folder.parent if folder.name == "exercises" else folder
-    raise CheckError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
+    raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
 
 
 def _here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise CheckError("This folder no longer exists: go to your course's folder.") from None
+        raise GraderError("This folder no longer exists: go to your course's folder.") from None
 
 
 def _as_name(folder: Path) -> str:

@@ -77,7 +77,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
 
 
 @pytest.mark.parametrize(("student", "points"), [("honest", 5), ("late", 1), ("forced", 5), ("nothing", 0)])
-def test_a_grade_is_that_of_what_was_pushed_in_time(graded: Class, student: str, points: int) -> None:
+def test_a_grade_is_for_the_commit_pushed_in_time(graded: Class, student: str, points: int) -> None:
     row = graded.rows()[student]
     assert int(row["sums"]) == int(row["total"]) == points
     assert row["sums commit"] == graded.commits.get(student, "")
@@ -89,18 +89,18 @@ def test_the_possible_points_are_those_of_the_reports(graded: Class) -> None:
     assert int(possible) == grades(graded.collected(), graded.reports)[0].graded[0].possible
 
 
-def test_who_could_not_be_collected_is_not_graded_and_has_no_zero(graded: Class) -> None:
+def test_a_student_who_could_not_be_collected_is_not_graded_with_zero(graded: Class) -> None:
     row = graded.rows()["missing"]
     assert (row["sums"], row["total"]) == ("", "")
     assert row["noticed"].startswith("GitHub shows no our-course/missing to this token")
 
 
-def test_what_was_noticed_is_in_the_row(graded: Class) -> None:
+def test_anomalies_are_in_the_row(graded: Class) -> None:
     assert "force-pushed" in graded.rows()["forced"]["noticed"]
     assert "Nothing had been pushed" in graded.rows()["nothing"]["noticed"]
 
 
-def test_the_table_is_printed_in_markdown_with_what_was_noticed_below(graded: Class) -> None:
+def test_the_table_is_printed_in_markdown_with_the_anomalies_below(graded: Class) -> None:
     html = MarkdownIt("commonmark").enable("table").render(graded.printed)
     assert html.count("<tr>") == 1 + 1 + 5
     assert "not graded" in html
@@ -122,9 +122,7 @@ def test_the_table_is_printed_in_markdown_with_what_was_noticed_below(graded: Cl
         ),
     ],
 )
-def test_a_report_that_does_not_belong_to_the_commit_is_no_grade(
-    graded: Class, edit: Callable[[Path], object], why: str
-) -> None:
+def test_a_report_on_another_commit_is_not_a_grade(graded: Class, edit: Callable[[Path], object], why: str) -> None:
     path = graded.reports / "sums" / "honest.json"
     good = path.read_text(encoding="utf-8")
     try:
@@ -137,7 +135,7 @@ def test_a_report_that_does_not_belong_to_the_commit_is_no_grade(
     assert grade.missing[0].startswith("sums: not graded: ")
 
 
-def test_no_text_acts_on_a_spreadsheet_or_on_a_page(graded: Class) -> None:
+def test_no_text_is_a_formula_or_markup(graded: Class) -> None:
     found = graded.collected()
     student = found.students[0].model_copy(update={"noticed": [HOSTILE, "- [x](http://x) `y`\n# z"]})
     hostile = grades(found.model_copy(update={"students": [student]}), graded.reports)
@@ -150,7 +148,7 @@ def test_no_text_acts_on_a_spreadsheet_or_on_a_page(graded: Class) -> None:
     assert "@ada" not in html
 
 
-def test_students_are_shown_their_points_beside_their_commits(graded: Class) -> None:
+def test_students_see_their_points_beside_their_commits(graded: Class) -> None:
     done = graded.run("status", "reports", "--collected", "collected/collected.json")
     assert (done.returncode, done.stdout) == (0, "3 of 3 statuses are posted.\n")
     shown = {name.partition("/")[2]: (commit, status["description"]) for name, commit, status in graded.hub.statuses}
@@ -159,7 +157,7 @@ def test_students_are_shown_their_points_beside_their_commits(graded: Class) -> 
     assert shown == {name: (graded.commits[name], f"{points[name]} of {possible} points") for name in points}
 
 
-def test_what_may_be_late_is_marked_in_the_row_of_the_student(graded: Class) -> None:
+def test_work_that_may_be_late_is_marked_in_the_students_row(graded: Class) -> None:
     found = graded.collected()
     units = {unit: work.model_copy(update={"dated_by": "nothing"}) for unit, work in found.students[0].units.items()}
     student = found.students[0].model_copy(update={"units": units})
@@ -167,7 +165,7 @@ def test_what_may_be_late_is_marked_in_the_row_of_the_student(graded: Class) -> 
     assert "| honest | 5, may be late | **5** |" in text
 
 
-def test_who_is_not_graded_is_not_among_what_was_noticed(graded: Class) -> None:
+def test_ungraded_students_are_not_listed_as_anomalies(graded: Class) -> None:
     assert re.search(r"### Not graded\n\n.*\n\n- \*\*missing\*\* .*\n  - GitHub shows no", graded.printed)
     assert "missing" not in graded.printed.partition("### What was noticed")[2]
 
@@ -179,7 +177,7 @@ def test_before_any_unit_is_over_the_table_says_so(graded: Class) -> None:
 
 
 @pytest.mark.parametrize("command", [("table", "--out", "x.csv"), ("status",)])
-def test_without_what_collect_wrote_there_is_nothing_to_do(graded: Class, command: tuple[str, ...]) -> None:
+def test_without_collected_json_the_commands_fail(graded: Class, command: tuple[str, ...]) -> None:
     done = graded.run(command[0], "reports", "--collected", "nowhere.json", *command[1:])
     assert done.returncode == 2
     assert "nowhere.json cannot be read (No such file or directory): run `grader collect` first." in done.stderr

@@ -54,19 +54,19 @@ def test_a_roster_may_come_from_a_spreadsheet(tmp_path: Path) -> None:
         (b"student,repository\n\xff,o/a\n", "is not UTF-8: save it as CSV in UTF-8."),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str | bytes, sentence: str) -> None:
+def test_each_problem_is_reported_with_its_line(tmp_path: Path, text: str | bytes, sentence: str) -> None:
     with pytest.raises(RosterError) as error:
         read_roster(written(tmp_path, text), {"sums"})
     assert sentence in str(error.value)
     assert str(error.value).startswith(str(tmp_path / "roster.csv"))
 
 
-def test_all_wrong_lines_are_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(RosterError) as error:
         read_roster(written(tmp_path, f"{HEADER}a b,o/a\nbob,b\n"))
     assert len(str(error.value).splitlines()) == 2
 
 
-def test_a_roster_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_roster_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RosterError, match="does not exist: write it, with the first line student,repository"):
         read_roster(tmp_path / "roster.csv")

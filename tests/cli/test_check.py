@@ -57,23 +57,23 @@ def checked(folder: Path) -> subprocess.CompletedProcess[str]:
     return check(folder, "--out", "out")
 
 
-def test_everything_that_was_begun_is_listed_and_the_rest_named(checked: subprocess.CompletedProcess[str]) -> None:
+def test_begun_exercises_are_listed_and_the_others_named(checked: subprocess.CompletedProcess[str]) -> None:
     assert checked.returncode == 1, checked.stderr
     assert "✓ dot_product" in checked.stdout
     assert "✗ softmax_naive" in checked.stdout
     assert "Not begun: self_attention, causal_attention," in checked.stdout
 
 
-def test_a_mistake_is_told_by_what_was_expected_and_what_came(checked: subprocess.CompletedProcess[str]) -> None:
+def test_a_mistake_shows_the_expected_and_the_actual_result(checked: subprocess.CompletedProcess[str]) -> None:
     assert "Softmax turns a table of scores into weights that sum to one along dim." in checked.stdout
     assert "the result for dim=0[0, 0] should be" in checked.stdout
 
 
-def test_the_quiz_is_told_as_far_as_it_is_answered(checked: subprocess.CompletedProcess[str]) -> None:
+def test_the_quiz_counts_the_answers_given(checked: subprocess.CompletedProcess[str]) -> None:
     assert "quiz: 0 of" in checked.stdout
 
 
-def test_the_report_is_of_the_published_form_and_says_that_the_tests_were_the_visible_ones(
+def test_the_report_fits_the_schema_and_names_the_visible_suites(
     folder: Path, checked: subprocess.CompletedProcess[str]
 ) -> None:
     assert checked.returncode == 1
@@ -99,7 +99,7 @@ def test_one_exercise_is_checked_alone_from_the_root_or_from_exercises(folder: P
 
 
 @pytest.mark.proof(part="students")
-def test_what_befell_a_whole_file_is_told_before_its_exercises(folder: Path, tmp_path: Path) -> None:
+def test_problems_of_a_whole_file_come_before_its_exercises(folder: Path, tmp_path: Path) -> None:
     spoilt = shutil.copytree(folder, tmp_path / "spoilt")
     (spoilt / "exercises" / "simple_attention.py").write_text("def f(:\n", encoding="utf-8")
     (spoilt / "exercises" / "self_attention.py").write_bytes(b"\0")
@@ -122,7 +122,7 @@ def test_the_code_that_is_checked_cannot_decide_what_is_right(folder: Path, tmp_
     assert "0 of 7 exercises pass the visible tests." in done.stdout
 
 
-def test_a_folder_as_it_was_received_is_no_failure_until_the_first_answer(tmp_path: Path) -> None:
+def test_an_untouched_folder_is_not_a_failure(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__")
     received = Path(shutil.copytree(REPOSITORY / "exercises", tmp_path / "ada" / "exercises", ignore=ignored)).parent
     done = check(received)
@@ -150,7 +150,7 @@ def test_a_folder_without_the_courses_files_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof(part="students")
-def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) -> None:
+def test_a_terminal_that_lacks_characters_does_not_stop_the_check(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
     done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
@@ -158,13 +158,13 @@ def test_a_terminal_that_knows_few_letters_is_no_reason_to_stop(folder: Path) ->
 
 
 @pytest.mark.proof(part="students")
-def test_where_nothing_can_be_printed_it_is_said(folder: Path) -> None:
+def test_output_that_cannot_be_printed_is_an_error(folder: Path) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([*COMMAND, "dot_product"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (3, "The output could not be written: No space left on device.\n")
 
 
-def test_a_folder_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_no_longer_exists_is_an_error(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     remove_and_check = f"import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, {COMMAND!r})"

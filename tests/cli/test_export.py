@@ -146,7 +146,7 @@ def test_classroom50_asks_for_a_checkout(chen: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "[1]", "\x00", '{"schema": "classroom50/result/v1"}'])
-def test_what_is_no_report_is_told_in_a_sentence(text: str | None, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_report_is_an_error(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "ada.json"
     if text is not None:
         path.write_text(text, encoding="utf-8")

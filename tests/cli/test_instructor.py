@@ -111,7 +111,7 @@ def has_no_traceback(done: Done) -> bool:
     return "Traceback" not in done.stdout + done.stderr
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     done = CliRunner().invoke(app, ["--version"])
     assert (done.exit_code, done.stdout) == (0, f"grader {__version__}\n")
 
@@ -120,7 +120,7 @@ def test_the_version_is_told() -> None:
 
 
 @pytest.mark.parametrize("student", CLASS)
-def test_every_submission_gets_the_points_it_earned_whatever_befell_it(graded: tuple[Done, Path], student: str) -> None:
+def test_every_submission_gets_the_points_it_earned(graded: tuple[Done, Path], student: str) -> None:
     report = read_reports(graded[1])[student]
     assert (report["points"], report["possible"]) == (CLASS[student][1], 5)
     assert report["isolation"]["enough"]
@@ -145,7 +145,7 @@ def test_every_report_fits_the_published_schema(graded: tuple[Done, Path], stude
         ("link", "is a symbolic link"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Path], student: str, words: str) -> None:
+def test_an_unreadable_file_is_reported(graded: tuple[Done, Path], student: str, words: str) -> None:
     unit = read_reports(graded[1])[student]["units"]["sums"]
     [remark] = unit["remarks"]
     assert remark.startswith("sums.py")
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(graded: tuple[Done, Pa
         ("half", "It raised a ValueError."),
     ],
 )
-def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student: str, reason: str) -> None:
+def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str, reason: str) -> None:
     tests = read_reports(graded[1])[student]["units"]["sums"]["exercises"]["add"]["tests"]
     assert tests[0]["reason"] == reason
 
@@ -185,7 +185,7 @@ def test_a_criterion_that_was_missed_says_why(graded: tuple[Done, Path], student
         ("indented", 1, "It is not valid Python. unexpected indent"),
     ],
 )
-def test_a_line_that_could_not_be_run_is_told_of_with_its_place(
+def test_a_statement_that_failed_is_reported_with_its_line(
     graded: tuple[Done, Path], student: str, line: int, text: str
 ) -> None:
     messages = read_reports(graded[1])[student]["messages"]
@@ -204,13 +204,13 @@ def test_a_known_mistake_is_named(graded: tuple[Done, Path]) -> None:
     assert exercise["misconceptions"] == [{"name": "subtracts", "sentence": "Adding is not taking away."}]
 
 
-def test_a_log_is_told_who_is_done(graded: tuple[Done, Path]) -> None:
+def test_a_log_lists_who_is_done(graded: tuple[Done, Path]) -> None:
     lines = graded[0].stderr.splitlines()
     assert {line.split()[1] for line in lines} == set(CLASS)
     assert [line.partition(" (")[2] for line in lines] == [f"{n} of {len(CLASS)})" for n in range(1, len(CLASS) + 1)]
 
 
-def test_what_is_printed_is_cut_and_counted(graded: tuple[Done, Path]) -> None:
+def test_printed_output_is_truncated_and_counted(graded: tuple[Done, Path]) -> None:
     [message, *_] = read_reports(graded[1])["talks"]["messages"]
     assert message["kind"] == "printed"
     counted, kept = message["text"].split("\n", maxsplit=1)
@@ -219,7 +219,7 @@ def test_what_is_printed_is_cut_and_counted(graded: tuple[Done, Path]) -> None:
     assert len(message["text"]) < 5000
 
 
-def test_a_students_text_steers_no_terminal(graded: tuple[Done, Path]) -> None:
+def test_a_students_text_does_not_control_the_terminal(graded: tuple[Done, Path]) -> None:
     [message] = read_reports(graded[1])["half"]["messages"]
     assert message["text"] == "It raised a ValueError. ??[31m[bold]".replace("?", "\N{REPLACEMENT CHARACTER}")
 
@@ -230,7 +230,7 @@ def test_grading_a_class_of_damaged_submissions_exits_0(graded: tuple[Done, Path
     assert {path.name for path in into.iterdir()} == {*(f"{student}.json" for student in CLASS), "instructor"}
 
 
-def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Path]) -> None:
+def test_without_a_terminal_the_output_is_a_plain_table(graded: tuple[Done, Path]) -> None:
     done, into = graded
     assert "\x1b" not in done.stdout
     reading, table, _ = done.stdout.split("\n\n")
@@ -248,7 +248,7 @@ def test_where_no_one_watches_the_output_is_a_plain_table(graded: tuple[Done, Pa
 
 
 @pytest.mark.proof(part="grading")
-def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
+def test_regrading_gives_the_same_reports_except_messages_timing_and_versions(
     graded: tuple[Done, Path], small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
     some = ["wrong", "syntax", "exits", "latin", "talks"]
@@ -259,9 +259,7 @@ def test_regrading_gives_the_same_reports_but_for_messages_timing_and_versions(
         assert json.dumps(steady(report)) == json.dumps(steady(read_reports(graded[1])[student]))
 
 
-def test_pytest_by_hand_comes_to_the_same_outcomes(
-    graded: tuple[Done, Path], small_course: Path, classroom: Path
-) -> None:
+def test_pytest_by_hand_gives_the_same_outcomes(graded: tuple[Done, Path], small_course: Path, classroom: Path) -> None:
     results = small_course / "by-hand.json"
     done = subprocess.run(
         [
@@ -328,7 +326,7 @@ def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, 
 
 
 @pytest.mark.proof(part="grading")
-def test_what_an_exercise_waits_for_stands_out(whole_and_alone: tuple[Path, Path, Done]) -> None:
+def test_the_main_issue_names_what_an_exercise_waits_for(whole_and_alone: tuple[Path, Path, Done]) -> None:
     assert "  MultiHeadAttentionWrapper: Depends on `attention_dropout`" in whole_and_alone[2].stdout
 
 
@@ -434,9 +432,7 @@ def files(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in folder.rglob("*") if path.is_file()}
 
 
-def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
-    small_course: Path, ada: Path, tmp_path: Path
-) -> None:
+def test_students_graded_already_are_skipped_and_still_shown(small_course: Path, ada: Path, tmp_path: Path) -> None:
     bob, out = hand_in(tmp_path / "bob", SOLUTION), tmp_path / "reports"
     arguments = ("grade", ada, bob, "--out", out, "--strict")
     assert run_grader(small_course, *arguments).returncode == 0
@@ -453,7 +449,7 @@ def test_whoever_is_graded_already_is_kept_and_shown_all_the_same(
 
 
 @pytest.mark.proof(part="grading")
-def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
+def test_if_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
     arguments = ("grade", classroom / "wrong", classroom / "syntax", "--out", tmp_path)
@@ -468,7 +464,7 @@ def test_where_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_start
 
 @pytest.mark.proof(part="grading")
 @pytest.mark.parametrize("option", ["--force", "--again"])  # the second is its old name
-def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, tmp_path: Path, option: str) -> None:
+def test_force_regrades_everyone(small_course: Path, ada: Path, tmp_path: Path, option: str) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
     before = files(out)
@@ -479,7 +475,7 @@ def test_when_asked_for_everyone_is_graded_anew(small_course: Path, ada: Path, t
 
 
 @pytest.mark.proof(part="grading")
-def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: Path) -> None:
+def test_a_damaged_report_is_replaced(small_course: Path, ada: Path, tmp_path: Path) -> None:
     out = tmp_path / "reports"
     run_grader(small_course, "grade", ada, "--out", out)
     with open(out / "ada.json", "r+") as report:
@@ -489,9 +485,7 @@ def test_a_damaged_report_is_made_anew(small_course: Path, ada: Path, tmp_path: 
 
 
 @pytest.mark.proof(part="grading")
-def test_a_report_that_lies_in_the_submission_itself_is_not_believed(
-    small_course: Path, ada: Path, tmp_path: Path
-) -> None:
+def test_a_report_inside_the_submission_is_not_trusted(small_course: Path, ada: Path, tmp_path: Path) -> None:
     (ada / "sums.py").write_text(WRONG_ADD)
     run_grader(small_course, "grade", ada, "--out", tmp_path / "elsewhere")
     forged = {**read_reports(tmp_path / "elsewhere")["ada"], "points": 5}
@@ -523,7 +517,7 @@ main()
 
 @pytest.mark.proof(part="grading")
 @after_grading
-def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
+def test_if_space_runs_out_no_partial_file_remains_and_a_message_says_so(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
     arguments = ("grade", classroom / "syntax", classroom / "talks", "--out", tmp_path / "out", "--jobs", 1)
@@ -546,7 +540,7 @@ def test_where_the_room_ends_no_partial_file_is_left_and_it_is_said(
 
 @pytest.mark.proof(part="grading")
 @after_grading
-def test_what_a_batch_killed_while_it_wrote_left_behind_is_gone_after_the_next(
+def test_partial_files_of_a_killed_batch_are_removed_by_the_next(
     small_course: Path, classroom: Path, tmp_path: Path
 ) -> None:
     arguments = ["grade", str(classroom / "talks"), "--out", str(tmp_path)]
@@ -591,7 +585,7 @@ def skip_unless_mounted(done: Done) -> None:
 
 @pytest.mark.proof(part="grading")
 @only_root
-def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(small_course: Path, tmp_path: Path) -> None:
+def test_on_a_full_disk_complete_reports_remain_and_the_next_run_continues(small_course: Path, tmp_path: Path) -> None:
     students = [f"student{number}" for number in range(9)]
     for student in students:
         hand_in(tmp_path / "class" / student, SOLUTION)
@@ -622,7 +616,7 @@ def test_a_disk_that_is_full_keeps_what_is_whole_and_the_next_run_continues(smal
 
 @pytest.mark.proof(part="grading")
 @only_root
-def test_grading_needs_room_for_the_reports_and_nowhere_else(small_course: Path, ada: Path, tmp_path: Path) -> None:
+def test_grading_needs_space_only_for_the_reports(small_course: Path, ada: Path, tmp_path: Path) -> None:
     disk, spare = tmp_path / "disk", tmp_path / "spare"
     disk.mkdir()
     spare.write_text("to be removed, were it possible")
@@ -638,7 +632,7 @@ only_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="el
 
 
 @only_linux
-def test_where_nothing_isolates_nothing_is_graded_and_the_mend_is_told(
+def test_without_isolation_nothing_is_graded_and_the_fix_is_named(
     small_course: Path, ada: Path, tmp_path: Path
 ) -> None:
     done = run_grader(small_course, "grade", ada, "--out", tmp_path / "reports", prefix=courses.WHERE_NOTHING_ISOLATES)
@@ -652,9 +646,7 @@ def test_where_nothing_isolates_nothing_is_graded_and_the_mend_is_told(
 
 @pytest.mark.proof(part="grading")
 @only_linux
-def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
-    small_course: Path, ada: Path, tmp_path: Path
-) -> None:
+def test_allow_unisolated_grades_and_every_report_says_so(small_course: Path, ada: Path, tmp_path: Path) -> None:
     bob = hand_in(tmp_path / "bob", WRONG_ADD)
     arguments = ("grade", ada, bob, "--out", tmp_path / "reports", "--allow-unisolated")
     done = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
@@ -670,7 +662,7 @@ def test_with_leave_to_run_unprotected_it_grades_and_every_report_says_so(
 
 @pytest.mark.proof(part="grading")
 @only_linux
-def test_a_report_made_without_protection_is_made_anew_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
+def test_a_report_made_without_isolation_is_replaced_with_it(small_course: Path, ada: Path, tmp_path: Path) -> None:
     arguments = ("grade", ada, "--out", tmp_path / "reports")
     run_grader(small_course, *arguments, "--allow-unisolated", prefix=courses.WHERE_NOTHING_ISOLATES)
     assert run_grader(small_course, *arguments, "--allow-unisolated").stderr == "skipped ada (1 of 1)\n"
@@ -690,7 +682,7 @@ def test_the_doctor_names_what_is_missing_there_and_exits_1(small_course: Path) 
 
 @only_linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide a library from one program")
-def test_where_libseccomp_is_missing_the_package_to_install_is_named(small_course: Path) -> None:
+def test_if_libseccomp_is_missing_the_package_to_install_is_named(small_course: Path) -> None:
     # In a mount namespace of its own, an empty file lies over the library.
     hide = (
         'for library in $(ldconfig -p | sed -n "s/.*libseccomp.* => //p"); do mount --bind /dev/null "$library"; done; '

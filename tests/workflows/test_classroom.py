@@ -138,7 +138,7 @@ def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
 
 
 @by_kind
-def test_every_step_but_those_that_say_it_succeeds_whatever_was_pushed(graded: Grade, kind: str) -> None:
+def test_every_other_step_succeeds_whatever_was_pushed(graded: Grade, kind: str) -> None:
     failed = [step for step in graded(kind).runner.steps if step.outcome != "success"]
     unexpected = [step for step in failed if step.name not in SAYING]
     assert not unexpected, "\n".join([unexpected[0].name, *unexpected[0].log])
@@ -153,7 +153,7 @@ def test_only_full_marks_make_the_run_green(graded: Grade, kind: str) -> None:
 
 
 @proof
-def test_as_long_as_nothing_is_handed_in_the_run_is_green_and_no_points_are_reported(graded: Grade) -> None:
+def test_until_something_is_handed_in_the_run_is_green_without_points(graded: Grade) -> None:
     found = graded("untouched")
     assert (found.runner.is_success, found.report.handed_in) == (True, False)
     assert found.runner.step("Report the points").outcome == "skipped"
@@ -162,7 +162,7 @@ def test_as_long_as_nothing_is_handed_in_the_run_is_green_and_no_points_are_repo
 
 
 @by_kind
-def test_the_artifact_is_the_report_and_nothing_besides(graded: Grade, kind: str) -> None:
+def test_the_artifact_is_only_the_report(graded: Grade, kind: str) -> None:
     found = graded(kind)
     [(name, content)] = found.artifact("report").items()
     assert name == f"{found.student}.json"
@@ -182,9 +182,7 @@ def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, 
 
 
 @by_kind
-def test_an_annotation_stands_on_the_answer_that_it_speaks_of_or_where_its_code_raised(
-    graded: Grade, kind: str
-) -> None:
+def test_an_annotation_is_on_its_answer_or_where_the_code_raised(graded: Grade, kind: str) -> None:
     found = graded(kind)
     errors = [command for command in found.runner.step("Tell what came out").commands if command.name == "error"]
     for command in [command for command in errors if "line" in command.properties and command.properties["title"]]:
@@ -252,7 +250,7 @@ def test_the_key_is_in_no_log(graded: Grade, kind: str) -> None:
 
 @proof
 @pytest.mark.parametrize("kind", ["hostile", "with a key"])
-def test_nothing_that_a_student_wrote_is_run_or_obeyed(graded: Grade, kind: str) -> None:
+def test_nothing_that_a_student_wrote_is_run(graded: Grade, kind: str) -> None:
     found = graded(kind)
     assert not list(found.runner.folder.rglob("pwned"))
     assert {command.name for command in found.runner.commands} <= {"error", "notice"}
@@ -264,7 +262,7 @@ SAYING = ("Say whether all is right", "Report the points")
 
 
 @proof
-def test_without_the_reporter_the_run_is_what_it_is_and_its_products_are_there(
+def test_without_the_reporter_the_run_and_its_products_are_the_same(
     graded: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An action that is not there ends its job before the first step, so it has one of its own."""
@@ -290,7 +288,7 @@ def test_branch_message_and_pusher_are_in_no_product(graded: Grade, kind: str) -
 
 
 @proof
-def test_what_a_student_changed_of_the_course_changes_no_point(graded: Grade) -> None:
+def test_a_students_changes_of_the_course_change_no_points(graded: Grade) -> None:
     """A visible test, a workflow beside ours, autograder.yml, and output that was there before."""
     tampered, wrong = graded("tampered").report, graded("wrong").report
     assert {name: unit.points for name, unit in tampered.units.items()} == {
@@ -332,7 +330,7 @@ def run_alone(name: str, folder: Path, repository: str = "some-course/attention-
         ("some-course/$(touch here)`id`;x\nSTUDENT=y", "touch-here--id--x-STUDENT-y"),
     ],
 )
-def test_the_student_is_named_after_the_repository_in_letters_that_harm_nothing(
+def test_the_student_is_named_after_the_repository_in_safe_characters(
     tmp_path: Path, repository: str, student: str
 ) -> None:
     runner = run_alone("Name the student", tmp_path, repository)
@@ -346,11 +344,11 @@ def test_a_repository_without_a_usable_name_stops_the_job(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("code", "goes_on"), [(0, True), (1, True), (2, False), (3, False)])
-def test_not_right_yet_goes_on_and_not_graded_stops_the_job(tmp_path: Path, code: int, goes_on: bool) -> None:
+def test_exit_1_continues_and_a_failed_grading_stops_the_job(tmp_path: Path, code: int, goes_on: bool) -> None:
     assert run_alone("Grade", tmp_path, grader=f"exit {code}").is_success == goes_on
 
 
-def test_what_the_answers_print_is_no_command(tmp_path: Path) -> None:
+def test_printed_output_is_not_a_command(tmp_path: Path) -> None:
     step: Step = run_alone("Grade", tmp_path, grader="echo '::error::mine'; echo ' ##[add-mask]x'; exit 2").step(
         "Grade"
     )

@@ -128,7 +128,7 @@ def test_without_a_roster_there_is_nothing_to_do(course: Path, hub: LocalGitHub,
     assert runner.jobs == ["look-for-a-roster"]
 
 
-def test_everybody_who_can_be_had_is_graded_as_of_the_due_date(by_hand: Runner) -> None:
+def test_every_available_student_is_graded_as_of_the_due_date(by_hand: Runner) -> None:
     rows = {row["student"]: row for row in csv.DictReader(kept(by_hand)["grades.csv"].decode().splitlines())}
     reports = {
         name: json.loads(kept(by_hand)[f"reports/sums/{name}.json"])["units"]["sums"]["exercises"]
@@ -142,7 +142,7 @@ def test_everybody_who_can_be_had_is_graded_as_of_the_due_date(by_hand: Runner) 
     assert {name: row["total"] for name, row in rows.items()} == {"ada": "5", "lou": "1", "mallory": "1", "zoe": ""}
 
 
-def test_what_is_kept_are_the_grades_the_reports_and_what_was_collected(by_hand: Runner) -> None:
+def test_the_artifacts_are_grades_reports_and_collected_work(by_hand: Runner) -> None:
     files = set(kept(by_hand))
     assert {"grades.csv", "collected/collected.json", "collected/snapshots.jsonl"} <= files
     assert {name for name in files if name.startswith("reports/sums/") and name.count("/") == 2} == {
@@ -151,20 +151,20 @@ def test_what_is_kept_are_the_grades_the_reports_and_what_was_collected(by_hand:
     assert all(name.startswith(("reports/", "collected/co", "collected/sn", "grades.csv")) for name in files)
 
 
-def test_the_summary_shows_the_table_and_what_was_noticed(by_hand: Runner) -> None:
+def test_the_summary_shows_the_table_and_the_anomalies(by_hand: Runner) -> None:
     summary = by_hand.summary
     assert all(name in summary for name in ("ada", "lou", "mallory", "zoe"))
     assert "force-pushed" in summary
     assert all(path in summary.replace("\\", "") for path in TAMPERING)
 
 
-def test_a_missing_repository_fails_the_last_step_alone(by_hand: Runner) -> None:
+def test_a_missing_repository_fails_only_the_last_step(by_hand: Runner) -> None:
     assert [name for name, outcome in outcomes(by_hand).items() if outcome != "success"] == [
         "Say whether all was graded"
     ]
 
 
-def test_statuses_stand_beside_the_commits_that_were_graded(by_hand: Runner, hub: LocalGitHub) -> None:
+def test_statuses_are_on_the_graded_commits(by_hand: Runner, hub: LocalGitHub) -> None:
     collected = json.loads(kept(by_hand)["collected/collected.json"])
     commits = {one["repository"]: one["units"]["sums"]["commit"] for one in collected["students"] if one["units"]}
     assert {name: commit for name, commit, _ in hub.statuses} == {name: one for name, one in commits.items() if one}
@@ -176,14 +176,12 @@ def test_the_token_is_in_no_log_and_in_nothing_that_is_kept(by_hand: Runner) -> 
     assert not [path for path in by_hand.folder.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
 
 
-def test_nothing_that_a_student_wrote_is_run_or_obeyed(by_hand: Runner) -> None:
+def test_nothing_that_a_student_wrote_is_run(by_hand: Runner) -> None:
     assert not list(by_hand.folder.rglob("pwned"))
     assert [command.data.partition(":")[0] for command in by_hand.commands] == ["Not all is graded, or in time"]
 
 
-def test_the_next_run_is_green_keeps_what_stays_the_same_and_posts_nothing_unasked(
-    next_day: Runner, hub: LocalGitHub
-) -> None:
+def test_the_next_run_is_green_skips_unchanged_reports_and_posts_nothing(next_day: Runner, hub: LocalGitHub) -> None:
     assert next_day.is_success
     assert outcomes(next_day)["Show students their points"] == "skipped"
     assert len(hub.statuses) == 3  # those of the first run

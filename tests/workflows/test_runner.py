@@ -41,17 +41,17 @@ def test_both_forms_of_a_command_are_seen(line: str, command: Command) -> None:
 
 
 @pytest.mark.parametrize("line", ["it says ::error::x", "::nothing-known::x", ":: error ::x"])
-def test_what_is_no_command_is_text(line: str) -> None:
+def test_other_lines_are_text(line: str) -> None:
     assert commands([line]) == []
 
 
-def test_commands_are_text_between_a_stop_and_its_word() -> None:
+def test_commands_are_text_until_the_stop_token() -> None:
     word = "5e0b45f4-3b2e-4b8e-9d6f-0c9a1a7f7a10"
     lines = [f"::stop-commands::{word}", "::error::x", "##[error]x", f"::{word}::", "::notice::y"]
     assert commands(lines) == [Command("notice", {}, "y")]
 
 
-def test_variables_outputs_and_paths_reach_the_steps_after(tmp_path: Path) -> None:
+def test_variables_outputs_and_paths_reach_later_steps(tmp_path: Path) -> None:
     runner = run(
         tmp_path,
         """\
@@ -72,7 +72,7 @@ def test_variables_outputs_and_paths_reach_the_steps_after(tmp_path: Path) -> No
     assert runner.step("second").log[-3:] == ["a=1", "b|x=y|true hello |true", "from the path"]
 
 
-def test_after_a_failure_only_what_asks_for_it_runs(tmp_path: Path) -> None:
+def test_after_a_failure_only_steps_with_a_condition_run(tmp_path: Path) -> None:
     steps = "      - run: exit 3\n      - run: echo no\n      - if: always()\n        run: echo yes\n"
     runner = run(tmp_path, steps)
     assert [step.outcome for step in runner.steps] == ["failure", "skipped", "success"]
@@ -80,6 +80,6 @@ def test_after_a_failure_only_what_asks_for_it_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("expression", ["github.nothing", "steps.nobody.outputs.x", "toJSON(github)", "1 + 1"])
-def test_an_expression_that_nobody_knows_is_an_error(tmp_path: Path, expression: str) -> None:
+def test_an_unknown_expression_is_an_error(tmp_path: Path, expression: str) -> None:
     with pytest.raises((ExpressionError, KeyError)):
         run(tmp_path, f"      - env: {{X: '${{{{ {expression} }}}}'}}\n        run: 'true'\n")

@@ -98,7 +98,7 @@ def test_the_job_that_publishes_a_release_runs_nothing_from_the_repository() -> 
     assert "github.token" not in json.dumps(workflow("release")["jobs"]["build"])
 
 
-def test_a_release_is_made_of_tags_alone_and_its_wheel_is_checked() -> None:
+def test_only_tags_are_released_and_the_wheel_is_checked() -> None:
     assert workflow("release")["on"] == {"push": {"tags": ["v*"]}}
     scripts = [step.get("run", "") for step in workflow("release")["jobs"]["build"]["steps"]]
     [check] = [script for script in scripts if "python -m venv" in script]
@@ -107,7 +107,7 @@ def test_a_release_is_made_of_tags_alone_and_its_wheel_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_job_has_an_end(name: str) -> None:
+def test_every_job_has_a_time_limit(name: str) -> None:
     for job in jobs(name):
         if "uses" not in job:  # else it is the called workflow's to say
             assert 0 < int(job["timeout-minutes"]) <= 120
@@ -151,7 +151,7 @@ def test_a_student_is_graded_on_every_push_and_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GRADES)
-def test_what_pip_fetches_is_kept_for_the_next_run(name: str) -> None:
+def test_pip_downloads_are_cached(name: str) -> None:
     [python] = steps_using(name, "actions/setup-python")
     assert python["with"]["cache"] == "pip"
     assert python["with"]["cache-dependency-path"]
@@ -164,7 +164,7 @@ def test_a_student_is_named_after_the_repository_and_no_step_asks_who_pushed(nam
 
 
 @pytest.mark.parametrize("name", HOLDS_KEY)
-def test_a_key_of_the_grader_reaches_its_checkout_and_no_step_besides(name: str) -> None:
+def test_the_graders_key_reaches_only_its_checkout(name: str) -> None:
     holders = [step for step in steps(name) if "secrets." in json.dumps(step)]
     assert [step["with"]["ssh-key"] for step in holders] == ["${{ secrets.GRADER_DEPLOY_KEY }}"] * bool(steps(name))
     assert all(step["uses"] == "actions/checkout@v7" for step in holders)
@@ -178,11 +178,11 @@ def test_the_token_of_a_class_reaches_the_steps_that_ask_github_and_none_that_ru
 
 
 @pytest.mark.parametrize("name", [name for name in STUDENTS if name not in HOLDS_KEY])
-def test_where_students_have_all_that_runs_there_is_no_secret(name: str) -> None:
+def test_without_hidden_tests_there_is_no_secret(name: str) -> None:
     assert "secrets." not in TEXTS[name]
 
 
-def test_a_called_workflow_is_handed_the_key_by_name_and_nothing_more() -> None:
+def test_a_called_workflow_gets_only_the_key() -> None:
     [job] = jobs("classroom-reusable")
     assert job["secrets"] == {"GRADER_DEPLOY_KEY": "${{ secrets.GRADER_DEPLOY_KEY }}"}
     assert job["uses"] == f"{GRADER}/.github/workflows/grade-submission.yml@main"
@@ -194,14 +194,14 @@ def test_a_workflow_with_a_key_says_who_can_read_the_hidden_suites(name: str) ->
 
 
 @pytest.mark.parametrize("name", GRADES)
-def test_the_reporter_has_a_job_of_its_own_on_which_nothing_depends(name: str) -> None:
+def test_the_reporter_has_its_own_job_and_nothing_depends_on_it(name: str) -> None:
     [_, job] = jobs(name)
     assert job["steps"][-1]["uses"].startswith("classroom-resources/autograding-grading-reporter@")
     assert (job["needs"], job["continue-on-error"]) == ("grade", "true")
     assert all("report" not in other.get("needs", "") for other in jobs(name))
 
 
-def test_a_called_workflow_does_what_one_with_a_key_does() -> None:
+def test_a_called_workflow_does_the_same_as_one_with_a_key() -> None:
     def of_any_grader(name: str) -> list[dict[str, Any]]:
         return [step | {"with": {**step.get("with", {}), "repository": ""}} for step in steps(name)]
 

@@ -168,7 +168,7 @@ def test_any_other_assignment_counts_every_unit(bundle: Path) -> None:
     assert autograder["unit_of"]("multi-head-attention", wheel) == ["multi_head_attention"]
 
 
-def test_files_in_the_checkout_do_not_steer_the_grading(graded: Run) -> None:
+def test_files_in_the_checkout_do_not_affect_the_grading(graded: Run) -> None:
     assert [test["test-name"] for test in graded.result["tests"] if not test["passed"]] == [
         "simple_attention/softmax_stable"
     ]
@@ -203,32 +203,32 @@ def with_line(bundle: Path, folder: Path, name: str, value: str) -> Path:
     return folder
 
 
-def test_installing_that_takes_too_long_is_stopped_and_said(bundle: Path, checkout: Path, tmp_path: Path) -> None:
+def test_an_installation_that_takes_too_long_is_stopped_with_a_message(
+    bundle: Path, checkout: Path, tmp_path: Path
+) -> None:
     bundle = with_line(bundle, tmp_path / "bundle", "INSTALL_SECONDS", "0")
     said = refusal(run_bundle(bundle, sys.executable, checkout))
     assert said.endswith("Making an environment took too long and was stopped. Run the job again.\n")
 
 
-def test_a_wheel_that_is_missing_is_said(bundle: Path, checkout: Path, tmp_path: Path) -> None:
+def test_a_missing_wheel_is_an_error(bundle: Path, checkout: Path, tmp_path: Path) -> None:
     shutil.copytree(bundle, tmp_path / "bundle", ignore=shutil.ignore_patterns("*.whl"))
     said = refusal(run_bundle(tmp_path / "bundle", sys.executable, checkout))
     assert said.endswith("there should be one wheel, not 0. Copy the whole bundle anew.\n")
 
 
-def test_a_student_without_a_name_is_said(bundle: Path, checkout: Path) -> None:
+def test_a_student_without_a_name_is_an_error(bundle: Path, checkout: Path) -> None:
     said = refusal(run_bundle(bundle, sys.executable, checkout, USERNAME="", OWNER=""))
     assert said.endswith("neither USERNAME nor OWNER is set. Classroom 50 sets both.\n")
 
 
-def test_what_a_program_said_is_shown_without_workflow_commands(
-    bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_programs_output_is_shown_without_workflow_commands(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     autograder = runpy.run_path(str(bundle / "autograder.py"))
     autograder["show"]("::add-mask::a\n b ##[group]\r::error::c\n\x1b[31m")
     assert capsys.readouterr().err == "  | ::add-mask::a\n  |  b ## [group]\n  | ::error::c\n  |  [31m\n"
 
 
-def test_a_bundle_that_would_give_something_away_is_not_written(tmp_path: Path) -> None:
+def test_a_bundle_with_a_leak_is_not_written(tmp_path: Path) -> None:
     course = copy_course(tmp_path / "course")
     for name in ("pyproject.toml", "requirements.lock", "LICENSE"):
         shutil.copy(REPOSITORY / name, course)

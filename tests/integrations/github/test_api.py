@@ -34,19 +34,19 @@ def entry(number: int, branch: str = "main") -> dict[str, object]:
     }
 
 
-def test_pushes_are_read_page_by_page_from_the_newest_on(hub: LocalGitHub) -> None:
+def test_pushes_are_read_page_by_page_newest_first(hub: LocalGitHub) -> None:
     hub.create(NAME).activity = [entry(number) for number in range(249, -1, -1)]
     pushes = client(hub).pushes(NAME)
     assert [int(push.before, 16) for push in pushes] == list(range(249, -1, -1))
     assert {push.actor for push in pushes} == {"ada-l", None}
 
 
-def test_pushes_to_all_branches_are_read_each_with_its_own(hub: LocalGitHub) -> None:
+def test_pushes_to_all_branches_are_read_with_their_branch(hub: LocalGitHub) -> None:
     hub.create(NAME).activity = [entry(2, "other"), entry(1, "a/b")]
     assert [push.branch for push in client(hub).pushes(NAME)] == ["other", "a/b"]
 
 
-def test_a_record_without_an_end_is_given_up_with_a_sentence(hub: LocalGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_record_is_an_error(hub: LocalGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.integrations.github.api.MOST_PAGES", 2)
     hub.create(NAME).activity = [entry(number) for number in range(201)]
     with pytest.raises(GitHubError, match="has more than 200 pushes"):
@@ -62,14 +62,14 @@ def test_a_record_without_an_end_is_given_up_with_a_sentence(hub: LocalGitHub, m
         Answer(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}),
     ],
 )
-def test_what_fails_for_the_moment_is_tried_again(hub: LocalGitHub, answer: Answer) -> None:
+def test_a_transient_failure_is_retried(hub: LocalGitHub, answer: Answer) -> None:
     hub.create(NAME, branch="trunk")
     hub.instead[f"/repos/{NAME}"] = [answer, answer]
     assert client(hub).default_branch(NAME) == "trunk"
     assert len(hub.asked) == 3
 
 
-def test_what_goes_on_failing_is_given_up_with_a_sentence(hub: LocalGitHub) -> None:
+def test_a_lasting_failure_is_an_error_after_five_tries(hub: LocalGitHub) -> None:
     hub.create(NAME)
     hub.instead[f"/repos/{NAME}"] = [Answer(502, {"Retry-After": "0"})] * 9
     with pytest.raises(GitHubError, match="GitHub still answers 502 after 5 tries: run the same command again later"):
@@ -77,29 +77,27 @@ def test_what_goes_on_failing_is_given_up_with_a_sentence(hub: LocalGitHub) -> N
     assert len(hub.asked) == 5
 
 
-def test_what_may_not_be_read_is_asked_for_once(hub: LocalGitHub) -> None:
+def test_a_forbidden_repository_is_requested_once(hub: LocalGitHub) -> None:
     hub.instead[f"/repos/{NAME}"] = [Answer(403)]
     with pytest.raises(GitHubError, match="shows no our-course/attention-ada to this token \\(403\\)"):
         client(hub).default_branch(NAME)
     assert len(hub.asked) == 1
 
 
-def test_without_a_token_the_token_is_what_is_missing(hub: LocalGitHub) -> None:
+def test_without_a_token_the_message_asks_for_one(hub: LocalGitHub) -> None:
     with pytest.raises(GitHubError, match="to the public: correct the roster, or set GITHUB_TOKEN"):
         client(hub, token=None).default_branch(NAME)
     assert hub.asked[0][2] is None
 
 
-def test_a_server_that_keeps_no_record_of_pushes_is_told_from_one_that_fails(hub: LocalGitHub) -> None:
+def test_a_server_without_a_record_of_pushes_is_not_a_failure(hub: LocalGitHub) -> None:
     hub.create(NAME).keeps_activity = False
     with pytest.raises(NotKept, match="404"):
         client(hub).pushes(NAME)
 
 
 @pytest.mark.parametrize(("status", "asked"), [(401, 1), (422, 1), (403, 5)])
-def test_a_record_that_is_not_given_is_told_from_one_that_is_not_kept(
-    hub: LocalGitHub, status: int, asked: int
-) -> None:
+def test_a_refused_record_is_not_a_missing_record(hub: LocalGitHub, status: int, asked: int) -> None:
     hub.instead[f"/repos/{NAME}/activity"] = [Answer(status, {"Retry-After": "0"})] * 9
     with pytest.raises(GitHubError) as error:
         client(hub).pushes(NAME)
@@ -108,13 +106,13 @@ def test_a_record_that_is_not_given_is_told_from_one_that_is_not_kept(
 
 
 @pytest.mark.parametrize("body", [{"message": "hello"}, ["x"], [{**entry(1), "timestamp": "yesterday"}]])
-def test_a_record_in_another_form_is_none(hub: LocalGitHub, body: object) -> None:
+def test_a_record_in_another_form_is_an_error(hub: LocalGitHub, body: object) -> None:
     hub.instead[f"/repos/{NAME}/activity"] = [Answer(200, {}, body)]
     with pytest.raises(GitHubError, match="not"):
         client(hub).pushes(NAME)
 
 
-def test_the_token_is_in_a_header_and_in_no_address(hub: LocalGitHub) -> None:
+def test_the_token_is_sent_only_in_a_header(hub: LocalGitHub) -> None:
     repository = hub.create(NAME)
     repository.activity = [entry(1)]
     github = client(hub)
@@ -125,7 +123,7 @@ def test_the_token_is_in_a_header_and_in_no_address(hub: LocalGitHub) -> None:
     assert not [path for _, path, _ in hub.asked if TOKEN in path]
 
 
-def test_github_itself_is_asked_where_nothing_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_server_is_github(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_API_URL", "GITHUB_SERVER_URL", "GITHUB_TOKEN"):
         monkeypatch.setenv(name, "")
     github = GitHub.from_environment()
@@ -142,7 +140,7 @@ def test_github_itself_is_asked_where_nothing_else_is_named(monkeypatch: pytest.
         ("GITHUB_API_URL", "http://localhost:port", "write an http\\(s\\) address"),
     ],
 )
-def test_what_cannot_be_used_is_told_before_anything_is_asked(
+def test_invalid_settings_are_an_error_before_any_request(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv(name, value)

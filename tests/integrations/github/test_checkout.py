@@ -56,7 +56,7 @@ def commit_of(repository: Repository, tree: str) -> str:
     return commit
 
 
-def test_what_the_grader_reads_is_written_to_the_byte(repository: Repository, store: Store, tmp_path: Path) -> None:
+def test_files_that_the_grader_reads_are_written_exactly(repository: Repository, store: Store, tmp_path: Path) -> None:
     content = {"sums.py": b"a = 1\r\n", "exercises/sums_quiz.md": b"\xff\0", "sums/sums.ipynb": b"{}\n"}
     commit = repository.push({**content, "data/large.csv": "1", "exercises/deep/er.py": ""}, AT)
     folder = written(store, commit, tmp_path / "ada")
@@ -80,7 +80,7 @@ def test_attributes_of_the_repository_change_nothing(repository: Repository, sto
     assert not trace.exists()
 
 
-def test_links_stay_links_and_lead_nowhere(repository: Repository, store: Store, tmp_path: Path) -> None:
+def test_links_are_kept_but_lead_nowhere(repository: Repository, store: Store, tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("a = 1\n")
     commit = repository.push({"sums.py": link_to(str(secret)), "exercises": link_to(str(tmp_path))}, AT)
@@ -111,9 +111,7 @@ def test_a_submodule_is_an_empty_folder(repository: Repository, store: Store, tm
     assert not list((folder / "exercises").iterdir())
 
 
-def test_of_a_huge_file_there_is_the_size_and_nothing_else(
-    repository: Repository, store: Store, tmp_path: Path
-) -> None:
+def test_a_huge_file_keeps_its_size_without_content(repository: Repository, store: Store, tmp_path: Path) -> None:
     size = FILE_LIMIT + 1
     commit = repository.push({"sums.py": bytes(size)}, AT)
     folder = written(store, commit, tmp_path / "ada")
@@ -140,7 +138,7 @@ def test_a_commit_that_unpacks_to_more_than_git_may_take_cannot_be_fetched(
     Store(tmp_path / "roomy", (tmp_path / "hub").as_uri(), NAME, None).fetch(message)
 
 
-def test_a_tree_that_unfolds_without_end_is_not_unfolded(repository: Repository, store: Store, tmp_path: Path) -> None:
+def test_a_tree_bomb_is_not_expanded(repository: Repository, store: Store, tmp_path: Path) -> None:
     blob = git(repository.work, "hash-object", "-w", "--stdin", content=b"a = 1\n")
     bomb = tree(repository.work, [("100644", b"a.py", blob)])
     for _ in range(20):
@@ -150,25 +148,21 @@ def test_a_tree_that_unfolds_without_end_is_not_unfolded(repository: Repository,
     assert files(folder) == {"exercises", "sums.py", ".git", ".git/HEAD"}
 
 
-def test_a_commit_that_a_force_push_took_from_the_branch_can_be_fetched(
-    repository: Repository, store: Store, tmp_path: Path
-) -> None:
+def test_a_commit_removed_by_a_force_push_can_be_fetched(repository: Repository, store: Store, tmp_path: Path) -> None:
     first = repository.push({"sums.py": "a = 0\n"}, AT)
     lost = repository.push({"sums.py": "a = 1\n"}, AT)
     assert repository.push({"sums.py": "a = 2\n"}, AT, replacing=first) == store.head()
     assert (written(store, lost, tmp_path / "ada") / "sums.py").read_text() == "a = 1\n"
 
 
-def test_the_date_in_a_commit_is_read_from_the_commit_and_not_from_its_message(
-    repository: Repository, store: Store
-) -> None:
+def test_a_commits_date_is_not_read_from_its_message(repository: Repository, store: Store) -> None:
     message = "On time\n\ncommitter X <x> 0 +0000\n"
     commit = repository.push({}, AT, dated="2019-12-31T23:00:00-01:00", message=message)
     store.fetch(commit)
     assert store.committed(commit) == datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 
 
-def test_a_date_that_is_none_is_left_out(repository: Repository, store: Store) -> None:
+def test_an_invalid_date_is_left_out(repository: Repository, store: Store) -> None:
     commit = repository.push({}, AT)
     text = git(repository.work, "cat-file", "commit", commit).replace("1579514400", "999999999999")
     odd = git(repository.work, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", content=text.encode())
@@ -181,13 +175,13 @@ def test_an_empty_repository_has_no_head(store: Store) -> None:
 
 
 @pytest.mark.parametrize("commit", ["1" * 40, NOTHING, "main", "--upload-pack=touch x", "HEAD"])
-def test_what_is_no_commit_there_cannot_be_fetched(repository: Repository, store: Store, commit: str) -> None:
+def test_an_unknown_commit_cannot_be_fetched(repository: Repository, store: Store, commit: str) -> None:
     repository.push({}, AT)
     with pytest.raises(FetchError, match=r"of our-course/attention-ada cannot be fetched: it is gone from GitHub"):
         store.fetch(commit)
 
 
-def test_a_repository_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
+def test_a_missing_repository_cannot_be_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "store", tmp_path.as_uri(), NAME, None)
     with pytest.raises(FetchError, match="our-course/attention-ada cannot be read with git"):
         store.head()

@@ -145,7 +145,7 @@ def noticed(student: Student) -> str:
         ("odd", "in time"),
     ],
 )
-def test_what_counts_is_what_was_pushed_last_when_the_unit_was_due(
+def test_the_last_push_before_the_due_date_counts(
     collected: dict[str, Student], pushed: dict[str, dict[str, str]], into: Path, student: str, counts: str
 ) -> None:
     work = collected[student].units["sums"]
@@ -165,7 +165,7 @@ def test_each_unit_has_a_time_of_its_own(
     assert (into / "means" / "late" / "exercises" / "sums.py").read_text() == "answer = 2\n"
 
 
-def test_an_honest_student_has_nothing_to_explain(collected: dict[str, Student]) -> None:
+def test_an_honest_student_has_no_anomalies(collected: dict[str, Student]) -> None:
     assert collected["honest"].noticed == []
     assert [work.pushes_since for work in collected["honest"].units.values()] == [0, 0]
     assert collected["honest"].units["sums"].pushed == datetime.datetime.fromisoformat(IN_TIME)
@@ -177,7 +177,7 @@ def test_pushes_since_the_due_date_are_counted(collected: dict[str, Student]) ->
     assert collected["late"].noticed == ["Pushes since it was due: sums 1."]
 
 
-def test_a_commit_that_claims_to_be_older_than_its_push_is_noticed_and_does_not_count(
+def test_a_back_dated_commit_is_reported_and_does_not_count(
     collected: dict[str, Student], pushed: dict[str, dict[str, str]]
 ) -> None:
     late = pushed["back-dated"]["late"][:7]
@@ -188,7 +188,7 @@ def test_a_commit_that_claims_to_be_older_than_its_push_is_noticed_and_does_not_
     assert sentence in collected["back-dated"].noticed
 
 
-def test_a_force_push_is_noticed_with_who_and_when_and_what(
+def test_a_force_push_is_reported_with_account_time_and_commits(
     collected: dict[str, Student], pushed: dict[str, dict[str, str]]
 ) -> None:
     early, late = pushed["forced"]["early"][:7], pushed["forced"]["late"][:7]
@@ -198,12 +198,12 @@ def test_a_force_push_is_noticed_with_who_and_when_and_what(
     assert sentence in collected["forced"].noticed
 
 
-def test_who_else_pushed_is_noticed_but_not_who_handed_out(collected: dict[str, Student]) -> None:
+def test_other_accounts_are_reported_but_not_the_one_that_made_the_repository(collected: dict[str, Student]) -> None:
     assert collected["helped"].noticed == ["Several accounts pushed: uncle-bob 1, ada-l 1."]
     assert collected["helped"].units["sums"].pushed_by == "uncle-bob"
 
 
-def test_changes_to_the_courses_own_files_are_noticed(collected: dict[str, Student]) -> None:
+def test_changes_of_the_courses_own_files_are_reported(collected: dict[str, Student]) -> None:
     assert collected["changed"].units["sums"].changed == [
         ".github/workflows/classroom.yml",
         ".github/workflows/mine.yml (new)",
@@ -225,7 +225,7 @@ def test_a_forged_record_of_what_was_handed_out_hides_nothing(collected: dict[st
         ("empty", "Nothing had been pushed: the repository is empty."),
     ],
 )
-def test_who_had_pushed_nothing_gets_an_empty_folder_and_a_sentence(
+def test_without_a_push_the_folder_is_empty_and_the_remark_says_why(
     collected: dict[str, Student], into: Path, student: str, remark: str
 ) -> None:
     work = collected[student].units["sums"]
@@ -234,7 +234,7 @@ def test_who_had_pushed_nothing_gets_an_empty_folder_and_a_sentence(
     assert list((into / "sums" / student).iterdir()) == []
 
 
-def test_a_repository_that_is_not_there_costs_nobody_else_anything(collected: dict[str, Student], into: Path) -> None:
+def test_a_missing_repository_does_not_affect_others(collected: dict[str, Student], into: Path) -> None:
     assert collected["missing"].problems == [
         "GitHub shows no our-course/missing to this token (404): correct the roster, or let the token in GITHUB_TOKEN "
         "(in the workflow: the secret CLASS_TOKEN) read the repository."
@@ -242,13 +242,13 @@ def test_a_repository_that_is_not_there_costs_nobody_else_anything(collected: di
     assert not (into / "sums" / "missing").exists()
 
 
-def test_a_commit_that_is_gone_is_a_problem_and_no_zero(collected: dict[str, Student], into: Path) -> None:
+def test_a_commit_that_is_gone_is_a_problem_and_not_a_zero(collected: dict[str, Student], into: Path) -> None:
     assert collected["gone"].problem is None
     assert "The commit 111111111111 of our-course/gone cannot be fetched" in collected["gone"].problems[0]
     assert not (into / "sums" / "gone").exists()
 
 
-def test_all_of_it_is_written_down(collected: dict[str, Student], into: Path) -> None:
+def test_collected_json_holds_all_results(collected: dict[str, Student], into: Path) -> None:
     found = read_collected(into / "collected.json")
     assert found.students == list(collected.values())
     assert {unit: time.isoformat() for unit, time in found.units.items()} == {
@@ -282,7 +282,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
     assert not [path for path, _ in asked if TOKEN in path]
 
 
-def test_where_github_keeps_no_record_an_earlier_snapshot_counts(
+def test_without_a_record_of_pushes_an_earlier_snapshot_counts(
     hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/unrecorded")
@@ -312,7 +312,7 @@ def test_every_run_adds_a_snapshot(hub: LocalGitHub, course: Course, tmp_path: P
     assert [(line["repository"], line["head"]) for line in lines] == [("our-course/seen", head) for head in heads]
 
 
-def test_without_record_and_snapshot_the_head_counts_and_it_is_said(
+def test_without_record_and_snapshot_the_head_counts_with_a_remark(
     hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/undated")
@@ -324,7 +324,7 @@ def test_without_record_and_snapshot_the_head_counts_and_it_is_said(
     assert f"{head[:7]} may have been pushed too late." in noticed(student)
 
 
-def test_before_the_first_push_on_record_stood_what_that_push_replaced(
+def test_before_the_first_recorded_push_the_replaced_commit_counts(
     hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/midway")
@@ -335,7 +335,7 @@ def test_before_the_first_push_on_record_stood_what_that_push_replaced(
     assert (student.units["sums"].commit, student.units["sums"].dated_by) == (first, "nothing")
 
 
-def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
+def test_renaming_the_default_branch_later_changes_no_grade(
     hub: LocalGitHub, course: Course, root: Path, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/renamed")
@@ -351,7 +351,7 @@ def test_a_default_branch_that_is_renamed_later_takes_nothing_from_anybody(
     ]
 
 
-def test_what_a_renamed_branch_held_in_time_is_no_zero_where_it_is_not_known(
+def test_if_the_commit_of_a_renamed_branch_is_unknown_it_is_a_problem(
     hub: LocalGitHub, course: Course, tmp_path: Path
 ) -> None:
     repository = hub.create("our-course/unknown")
@@ -369,14 +369,14 @@ def test_what_a_renamed_branch_held_in_time_is_no_zero_where_it_is_not_known(
     assert (student.units["sums"].commit, student.units["sums"].dated_by) == (early, "snapshot")
 
 
-def test_a_unit_that_is_not_over_is_collected_as_of_now_if_it_is_named(course: Course) -> None:
+def test_a_named_unit_that_is_not_over_is_collected_as_of_now(course: Course) -> None:
     now = datetime.datetime.fromisoformat("2020-01-30T00:00:00+00:00")
     assert list(times(course, None, now)) == ["sums"]
     assert times(course, "means", now) == {"means": now}
     assert times(course, "sums", now) == {"sums": datetime.datetime.fromisoformat(IN_TIME)}
 
 
-def test_a_run_replaces_what_the_last_one_left(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
+def test_a_run_replaces_the_results_of_the_last_one(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     for name in ("first", "second"):
         hub.create(f"our-course/{name}").push({"sums.py": f"# {name}\n"}, EARLY)
         collect_one(hub, name, course, tmp_path)
@@ -387,13 +387,13 @@ def test_a_run_replaces_what_the_last_one_left(hub: LocalGitHub, course: Course,
     assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
 
 
-def test_a_folder_of_somebody_elses_is_not_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_from_a_run_is_not_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     (tmp_path / "sums").mkdir()
     with pytest.raises(CollectError, match="is not from `grader collect`: name another folder, or remove it"):
         collect_one(hub, "honest", course, tmp_path)
 
 
-def test_what_a_run_that_was_killed_left_behind_is_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
+def test_files_of_a_killed_run_are_replaced(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     hub.create("our-course/again").push({"sums.py": "a = 1\n"}, EARLY)
     collect_one(hub, "again", course, tmp_path)
     (tmp_path / "collected.json").unlink()
@@ -402,7 +402,7 @@ def test_what_a_run_that_was_killed_left_behind_is_replaced(hub: LocalGitHub, co
     assert {path.name for path in tmp_path.iterdir()} == {"sums", "means", "collected.json", "snapshots.jsonl"}
 
 
-def test_snapshots_that_cannot_be_read_are_not_written_over(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
+def test_unreadable_snapshots_are_not_overwritten(hub: LocalGitHub, course: Course, tmp_path: Path) -> None:
     whole = '{"seen": "2026-09-01T12:00:00Z", "repository": "our-course/honest", "head": "1b"}'
     (tmp_path / "snapshots.jsonl").write_text(f"{whole}\nhalf a li")
     with pytest.raises(CollectError, match=r"snapshots\.jsonl, line 2: .* take the line out"):
@@ -424,7 +424,7 @@ def run(hub: LocalGitHub, root: Path, *arguments: object) -> subprocess.Complete
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
+def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: Path, tmp_path: Path) -> None:
     hub.create("our-course/there").push({"sums.py": "a = 1\n"}, EARLY)
     (tmp_path / "roster.csv").write_text(
         "student,repository\nada,our-course/there\nbob,our-course/nowhere\neve,our-course/when\n"
@@ -453,7 +453,7 @@ def test_the_command_collects_and_says_who_is_missing(hub: LocalGitHub, root: Pa
         ("student,repository\nada,o/a\n", ["--unit", "sum"], "there is no unit 'sum'"),
     ],
 )
-def test_bad_input_is_told_before_anything_is_asked(
+def test_bad_input_is_an_error_before_any_request(
     hub: LocalGitHub, root: Path, tmp_path: Path, roster: str, options: list[str], sentence: str
 ) -> None:
     (tmp_path / "roster.csv").write_text(roster)

@@ -149,14 +149,14 @@ def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Pat
     assert json.loads((first_release / ".devcontainer" / "devcontainer.json").read_bytes())["name"] == "A small course"
 
 
-def test_the_record_tells_what_was_written(first_release: Path) -> None:
+def test_the_record_lists_what_was_written(first_release: Path) -> None:
     record = json.loads((first_release / ".course.json").read_bytes())
     tracked = set(git(first_release, "ls-files").splitlines()) - {".course.json"}
     assert record == {path: hashlib.sha256((first_release / path).read_bytes()).hexdigest() for path in tracked}
 
 
 @pytest.mark.proof(part="releases")
-def test_no_setting_of_the_instructor_but_the_name_has_a_say_in_it(first_course: Path, tmp_path: Path) -> None:
+def test_of_the_instructors_settings_only_the_name_counts(first_course: Path, tmp_path: Path) -> None:
     hooks = tmp_path / "template" / "hooks"
     hooks.mkdir(parents=True)
     for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
@@ -213,13 +213,13 @@ def test_without_a_name_in_git_the_course_is_the_author(
     assert git(tmp_path / "sums", "log", "--format=%an <%ae>") == "A small course <noreply@course.invalid>"
 
 
-def test_an_empty_folder_will_do(first_course: Path, tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(first_course: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert release_github(tmp_path / "empty", load_course(first_course)).is_new
 
 
 @pytest.mark.parametrize("where", ["other", "file", "link", "inside"])
-def test_any_other_place_is_refused_and_stays_as_it_is(
+def test_any_other_place_is_refused_and_unchanged(
     where: str, first_course: Path, first_release: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
@@ -274,14 +274,14 @@ def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_rele
 # -- once more -------------------------------------------------------------------------------------------------------
 
 
-def test_releasing_the_same_again_changes_nothing(first_course: Path, repository: Path) -> None:
+def test_a_second_release_without_changes_does_nothing(first_course: Path, repository: Path) -> None:
     before = state(repository)
     released = release_github(repository, load_course(first_course))
     assert (released.is_committed, released.written, released.removed, released.kept) == (False, [], [], [])
     assert state(repository) == before
 
 
-def test_what_nobody_worked_on_is_brought_up_to_date_in_one_commit(next_course: Path, repository: Path) -> None:
+def test_unchanged_files_are_updated_in_one_commit(next_course: Path, repository: Path) -> None:
     [old_wheel] = wheels(repository)
     released = release_github(repository, load_course(next_course))
     assert released.is_committed
@@ -312,7 +312,7 @@ def work(repository: Path) -> None:
     (repository / "exercises" / "own.py").write_text("x = 1\n", encoding="utf-8")
 
 
-def test_what_a_student_did_stays_as_it_is_and_is_not_committed(next_course: Path, repository: Path) -> None:
+def test_a_students_work_is_unchanged_and_not_committed(next_course: Path, repository: Path) -> None:
     work(repository)
     _, status, before = state(repository)
     answers = git(repository, "rev-parse", f"HEAD:{STUB}")
@@ -330,7 +330,7 @@ def test_what_a_student_did_stays_as_it_is_and_is_not_committed(next_course: Pat
 
 
 @pytest.mark.proof(part="releases")
-def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
+def test_an_answer_is_kept_in_every_release_until_it_is_reverted(
     first_course: Path, next_course: Path, repository: Path
 ) -> None:
     stub = (repository / STUB).read_bytes()
@@ -343,7 +343,7 @@ def test_an_answer_is_kept_release_after_release_until_it_is_taken_back(
 
 
 @pytest.mark.proof(part="releases")
-def test_the_command_says_what_became_of_each_file(next_course: Path, repository: Path) -> None:
+def test_the_command_prints_what_happened_to_each_file(next_course: Path, repository: Path) -> None:
     [old_wheel] = wheels(repository)
     work(repository)
     commit(repository, CHECKING, "TOLERANCE = 1000\n")
@@ -358,7 +358,7 @@ def test_the_command_says_what_became_of_each_file(next_course: Path, repository
 
 
 @pytest.mark.proof(part="releases")
-def test_update_brings_several_repositories_up_to_date_and_writes_no_other(
+def test_update_updates_several_repositories_and_creates_none(
     next_course: Path, first_release: Path, repository: Path, tmp_path: Path
 ) -> None:
     git(tmp_path, "clone", str(first_release), "bob")
@@ -379,7 +379,7 @@ def test_update_brings_several_repositories_up_to_date_and_writes_no_other(
 
 
 @pytest.mark.proof(part="releases")
-def test_a_stub_whose_answer_is_only_in_git_counts_as_worked_on(next_course: Path, repository: Path) -> None:
+def test_a_stub_with_a_staged_answer_is_kept(next_course: Path, repository: Path) -> None:
     stub = (repository / STUB).read_bytes()
     edit(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "add", STUB)
@@ -396,9 +396,7 @@ def test_a_stub_that_was_deleted_does_not_come_back(next_course: Path, repositor
     assert not (repository / STUB).exists()
 
 
-def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_said(
-    first_course: Path, repository: Path
-) -> None:
+def test_a_committed_change_of_a_visible_test_is_reverted_and_reported(first_course: Path, repository: Path) -> None:
     commit(repository, CHECKING, "TOLERANCE = 1000\n")
     assert release_github(repository, load_course(first_course)).overwritten == [CHECKING]
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
@@ -406,7 +404,7 @@ def test_a_visible_test_that_was_changed_in_a_commit_is_put_back_and_this_is_sai
     assert git(repository, "rev-list", "--count", "HEAD") == "3"
 
 
-def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, repository: Path) -> None:
+def test_a_deleted_visible_test_is_restored(first_course: Path, repository: Path) -> None:
     (repository / CHECKING).unlink()
     assert release_github(repository, load_course(first_course)).overwritten == [CHECKING]
     assert (repository / CHECKING).read_text(encoding="utf-8") == "TOLERANCE = 1e-4\n"
@@ -414,9 +412,7 @@ def test_a_visible_test_that_was_deleted_comes_back(first_course: Path, reposito
 
 @pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("how", ["staged", "staged alone", "not staged"])
-def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
-    how: str, next_course: Path, repository: Path
-) -> None:
+def test_an_uncommitted_change_of_a_visible_test_is_not_lost(how: str, next_course: Path, repository: Path) -> None:
     original = (repository / CHECKING).read_bytes()
     (repository / CHECKING).write_text("TOLERANCE = 1000\n", encoding="utf-8")
     if how != "not staged":
@@ -434,7 +430,7 @@ def test_a_change_of_a_visible_test_that_is_in_no_commit_is_not_lost(
 
 @pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("is_committed", [True, False])
-def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_not_lost(
+def test_a_students_file_is_not_replaced_by_a_new_file_of_the_course(
     is_committed: bool, new_file_course: Path, repository: Path
 ) -> None:
     (repository / CONFTEST).write_text("mine = 1\n", encoding="utf-8")
@@ -451,18 +447,14 @@ def test_a_file_of_the_students_own_in_the_place_of_a_new_one_of_the_course_is_n
 
 
 @pytest.mark.proof(part="releases")
-def test_a_file_that_the_student_has_from_the_course_already_is_in_nobodys_way(
-    new_file_course: Path, repository: Path
-) -> None:
+def test_a_file_that_equals_a_new_file_of_the_course_is_accepted(new_file_course: Path, repository: Path) -> None:
     shutil.copy(new_file_course / CONFTEST, repository / CONFTEST)
     assert release_github(repository, load_course(new_file_course)).is_committed
     assert git(repository, "status", "--porcelain") == ""
 
 
 @pytest.mark.proof(part="releases")
-def test_a_file_of_the_students_own_keeps_its_place_where_a_new_stub_would_go(
-    first_course: Path, repository: Path, tmp_path: Path
-) -> None:
+def test_a_students_file_is_not_replaced_by_a_new_stub(first_course: Path, repository: Path, tmp_path: Path) -> None:
     root = shutil.copytree(first_course, tmp_path / "course")
     sums = (root / "solutions" / "sums.py").read_text(encoding="utf-8")
     (root / "solutions" / "more.py").write_text(sums.replace("Scale", "Shift"), encoding="utf-8")
@@ -492,7 +484,7 @@ def test_a_release_with_a_leak_changes_nothing(next_course: Path, repository: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ada", "course"]
 
 
-def test_a_link_in_the_students_repository_leads_nowhere(next_course: Path, repository: Path, tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_folder_is_not_followed(next_course: Path, repository: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     shutil.move(repository / "exercises", outside)
     (repository / "exercises").symlink_to(outside)
@@ -506,7 +498,7 @@ def test_a_link_in_the_students_repository_leads_nowhere(next_course: Path, repo
 
 
 @pytest.mark.proof(part="releases")
-def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
+def test_a_link_in_place_of_a_file_is_replaced_and_not_followed(
     next_course: Path, repository: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "outside.py").write_text("outside = 1\n", encoding="utf-8")
@@ -522,7 +514,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(
 @pytest.mark.parametrize(
     "path", ["../outside.txt", "/outside.txt", "a/../../outside.txt", ".git/config", ".GIT/config"]
 )
-def test_a_record_that_names_other_files_removes_none_of_them(
+def test_a_record_with_other_paths_removes_no_file(
     path: str, first_course: Path, repository: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside.txt"
@@ -538,7 +530,7 @@ def test_a_record_that_names_other_files_removes_none_of_them(
 
 
 @pytest.mark.proof(part="releases")
-def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, repository: Path) -> None:
+def test_a_repository_in_a_merge_is_refused_and_unchanged(next_course: Path, repository: Path) -> None:
     git(repository, "checkout", "-b", "other")
     edit(repository / STUB, "raise NotImplementedError()", "return b + a")
     git(repository, "commit", "--all", "--message", "Other")
@@ -554,9 +546,7 @@ def test_a_repository_in_the_midst_of_a_merge_is_left_alone(next_course: Path, r
 
 
 @pytest.mark.proof(part="releases")
-def test_a_broken_repository_is_not_taken_for_the_one_around_it(
-    next_course: Path, repository: Path, tmp_path: Path
-) -> None:
+def test_the_repository_around_a_broken_one_is_not_used(next_course: Path, repository: Path, tmp_path: Path) -> None:
     git(tmp_path, "init")
     git(tmp_path, "commit", "--allow-empty", "--message", "Around")
     (repository / ".git" / "HEAD").unlink()
@@ -576,7 +566,7 @@ def test_a_broken_repository_is_not_taken_for_the_one_around_it(
         ("/home/grace/grader", None),
     ],
 )
-def test_the_instructors_repository_is_known_by_its_remote(address: str, name: str | None, tmp_path: Path) -> None:
+def test_the_instructors_repository_is_the_remote_origin(address: str, name: str | None, tmp_path: Path) -> None:
     git(tmp_path, "init")
     git(tmp_path, "remote", "add", "origin", address)
     assert origin(tmp_path) == name
@@ -592,7 +582,7 @@ def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: 
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Path) -> None:
+def test_an_unreadable_record_is_an_error(first_course: Path, repository: Path) -> None:
     commit(repository, ".course.json", "[]")
     with pytest.raises(ReleaseError, match=r"\.course\.json cannot be read.*git checkout COMMIT -- \.course\.json"):
         release_github(repository, load_course(first_course))
@@ -603,9 +593,7 @@ def test_a_record_that_cannot_be_read_is_told(first_course: Path, repository: Pa
 
 @pytest.mark.proof(part="releases")
 @pytest.mark.parametrize("lock", ["index.lock", "refs/heads/main.lock"])
-def test_where_git_is_locked_nothing_changes_and_one_line_says_why(
-    lock: str, next_course: Path, repository: Path
-) -> None:
+def test_if_git_is_locked_nothing_changes_and_one_line_says_why(lock: str, next_course: Path, repository: Path) -> None:
     before = state(repository)
     (repository / ".git" / lock).touch()
     with pytest.raises(ReleaseError, match=lock) as refusal:
@@ -636,7 +624,7 @@ def test_a_release_that_was_killed_before_its_commit_is_finished_by_the_next(
     assert git(repository, "rev-parse", "HEAD^{tree}") == git(tmp_path / "whole", "rev-parse", "HEAD^{tree}")
 
 
-def test_a_repository_without_a_commit_is_told(first_course: Path, repository: Path) -> None:
+def test_a_repository_without_a_commit_is_an_error(first_course: Path, repository: Path) -> None:
     shutil.rmtree(repository / ".git")
     git(repository, "init")
     with pytest.raises(ReleaseError, match="ada has no commit yet: commit what is in it"):

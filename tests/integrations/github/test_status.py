@@ -68,14 +68,14 @@ def test_a_status_gives_the_points_beside_the_commit_that_was_graded(hub: LocalG
     assert hub.statuses == [("our-course/ada", COMMIT, status)]
 
 
-def test_who_is_not_graded_or_pushed_nothing_gets_no_status(hub: LocalGitHub) -> None:
+def test_a_student_without_a_grade_or_a_push_gets_no_status(hub: LocalGitHub) -> None:
     hub.create("our-course/ada")
     not_graded = [grade("ada", "there is no report"), grade("ada", unit(0), commit=None)]
     assert list(post_statuses(not_graded, client(hub))) == []
     assert hub.asked == []
 
 
-def test_one_that_cannot_be_posted_is_told_and_the_others_are_posted(hub: LocalGitHub) -> None:
+def test_a_status_that_cannot_be_posted_does_not_stop_the_others(hub: LocalGitHub) -> None:
     hub.create("our-course/bob")
     hub.instead[f"/repos/our-course/bob/statuses/{COMMIT}"] = [Answer(503, {"Retry-After": "0"})]
     posted = dict(post_statuses([grade("ada", unit(1)), grade("bob", unit(2))], client(hub)))

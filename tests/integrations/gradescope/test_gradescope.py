@@ -94,7 +94,7 @@ def test_wrong_answers_lose_points_and_read_why(example_class: Path, image: Path
     assert "A square root is a power" in json.dumps(found)
 
 
-def test_a_hostile_submission_is_graded_and_finds_nothing_out(example_class: Path, image: Path) -> None:
+def test_a_hostile_submission_is_graded_and_learns_nothing(example_class: Path, image: Path) -> None:
     found = results(image, example_class / "mallory")
     scores = exercise_scores(found)
     assert sum(score for score, _ in scores) < sum(most for _, most in scores) / 2
@@ -113,20 +113,20 @@ def no_image(release: Path, tmp_path: Path) -> Path:
     return unpacked(release, tmp_path / "autograder")
 
 
-def test_where_grading_fails_the_student_reads_whose_fault_it_is(example_class: Path, no_image: Path) -> None:
+def test_if_grading_fails_the_student_reads_that_it_is_not_their_fault(example_class: Path, no_image: Path) -> None:
     found = results(no_image, example_class / "gus")
     assert found["score"] == 0
     assert "This is a fault of the autograder and not of your work" in found["output"]
 
 
-def test_where_grading_fails_instructors_read_why(no_image: Path) -> None:
+def test_if_grading_fails_instructors_read_why(no_image: Path) -> None:
     done = run_autograder(no_image)
     assert f"This submission was not graded: FileNotFoundError: [Errno 2] No such file or directory: '{no_image}" in (
         done.stdout + done.stderr
     )
 
 
-def test_grading_that_takes_too_long_is_stopped_and_said(example_class: Path, image: Path) -> None:
+def test_grading_that_takes_too_long_is_stopped_with_a_message(example_class: Path, image: Path) -> None:
     script = image / "run_autograder"
     as_released = script.read_text(encoding="utf-8")
     at_once, count = re.subn(r"(?m)^GRADING_SECONDS = .*", "GRADING_SECONDS = 0", as_released)
@@ -140,7 +140,7 @@ def test_grading_that_takes_too_long_is_stopped_and_said(example_class: Path, im
     assert "please tell your instructor" in found["output"]
 
 
-def test_setup_says_which_image_to_choose_where_python_is_too_old(release: Path, tmp_path: Path) -> None:
+def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp_path: Path) -> None:
     # A system with another Python and nothing else to install: the two programs that tell are substitutes.
     programs = {
         "python3": '[ "$1" = --version ] && echo "Python 3.10.12"',
@@ -158,7 +158,7 @@ def test_setup_says_which_image_to_choose_where_python_is_too_old(release: Path,
     assert "The grader needs Python 3.11 or later, and this image has Python 3.10.12." in done.stderr
 
 
-def test_all_that_decides_a_score_is_released_as_it_is(release: Path) -> None:
+def test_everything_that_decides_a_score_is_released_unchanged(release: Path) -> None:
     for name in ("grader", "solutions", "exercises"):
         files = [path for path in (REPOSITORY / name).rglob("*") if path.suffix in {".py", ".ini", ".yml", ".json"}]
         assert files
@@ -167,14 +167,14 @@ def test_all_that_decides_a_score_is_released_as_it_is(release: Path) -> None:
     assert (release / "autograder.yml").read_bytes() == (REPOSITORY / "autograder.yml").read_bytes()
 
 
-def test_a_release_takes_the_place_of_an_earlier_one(release: Path) -> None:
+def test_a_release_replaces_an_earlier_one(release: Path) -> None:
     (release / "grader" / "gone.py").touch()
     assert run_grader(REPOSITORY, "release", "gradescope", release).returncode == 0
     assert not (release / "grader" / "gone.py").exists()
     assert not [path for path in release.rglob("*") if "__pycache__" in path.parts]
 
 
-def test_a_folder_with_something_else_in_it_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_unchanged(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     done = run_grader(REPOSITORY, "release", "gradescope", tmp_path)
     assert done.returncode == 2
@@ -182,7 +182,7 @@ def test_a_folder_with_something_else_in_it_stays_as_it_is(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_the_course_itself_is_no_place_for_a_release() -> None:
+def test_a_release_inside_the_course_is_refused() -> None:
     done = run_grader(REPOSITORY, "release", "gradescope", REPOSITORY / "exercises" / "autograder")
     assert done.returncode == 2
     assert "lies in the course's own repository: name a folder outside it" in done.stderr

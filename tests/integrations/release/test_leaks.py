@@ -167,7 +167,7 @@ def test_no_secret_is_printed(found: list[Leak]) -> None:
     assert not [secret for secret in (SOLUTION, SENTENCE, EXPLANATION) if secret in told]
 
 
-def test_what_students_receive_in_any_case_is_no_secret(found: list[Leak]) -> None:
+def test_what_students_always_receive_is_not_a_secret(found: list[Leak]) -> None:
     assert not [leak for leak in found if leak.place.startswith("innocent/")]
 
 
