@@ -1,4 +1,4 @@
-"""The grade of record from end to end: collected, graded, and put into one table, with the real commands."""
+"""The grade of record from end to end: collected, graded and put into one table by the real commands."""
 
 from __future__ import annotations
 

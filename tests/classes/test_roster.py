@@ -1,4 +1,4 @@
-"""The roster, and what is said about one that is not right."""
+"""The roster, and the messages about a wrong one."""
 
 from __future__ import annotations
 

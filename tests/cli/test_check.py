@@ -1,4 +1,4 @@
-"""`grader check`: the visible tests on a student's own folder, with the student's code in a process of its own."""
+"""`grader check`: the visible tests on a student's own folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from courses import REPOSITORY
 
-# Everything of unit 1 is right but for this: the sum runs over all numbers, whatever dim says.
+# The only mistake in unit 1: the sum ignores dim.
 RIGHT = "exponentials.sum(dim=dim, keepdim=True)"
 WRONG = "exponentials.sum()"
 FORGED = """
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def checked(folder: Path) -> subprocess.CompletedProcess[str]:
-    """The check of everything, whose report went to out/."""
+    """A check of all units, with the report in out/."""
     return check(folder, "--out", "out")
 
 

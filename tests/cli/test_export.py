@@ -54,7 +54,7 @@ def printed(reader: str, path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def chen(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Path:
-    """Chen's report on unit 1, in which one point is lost, in softmax_stable."""
+    """Chen's report on unit 1, with one point lost in softmax_stable."""
     into = tmp_path_factory.mktemp("reports")
     done = run("grade", example_class / "chen", "--unit", "simple_attention", "--out", into)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The command line: what it says, what it writes, and the code it exits with."""
+"""The command line: its output, its files and its exit codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def notebook(path: Path) -> None:
     )
 
 
-# Each student's file, and the points that it earns of five: four for `add`, one for `Scale`.
+# Each student's file, and its points of five: four for `add`, one for `Scale`.
 CLASS: dict[str, tuple[Callable[[Path], object], int]] = {
     "right": (file(SOLUTION.encode()), 5),
     "untouched": (file(STUB.encode()), 0),
@@ -116,7 +116,7 @@ def test_the_version_is_printed() -> None:
     assert (done.exit_code, done.stdout) == (0, f"grader {__version__}\n")
 
 
-# -- a class, damaged submissions and all ---------------------------------------------------------------------
+# -- a class with damaged submissions -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("student", CLASS)
@@ -158,7 +158,7 @@ def test_an_unreadable_file_is_reported(graded: tuple[Done, Path], student: str,
     [
         ("untouched", "It is not written yet."),
         ("syntax", "add is not defined. The cause is line 5 of sums.py: it is not valid Python."),
-        # Of a line that defines nothing it cannot be told that it would have defined this.
+        # A line that defines nothing cannot be blamed for the missing name.
         ("renamed", "add is not defined."),
         ("hangs", "Stopped: a call may take 1 s, and all calls of an exercise 0.8 s. Is there a loop that never ends?"),
         ("crashes", "It crashed the Python process (signal 11)."),
@@ -278,7 +278,7 @@ def test_pytest_by_hand_gives_the_same_outcomes(graded: tuple[Done, Path], small
     assert set(by_hand.values()) == {"passed", "failed"}
 
 
-# -- a unit that builds on another ----------------------------------------------------------------------------
+# -- a unit that depends on another ---------------------------------------------------------------------------
 
 CAUSAL, HEADS = (
     (courses.REPOSITORY / "solutions" / f"{unit}_attention.py").read_text() for unit in ("causal", "multi_head")
@@ -299,7 +299,7 @@ BUILT_ON_ANOTHER = {
 
 @pytest.fixture(scope="module")
 def whole_and_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Done]:
-    """The reports where both units are graded, those on the second alone, and how that came."""
+    """The reports on both units, those on the second alone, and the output of the latter."""
     root = tmp_path_factory.mktemp("built-on-another")
     for student, (causal, heads) in BUILT_ON_ANOTHER.items():
         hand_in(root / "class" / student, causal, "causal_attention")
@@ -322,7 +322,7 @@ def test_a_unit_graded_alone_earns_the_same(whole_and_alone: tuple[Path, Path, D
 @pytest.mark.parametrize("student", ["right", "ends"])
 def test_a_unit_graded_alone_finds_what_it_imports(whole_and_alone: tuple[Path, Path, Done], student: str) -> None:
     whole, alone = (read_reports(folder)[student]["units"] for folder in whole_and_alone[:2])
-    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a substitute would be remarked on
+    assert alone["multi_head_attention"] == whole["multi_head_attention"]  # a substitute would add a remark
 
 
 @pytest.mark.proof(part="grading")
@@ -424,11 +424,11 @@ def test_after_the_due_date_the_quiz_counts(own_small_course: Path, ada: Path, t
     assert report["units"]["sums"]["quiz"]["points"] == 2
 
 
-# -- grading again, and bad luck on the way -------------------------------------------------------------------
+# -- regrading, and failures while writing ---------------------------------------------------------------------
 
 
 def files(folder: Path) -> dict[str, int]:
-    """Every file there, by a number that changes when it is written anew."""
+    """Return every file with a number that changes when it is written again."""
     return {path.relative_to(folder).as_posix(): path.stat().st_ino for path in folder.rglob("*") if path.is_file()}
 
 
@@ -455,7 +455,7 @@ def test_if_nobody_is_left_to_grade_the_table_is_the_same_and_no_engine_starts(
     arguments = ("grade", classroom / "wrong", classroom / "syntax", "--out", tmp_path)
     first = run_grader(small_course, *arguments)
     before = files(tmp_path)
-    # Where an engine would say that nothing locks student code in.
+    # Where an engine would report that nothing isolates student code.
     second = run_grader(small_course, *arguments, prefix=courses.WHERE_NOTHING_ISOLATES)
     assert (first.returncode, second.returncode) == (0, 0)
     assert second.stdout.startswith(first.stdout)
@@ -496,15 +496,15 @@ def test_a_report_inside_the_submission_is_not_trusted(small_course: Path, ada: 
     assert read_reports(ada / "reports")["ada"]["points"] == 1
 
 
-# Python 3.11 cuts its compiled files off at such a limit and reads them all the same, so a course that is graded under
-# one has to have been graded before.
+# Python 3.11 truncates its compiled files at such a limit and then reads them, so grade the course without the limit
+# first.
 after_grading = pytest.mark.usefixtures("graded")
 LIMITED = """\
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (6144, 6144))
 os.execv(sys.argv[1], sys.argv[1:])
 """
-# The same for this program itself; and what it writes too much of kills it.
+# The same for this program itself, which is killed if it writes too much.
 KILLED_WHILE_WRITING = """\
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -553,7 +553,7 @@ def test_partial_files_of_a_killed_batch_are_removed_by_the_next(
     assert files(tmp_path).keys() == {"talks.json", "instructor/talks.pytest.json"}
 
 
-# In a mount namespace of its own, where mounts go with the program. A disk too small for the class, then large enough.
+# In its own mount namespace, so that mounts end with the program: a disk that is too small, then large enough.
 ON_A_SMALL_DISK = """\
 disk=$1 seen=$2; shift 2
 mount -t tmpfs -o size=64k none "$disk" || exit 99
@@ -566,7 +566,7 @@ exit $code
 """
 
 
-# A disk that has room, and no other place to write to.
+# A disk with space, and no other place to write to.
 ON_THE_ONLY_DISK = """\
 mount -t tmpfs none "$1" || exit 99; shift
 for place in / /tmp /var/tmp; do mount -o remount,ro,bind $place 2>&-; done
@@ -626,7 +626,7 @@ def test_grading_needs_space_only_for_the_reports(small_course: Path, ada: Path,
     assert (done.returncode, done.stderr) == (0, "graded ada (1 of 1)\n")
 
 
-# -- systems that cannot lock student code in -----------------------------------------------------------------
+# -- systems that cannot isolate student code -----------------------------------------------------------------
 
 only_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere nothing isolates anyhow")
 
@@ -683,7 +683,7 @@ def test_the_doctor_names_what_is_missing_there_and_exits_1(small_course: Path) 
 @only_linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide a library from one program")
 def test_if_libseccomp_is_missing_the_package_to_install_is_named(small_course: Path) -> None:
-    # In a mount namespace of its own, an empty file lies over the library.
+    # In its own mount namespace, an empty file hides the library.
     hide = (
         'for library in $(ldconfig -p | sed -n "s/.*libseccomp.* => //p"); do mount --bind /dev/null "$library"; done; '
         'exec "$@"'

@@ -1,4 +1,4 @@
-"""The published actions that our workflows use, done for real in small: no network, no service."""
+"""Small local versions of the published actions that our workflows use, without network or service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ActionError(Exception):
 
 @dataclass(frozen=True)
 class Hosted:
-    """A repository on the server: where its bare repository lies, and the deploy key that opens it, if it needs one."""
+    """A repository on the server: its bare repository, and the deploy key that it needs, if any."""
 
     bare: Path
     key: str | None = None
@@ -33,7 +33,7 @@ class Hosted:
 
 @dataclass
 class Done:
-    """What an action leaves behind beside its files."""
+    """The results of an action besides its files."""
 
     lines: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Workplace:
-    """What an action sees of the job that it is a step of."""
+    """The part of a job that its actions see."""
 
     workspace: Path
     temporary: Path
@@ -53,7 +53,7 @@ class Workplace:
 
 
 def checkout(inputs: Inputs, place: Workplace) -> Done:
-    """Makes the folder new, with the commit that the workflow runs for; of another repository its newest."""
+    """Make the folder new, with the workflow's commit, or with the newest one of another repository."""
     _only(inputs, "repository", "ref", "ssh-key", "path", "persist-credentials", "fetch-depth")
     own = place.environment["GITHUB_REPOSITORY"]
     name = inputs.get("repository") or own
@@ -66,7 +66,7 @@ def checkout(inputs: Inputs, place: Workplace) -> Done:
     if any(folder.iterdir()):
         raise ActionError("only an empty folder is checked out to in these tests")
     branch = place.environment["GITHUB_REF_NAME"] if name == own else "main"
-    # As a service keeps them: a pushed commit can be had by its name.
+    # As on GitHub, a pushed commit can be fetched by its id.
     serving = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
     for command in (
         ["init", "--quiet", "--initial-branch=main"],
@@ -82,7 +82,7 @@ def checkout(inputs: Inputs, place: Workplace) -> Done:
 
 
 def setup_python(inputs: Inputs, place: Workplace) -> Done:
-    """A Python of its own, ahead of all others. The one that runs the tests stands for any that is no newer."""
+    """Put a new Python first in the path. The one that runs the tests replaces any that is not newer."""
     _only(inputs, "python-version", "cache", "cache-dependency-path")
     if tuple(map(int, inputs["python-version"].split("."))) > sys.version_info:
         raise ActionError(f"Python {inputs['python-version']} is not here")
@@ -95,9 +95,9 @@ def setup_python(inputs: Inputs, place: Workplace) -> Done:
 
 
 def new_environment(folder: Path) -> None:
-    """An environment that sees all that is installed in this one, as if pip had fetched it, but no grader of ours."""
+    """Make an environment with the packages of this one, as if pip had installed them, but without the grader."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    # Only what lies there is seen: a `.pth` of that folder, such as that of a grader installed in place, is not read.
+    # Only this folder counts: its `.pth` files, such as that of an editable install of the grader, are not read.
     packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     (packages / "installed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     pip = folder / "bin" / "pip"
@@ -108,7 +108,7 @@ def new_environment(folder: Path) -> None:
 
 
 def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """A zip of exactly the files that `path` names, from the folder on that they have in common."""
+    """Zip exactly the files that `path` names, relative to their common folder."""
     _only(inputs, "name", "path", "if-no-files-found", "retention-days")
     files: list[Path] = []
     for pattern in filter(None, (line.strip() for line in inputs["path"].splitlines())):
@@ -129,7 +129,7 @@ def upload_artifact(inputs: Inputs, place: Workplace) -> Done:
 
 
 def download_artifact(inputs: Inputs, place: Workplace) -> Done:
-    """What was uploaded under that name, unpacked into the workspace."""
+    """Unpack the artifact of that name into the workspace."""
     _only(inputs, "name")
     archive = place.artifacts / f"{inputs['name']}.zip"
     if not archive.is_file():
@@ -140,7 +140,7 @@ def download_artifact(inputs: Inputs, place: Workplace) -> Done:
 
 
 def restore_cache(inputs: Inputs, place: Workplace) -> Done:
-    """The files of this key or, where there is none, the latest whose key begins with one of `restore-keys`."""
+    """Restore the files of this key, or the latest whose key begins with one of `restore-keys`."""
     _only(inputs, "path", "key", "restore-keys")
     kept = sorted(_caches(place).iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
     for beginning in (inputs["key"], *inputs["restore-keys"].split()):
@@ -153,7 +153,7 @@ def restore_cache(inputs: Inputs, place: Workplace) -> Done:
 
 
 def save_cache(inputs: Inputs, place: Workplace) -> Done:
-    """The files and folders that `path` names, for later runs. A key is never written twice."""
+    """Save the files and folders that `path` names for later runs. A key is never written twice."""
     _only(inputs, "path", "key")
     folder = _caches(place) / inputs["key"]
     folder.mkdir()
@@ -174,7 +174,7 @@ def _caches(place: Workplace) -> Path:
 
 
 def report_to_classroom(inputs: Inputs, place: Workplace) -> Done:
-    """The reporter's own rules: a table in the log, two notices, and failure where a runner failed."""
+    """Follow the reporter's rules: a table in the log, two notices, and failure if a runner failed."""
     _only(inputs, "runners")
     runners = {
         name: json.loads(base64.b64decode(place.environment[f"{name.upper()}_RESULTS"], validate=True))
@@ -186,9 +186,9 @@ def report_to_classroom(inputs: Inputs, place: Workplace) -> Done:
         tests = results["tests"]
         lines.append(f"Processing: {name}")
         for test in tests:
-            # The real one prints what it was given, so this one does: a log is read for commands.
+            # The real one prints its input, and the log is read for commands.
             lines += [test["name"], *str(test.get("message") or "").split("\n"), *test["test_code"].split("\n")]
-        # As JavaScript counts, which is as Python does; a fraction would stand in the table.
+        # JavaScript and Python compute the same; a fraction would appear in the table.
         shown = sum(test["status"] == "pass" for test in tests) / len(tests) * results["max_score"]
         if not shown.is_integer():
             raise ActionError(f"the table says {shown} of {name}")
@@ -208,7 +208,7 @@ def report_to_classroom(inputs: Inputs, place: Workplace) -> Done:
 
 
 class FailedAfter(ActionError):
-    """A failure that comes at the end, after all that was to be done."""
+    """A failure at the end, after all the work."""
 
     def __init__(self, done: Done) -> None:
         super().__init__("Some tests failed.")

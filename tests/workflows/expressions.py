@@ -1,4 +1,4 @@
-"""GitHub's expressions, `${{ … }}`, as far as our workflows use them. Whatever else is asked for raises."""
+"""GitHub's expressions, `${{ … }}`, as far as our workflows use them. Others raise an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 _TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<name>[A-Za-z_][\w.*-]*)|(?P<sign>==|!=|&&|\|\||[!(),]))")
 _EMBEDDED = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
-# In these, what was never set is empty; in all others it is a slip of ours.
+# In these contexts, a missing value is empty. In others it is a mistake of ours.
 _MAY_BE_EMPTY = {"secrets", "vars", "inputs", "outputs"}
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -19,7 +19,7 @@ class ExpressionError(Exception):
 
 
 def expand(text: str, contexts: Mapping[str, Any], functions: Functions) -> str:
-    """The text with the values of its expressions in their places."""
+    """Return the text with the values of its expressions."""
     return _EMBEDDED.sub(lambda found: as_text(evaluate(found[1], contexts, functions)), text)
 
 
@@ -31,7 +31,7 @@ def evaluate(expression: str, contexts: Mapping[str, Any], functions: Functions)
 
 
 def condition(expression: str, contexts: Mapping[str, Any], functions: Functions) -> bool:
-    """What an `if:` comes to. Without a word on how the steps before it went, they must have gone well."""
+    """Evaluate an `if:`. Unless it has a status function, all earlier steps must have succeeded."""
     inner = found[1] if (found := _EMBEDDED.fullmatch(expression.strip())) else expression
     speaks_of_it = re.search(r"\b(success|always|failure|cancelled)\(", inner)
     return (bool(speaks_of_it) or functions["success"]()) and bool(evaluate(inner, contexts, functions))
@@ -91,7 +91,7 @@ class _Parser:
             other = self.single()
             if type(value) is not type(other):
                 raise ExpressionError(f"compares {value!r} with {other!r}: {self.text}")
-            # Upper and lower case are the same to GitHub.
+            # GitHub ignores case.
             is_equal = value.casefold() == other.casefold() if isinstance(value, str) else value == other
             value = is_equal == is_asked_equal
         return value

@@ -1,4 +1,4 @@
-"""The workflows of a course's repositories, made from their templates."""
+"""The workflows of a course's repositories, rendered from their templates."""
 
 from __future__ import annotations
 

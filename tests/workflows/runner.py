@@ -1,4 +1,4 @@
-"""GitHub's runner, as far as our workflows need one: it runs their jobs step by step, in a workspace of their own."""
+"""GitHub's runner, as far as our workflows need it: it runs each job step by step in its own workspace."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from workflow_commands import Command, commands
 
 SUMMARY_LIMIT = 2**20
 OUTPUTS_LIMIT = 2**20
-# What a pip around these tests was told of where packages are; and nothing else of this environment.
-_HANDED_ON = ("PIP_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+# The settings of pip, and nothing else of this environment.
+_PASSED_ON = ("PIP_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _OWN_SCRIPTS = sysconfig.get_path("scripts")
 _STEP_KEYS = {"name", "id", "if", "uses", "with", "env", "run", "shell", "working-directory", "continue-on-error"}
 _JOB_KEYS = {
@@ -29,13 +29,13 @@ _SHELLS = {None: ["bash", "-e"], "bash": ["bash", "--noprofile", "--norc", "-e",
 
 
 def read_workflow(text: str) -> dict[str, Any]:
-    # As plain text values: to YAML 1.1 the key `on` is a boolean.
+    # Read all values as text, because in YAML 1.1 the key `on` is a boolean.
     return yaml.load(text, yaml.BaseLoader)
 
 
 @dataclass
 class Step:
-    """What became of a step. The log holds what it printed and, as GitHub's does, its script and its variables."""
+    """The result of a step. The log holds its output and, as on GitHub, its script and its variables."""
 
     name: str
     outcome: str = "skipped"
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass
 class Push:
-    """What was pushed, and by whom."""
+    """A push, and who pushed."""
 
     repository: str
     sha: str
@@ -63,8 +63,8 @@ class Push:
 class Runner:
     """Runs workflows for one push.
 
-    hosted: the repositories of the server. caches: where runs keep files for later ones. before: what to do ahead of
-    a step of that name, in the workspace.
+    hosted: the repositories of the server. caches: where runs keep files for later ones. before: what to do in the
+    workspace before a step of that name.
     """
 
     folder: Path
@@ -92,12 +92,12 @@ class Runner:
 
     @property
     def workspace(self) -> Path:
-        """Of the job that runs, or was the last to."""
+        """The workspace of the current or last job."""
         return self.folder / self.jobs[-1] / "workspace"
 
     @property
     def is_success(self) -> bool:
-        """Whether no job failed that counts."""
+        """Whether no job failed, except those that may."""
         return not self.failed
 
     @property
@@ -117,7 +117,7 @@ class Runner:
         return found
 
     def run(self, workflow: Mapping[str, Any], inputs: Mapping[str, Any] | None = None) -> None:
-        """Each job after the other, and what they call."""
+        """Run each job in order, and the workflows that it calls."""
         finished: dict[str, Any] = {}  # each job's outputs, and whether it succeeded
         for name, job in workflow["jobs"].items():
             context = Job(self, name, workflow, inputs or {}, finished)
@@ -130,7 +130,7 @@ class Runner:
                     self.failed.append(name)
 
     def _call(self, job: Mapping[str, Any], context: Job) -> None:
-        """A workflow of another repository, which sees only what it is handed."""
+        """Run a workflow of another repository, which sees only its inputs and secrets."""
         place, _, ref = job["uses"].partition("@")
         owner, name, path = place.split("/", 2)
         called = subprocess.run(
@@ -152,7 +152,7 @@ class Runner:
 
 
 class Job:
-    """One job, while it runs: the variables, outputs and paths that its steps have set."""
+    """A running job: the variables, outputs and paths that its steps have set."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Job:
         )
 
     def run(self, job: Mapping[str, Any]) -> dict[str, str]:
-        """Its steps in order, unless it is to be skipped. Gives its outputs."""
+        """Run its steps in order, unless it is skipped. Return its outputs."""
         assert set(job) <= _JOB_KEYS, f"not known here: {set(job) - _JOB_KEYS}"
         assert {job["needs"]} <= set(self.finished) if "needs" in job else True
         needed_failed = "needs" in job and self.finished[job["needs"]]["result"] != "success"
@@ -201,7 +201,7 @@ class Job:
         if before := self.runner.before.get(done.name):
             before(self.workspace)
         own = {name: self.expanded(value) for name, value in step.get("env", {}).items()}
-        # Here alone GitHub's stars are put in the place of secrets: what steps print is to hold none to begin with.
+        # Only here are secrets masked as on GitHub: the steps themselves must not print any.
         hidden = set(self.runner.secrets.values())
         done.log += [f"{name}: {'***' if value in hidden else value}" for name, value in own.items()]
         take = self._run_script if "run" in step else self._use_action
@@ -266,7 +266,7 @@ class Job:
 
     def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
         runner = self.runner
-        handed_on = {name: value for name, value in os.environ.items() if name.upper().startswith(_HANDED_ON)}
+        handed_on = {name: value for name, value in os.environ.items() if name.upper().startswith(_PASSED_ON)}
         paths = [*map(str, self.path), *(part for part in os.environ["PATH"].split(":") if part != _OWN_SCRIPTS)]
         return {
             **handed_on,
@@ -326,7 +326,7 @@ class Job:
 
 
 def _assignments(file: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a file that a step writes variables or outputs to: NAME=VALUE, or a value of several lines."""
+    """Read a file of variables or outputs: NAME=VALUE, or a value of several lines."""
     lines = iter(file.read_text(encoding="utf-8").split("\n"))
     for line in filter(None, lines):
         equals, several = line.find("="), line.find("<<")

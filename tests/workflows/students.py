@@ -1,4 +1,4 @@
-"""The instructor's repository, those of students as released from it, and what students push to them."""
+"""The instructor's repository, the students' repositories released from it, and students' pushes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def make_instructors(folder: Path) -> Path:
-    """A clean checkout of the instructor's repository, which has its place on the server as its origin."""
+    """Make a clean checkout of the instructor's repository, with an origin on the server."""
     courses.copy_course(folder)
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "README.md", "LICENSE", ".gitignore"):
         shutil.copy2(REPOSITORY / name, folder)
@@ -40,7 +40,7 @@ def make_instructors(folder: Path) -> Path:
 
 
 def host(checkout: Path, bare: Path, key: str | None = None) -> Hosted:
-    """A repository of the server, with what is in the checkout."""
+    """Put a checkout on the server."""
     git(checkout, "clone", "--quiet", "--bare", str(checkout), str(bare))
     return Hosted(bare, key)
 
@@ -59,7 +59,7 @@ def hand_in(
     message: str = "My answers",
     actor: str = "somebody-else",
 ) -> Push:
-    """A student's clone, these files in it, a commit of all and a push."""
+    """Clone a student's repository, write these files, commit and push."""
     git(clone.parent, "clone", "--quiet", str(hosted.bare), str(clone))
     for path, content in files.items():
         (clone / path).parent.mkdir(parents=True, exist_ok=True)
@@ -71,11 +71,11 @@ def hand_in(
 
 
 def answers(folder: Path) -> dict[str, bytes]:
-    """Those of one of the example class, where the course's repository has them."""
+    """Return the answers of a student of the example class, at their paths in the course's repository."""
     return {f"exercises/{path.name}": path.read_bytes() for path in sorted((folder / "exercises").iterdir())}
 
 
 def commit_all(checkout: Path) -> None:
-    """A commit of the folder as it is."""
+    """Commit the whole folder."""
     git(checkout, "add", "--all", ".")
     git(checkout, "commit", "--quiet", "--allow-empty", "--message", "The course")

@@ -1,4 +1,4 @@
-"""The student's workflow, executed step by step in a fresh clone of a released repository that was pushed to."""
+"""The student's workflow, executed step by step in a fresh clone of a released repository after a push."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ RESULT_SCHEMA = json.loads(
     (REPOSITORY / "tests" / "reports" / "exporters" / "classroom50-result-v1.schema.json").read_text(encoding="utf-8")
 )
 
-# What a student may write where the workflow could trip over it.
+# Text that could break the workflow.
 EVIL = "`touch${IFS}pwned`;$(touch${IFS}pwned)|<img/src=x>&"
 FORGED = b'{"points": 1000000, "forged": true}\n'
 
-# A visible test, a workflow and autograder.yml in the student's own favour, and output that lies there already.
+# A visible test, a workflow and autograder.yml that favour the student, and forged output files.
 TAMPERING = {
     "exercises/test_self_attention.py": b"def test_all_is_well():\n    pass\n",
     "exercises/conftest.py": b"raise SystemExit(0)\n",
@@ -58,7 +58,7 @@ by_kind = pytest.mark.parametrize(
 
 @dataclass
 class Graded:
-    """A push, what the workflow made of it, and the student's own clone."""
+    """A push, the run of the workflow, and the student's clone."""
 
     push: Push
     clone: Path
@@ -87,7 +87,7 @@ Grade = Callable[[str], Graded]
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Grade:
-    """What became of a kind of submission; each is pushed and graded once."""
+    """Return the run for a kind of submission. Each is pushed and graded once."""
     folder = tmp_path_factory.mktemp("classroom")
     instructors = make_instructors(folder / "instructors")
     grader = host(instructors, folder / "grader.git", KEY)
@@ -124,7 +124,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Gra
 
 
 def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
-    """The files that are pushed; and, of the hostile, the branch, the message and who pushes."""
+    """Return the pushed files and, for the hostile kind, the branch, the message and the account."""
     if kind == "untouched":
         return ({"notes.txt": b"to do: all of it\n"},)
     if kind == "good":
@@ -238,7 +238,7 @@ def test_nothing_secret_is_in_what_students_can_read(graded: Grade, kinds: list[
         readable = shutil.copytree(found.runner.artifacts, tmp_path / kind)
         (readable / "log.txt").write_text(found.runner.log, encoding="utf-8")
         (readable / "summary.md").write_text(found.runner.summary, encoding="utf-8")
-    # Of hidden suites a report tells the sentences that are made for it, and nothing else.
+    # A report has only those sentences of the hidden suites that are written for it.
     assert scan(tmp_path, COURSE) == []
 
 
@@ -265,7 +265,7 @@ SAYING = ("Say whether all is right", "Report the points")
 def test_without_the_reporter_the_run_and_its_products_are_the_same(
     graded: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """An action that is not there ends its job before the first step, so it has one of its own."""
+    """A missing action ends its job before the first step, so the reporter has its own job."""
 
     def missing(_inputs: Inputs, _place: Workplace) -> Done:
         raise ActionError("Unable to resolve action, repository not found")
@@ -289,7 +289,7 @@ def test_branch_message_and_pusher_are_in_no_product(graded: Grade, kind: str) -
 
 @proof
 def test_a_students_changes_of_the_course_change_no_points(graded: Grade) -> None:
-    """A visible test, a workflow beside ours, autograder.yml, and output that was there before."""
+    """A visible test, another workflow, autograder.yml and forged output files have no effect."""
     tampered, wrong = graded("tampered").report, graded("wrong").report
     assert {name: unit.points for name, unit in tampered.units.items()} == {
         name: unit.points for name, unit in wrong.units.items()
@@ -301,7 +301,7 @@ def test_a_students_changes_of_the_course_change_no_points(graded: Grade) -> Non
 
 
 def run_alone(name: str, folder: Path, repository: str = "some-course/attention-ada", grader: str = "") -> Runner:
-    """A single step of the record's workflow. grader: a program that takes the grader's place."""
+    """Run a single step of the workflow of `record`. grader: a program that replaces the grader."""
     workflow = read_workflow(render("classroom_record"))
     job = workflow["jobs"]["grade"]
     [step] = [step for step in job["steps"] if step["name"] == name]

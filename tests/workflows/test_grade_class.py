@@ -1,4 +1,4 @@
-"""The instructor's workflow, executed step by step on a roster of repositories that a local GitHub holds."""
+"""The instructor's workflow, executed step by step on a roster of repositories on a local GitHub."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GONE = "zoe,our-class/nobody-has-it\n"
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGitHub]:
-    """Ada is right in time, lou only after it, and mallory rewrites what was pushed, with much besides."""
+    """Ada is right in time, lou only after the due date, and mallory rewrites the history and other files."""
     with local_github(tmp_path_factory.mktemp("hub")) as hub:
         ada, lou = hub.create("our-class/ada"), hub.create("our-class/lou")
         ada.push({"exercises/sums.py": RIGHT}, IN_TIME)
@@ -56,7 +56,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGitHub]:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The instructor's repository: a course of one unit, which is over."""
+    """The instructor's repository: a course of one unit, which is past its due date."""
     root = courses.make_small_course(tmp_path_factory.mktemp("course") / "checkout")
     courses.set_due(root, DUE)
     (root / VISIBLE_TEST).write_text("def test_add():\n    pass\n", encoding="utf-8")
@@ -68,7 +68,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path | None, **inputs: str | bool) -> Runner:
-    """One run of the workflow on what the instructor has pushed."""
+    """Run the workflow on the instructor's push."""
     folder.mkdir()
     grader: Hosted = host(course, folder / "grader.git")
     runner = Runner(
@@ -89,7 +89,7 @@ def run(course: Path, hub: LocalGitHub, folder: Path, run_id: str, caches: Path 
 
 @pytest.fixture(scope="module")
 def runs(course: Path, hub: LocalGitHub, tmp_path_factory: pytest.TempPathFactory) -> list[Runner]:
-    """One by hand, with a roster that names a repository which is not there; and one on the next day's schedule."""
+    """One run by hand, with a missing repository in the roster, and one on the next day's schedule."""
     folder = tmp_path_factory.mktemp("runs")
     caches = folder / "caches"
     caches.mkdir()

@@ -1,4 +1,4 @@
-"""The runner of these tests itself: that it would notice what the other tests say does not happen."""
+"""The runner of these tests: it detects what the other tests require not to happen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every workflow, ours and those that students receive, held to the rules that none may break."""
+"""The rules that every workflow follows, ours and those that students receive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from courses import REPOSITORY
 from rendered import GRADER, WORKFLOWS, render
 from runner import read_workflow
 
-# Those in this repository, and what a student's repository holds, once for each way of grading.
+# The workflows of this repository, and those of a student's repository in each mode of grading.
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(WORKFLOWS.glob("*.yml"))} | {
     f"classroom-{mode}": render(f"classroom_{mode}") for mode in ("record", "key", "reusable")
 }
@@ -58,7 +58,7 @@ def run_tool(tool: str, *arguments: str | Path) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """All of them as files."""
+    """All workflows as files."""
     folder = tmp_path_factory.mktemp("repository") / ".github" / "workflows"
     folder.mkdir(parents=True)
     for name, text in TEXTS.items():
@@ -73,7 +73,7 @@ def test_all_fit_githubs_schema(files: list[Path]) -> None:
 
 def test_an_audit_finds_nothing(files: list[Path], tmp_path: Path) -> None:
     settings = yaml.safe_load((REPOSITORY / ".github" / "zizmor.yml").read_text(encoding="utf-8"))
-    # A student's workflow names its instructor's repository, which no file of this one can.
+    # A student's workflow names its instructor's repository, which is not known here.
     settings["rules"]["unpinned-uses"]["config"]["policies"][f"{GRADER}/*"] = "ref-pin"
     config = tmp_path / "zizmor.yml"
     config.write_text(yaml.safe_dump(settings), encoding="utf-8")
@@ -109,7 +109,7 @@ def test_only_tags_are_released_and_the_wheel_is_checked() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_job_has_a_time_limit(name: str) -> None:
     for job in jobs(name):
-        if "uses" not in job:  # else it is the called workflow's to say
+        if "uses" not in job:  # otherwise the called workflow has the limit
             assert 0 < int(job["timeout-minutes"]) <= 120
 
 
@@ -124,7 +124,7 @@ def test_runs_of_a_workflow_do_not_pile_up(name: str) -> None:
 
 
 def test_the_workflow_that_is_called_leaves_cancelling_to_its_caller() -> None:
-    # The same group in both would make the call wait for the caller, which waits for the call.
+    # With the same group in both, the called workflow and its caller would wait for each other.
     assert "concurrency" not in workflow("grade-submission")
 
 

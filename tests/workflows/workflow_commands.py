@@ -1,4 +1,4 @@
-"""A job's log as GitHub's runner reads it: which of its lines are commands, and what they say."""
+"""The workflow commands in a job's log, as GitHub's runner reads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMANDS = {
     *ANNOTATIONS, "debug", "group", "endgroup", "add-mask", "stop-commands", "echo", "set-output", "set-env",
     "add-path", "save-state", "add-matcher", "remove-matcher",
 }  # fmt: skip
-# The old form counts anywhere in a line, the new one at its beginning.
+# The old form counts anywhere in a line, the new one only at its beginning.
 _NEW = re.compile(r"\s*::(?P<name>[^ :]+)(?P<properties> (?:(?!::).)*)?::(?P<data>.*)", re.DOTALL)
 _OLD = re.compile(r"##\[(?P<name>[^ \]]+)(?P<properties> [^\]]*)?\](?P<data>.*)", re.DOTALL)
 
@@ -24,7 +24,7 @@ class Command:
 
 
 def commands(lines: Iterable[str]) -> list[Command]:
-    """Those that the runner would obey, in order. What stands between a stop and its word is text."""
+    """Return the commands that the runner would obey, in order. Lines after a stop command are text until its token."""
     found: list[Command] = []
     stopped_by: str | None = None
     for line in lines:

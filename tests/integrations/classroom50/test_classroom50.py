@@ -1,4 +1,4 @@
-"""The bundle for Classroom 50, run as its runner does: in a student's checkout, by a Python that has torch already."""
+"""The bundle for Classroom 50, run as by its runner: in a student's checkout, by a Python that has torch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_CLASSROOM50 = {
 
 
 class Run(NamedTuple):
-    """What the runner sees when autograder.py has ended."""
+    """The results of autograder.py that the runner reads."""
 
     code: int
     log: str
@@ -63,7 +63,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an image with torch and the rest in it, as they are installed here: pip brings the wheel alone."""
+    """The Python of an image with this machine's packages, so that pip installs only the wheel."""
     root = tmp_path_factory.mktemp("image")
     ours = Path(sysconfig.get_path("stdlib"))
     library = root / "lib" / ours.name
@@ -77,7 +77,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_bundle(bundle: Path, python: Path | str, checkout: Path, **environment: str) -> Run:
-    # Beside the checkout and not in it, as on GitHub.
+    # Outside the checkout, as on GitHub.
     outputs = checkout.with_name(f"{checkout.name}.output")
     outputs.touch()
     done = subprocess.run(
@@ -100,7 +100,7 @@ def commit(checkout: Path) -> None:
 
 @pytest.fixture(scope="module")
 def graded(bundle: Path, python: Path, example_class: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A checkout with answers to one unit, and with files that would steer whoever reads or imports them."""
+    """A checkout with answers to one unit, and with files that would affect programs that read or import them."""
     work = tmp_path_factory.mktemp("work")
     checkout, trace, secret = work / "checkout", work / "trace", work / "secret"
     (checkout / "exercises").mkdir(parents=True)
@@ -119,7 +119,7 @@ def graded(bundle: Path, python: Path, example_class: Path, tmp_path_factory: py
     secret.write_text("as it was", encoding="utf-8")
     (checkout / "release-body.md").symlink_to(secret)
     commit(checkout)
-    # A variable that whoever set the machine up may have set for other programs.
+    # A variable that may be set on the machine for other programs.
     on_path = work / "on_path"
     on_path.mkdir()
     (on_path / "pip.py").write_text(leave_trace, encoding="utf-8")
@@ -176,7 +176,7 @@ def test_files_in_the_checkout_do_not_affect_the_grading(graded: Run) -> None:
 
 
 def refusal(run: Run) -> str:
-    """What is said where nothing could be graded; nothing that looks like a result may be left then."""
+    """Return the message if nothing could be graded. No file with a result may be left."""
     assert run.code == 1
     assert run.left_behind == []
     assert run.outputs == ""
@@ -186,7 +186,7 @@ def refusal(run: Run) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """With a result of the student's own making."""
+    """A checkout with a forged result."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "result.json").write_text('{"score": 1000}', encoding="utf-8")
@@ -194,7 +194,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def with_line(bundle: Path, folder: Path, name: str, value: str) -> Path:
-    """A copy of the bundle in which one of the autograder's settings has another value."""
+    """Return a copy of the bundle with another value of one of the autograder's constants."""
     shutil.copytree(bundle, folder)
     script = folder / "autograder.py"
     text, count = re.subn(rf"(?m)^{name} = .*", f"{name} = {value}", script.read_text(encoding="utf-8"))

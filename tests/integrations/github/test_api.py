@@ -1,4 +1,4 @@
-"""What is asked of GitHub, how often, and as who."""
+"""Requests to GitHub: their retries, their errors and the token."""
 
 from __future__ import annotations
 

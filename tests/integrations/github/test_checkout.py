@@ -1,4 +1,4 @@
-"""A commit as plain files: whatever a repository holds, it is written as it is or not at all, and nothing is obeyed."""
+"""A commit as plain files: each file is written exactly or not at all, and nothing in the repository has an effect."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def link_to(target: str) -> Callable[[Path], object]:
 
 
 def commit_of(repository: Repository, tree: str) -> str:
-    """A commit of a tree that git itself would not make, pushed."""
+    """Push a commit of a tree that git itself would not make."""
     commit = git(repository.work, "commit-tree", tree, "-m", "odd", date=AT)
-    # Fetching and pushing would look at the tree; what is copied is not looked at.
+    # Fetching and pushing would check the tree; copying does not.
     shutil.copytree(repository.work / ".git" / "objects", repository.bare / "objects", dirs_exist_ok=True)
     git(repository.bare, "update-ref", "refs/heads/main", commit)
     return commit

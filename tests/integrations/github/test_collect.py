@@ -1,4 +1,4 @@
-"""What counts of each student's repository, by what GitHub saw; and what is noticed beside it."""
+"""Which commit of each student's repository counts, by GitHub's record, and which anomalies are reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grader.integrations.github.api import GitHub
 from grader.integrations.github.collect import collect, times
 from grader.submissions.reader import read_submission
 
-# The units are due one after the other; a push at the very second still counts.
+# The units are due one after the other. A push in the same second still counts.
 DUE = {"sums": "2020-01-25T23:59:00+01:00", "means": "2020-02-01T23:59:00+01:00"}
 HANDED_OUT, EARLY, IN_TIME = "2020-01-10T09:00:00Z", "2020-01-20T10:00:00Z", "2020-01-25T22:59:00Z"
 LATE, LATER = "2020-01-25T22:59:01Z", "2020-01-26T10:00:00Z"
@@ -49,7 +49,7 @@ def course(root: Path) -> Course:
 
 
 def handed_out(root: Path) -> dict[str, str]:
-    """What a student's repository holds at first."""
+    """The first content of a student's repository."""
     paths = [root / "autograder.yml", root / "exercises" / "sums.py", root / "exercises" / "test_sums.py"]
     files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
     files |= {".github/workflows/classroom.yml": WORKFLOW, "course/grader-1+r2.whl": "a wheel", ".gitignore": "x\n"}
@@ -65,7 +65,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalGitHub]:
 
 @pytest.fixture(scope="module")
 def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
-    """What each student of the class pushed: a name for each commit, and its id."""
+    """The commits that each student pushed, by name."""
     pushed: dict[str, dict[str, str]] = {}
     repository: dict[str, Repository] = {}
 
@@ -104,7 +104,7 @@ def pushed(hub: LocalGitHub, root: Path) -> dict[str, dict[str, str]]:
     pushed["odd"] = {"in time": odd.push({**answers(1), "sums.py": b"\0" * 9}, IN_TIME, message=ODD)}
     git(odd.work, "tag", "$(id)`x`")
     git(odd.work, "push", "--quiet", str(odd.bare), "--tags")
-    # GitHub knows of a commit that it does not have any more.
+    # GitHub has a record of a commit that is gone.
     gone = repository["gone"]
     gone.activity.insert(0, {**gone.activity[0], "after": "1" * 40, "timestamp": IN_TIME})
     pushed["gone"]["in time"] = "1" * 40
@@ -270,7 +270,7 @@ def test_git_shows_the_token_to_the_server_alone_and_in_a_header(
 ) -> None:
     repository = hub.create("our-course/private")
     repository.push({}, EARLY)
-    github = GitHub(hub.api, hub.api, TOKEN)  # it speaks HTTP, but has nothing for git
+    github = GitHub(hub.api, hub.api, TOKEN)  # this server speaks HTTP, but not git
     before = len(hub.asked)
     found = collect([Entry("ada", "our-course/private")], course, {}, github, tmp_path)
     assert found.students[0].problem == (

@@ -1,4 +1,4 @@
-"""The repository that students receive: made once, and brought up to date around what they did in it."""
+"""The repository that students receive: the first release, and updates that keep their work."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def state(repository: Path) -> tuple[str, str, dict[str, bytes]]:
-    """All that a release could change: the latest commit, what is staged or not, and every file."""
+    """Return all that a release could change: the latest commit, the status and every file."""
     files = {path.relative_to(repository).as_posix(): path for path in repository.rglob("*")}
     contents = {name: path.read_bytes() for name, path in files.items() if path.is_file() and ".git/" not in name}
     return git(repository, "rev-parse", "HEAD"), git(repository, "status", "--porcelain"), contents
@@ -96,7 +96,7 @@ def first_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def next_course(first_course: Path) -> Path:
-    """The same a month later: another stub, another visible test, another wheel."""
+    """The same course later: another stub, another visible test, another wheel."""
     root = shutil.copytree(first_course, first_course.with_name("next"))
     edit(root / "solutions" / "sums.py", '"""Add."""', '"""Add two tensors."""')
     edit(root / "exercises" / "checking.py", "1e-4", "1e-5")
@@ -107,7 +107,7 @@ def next_course(first_course: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def new_file_course(first_course: Path) -> Path:
-    """The first with one more file beside the visible tests."""
+    """The first course with one more file beside the visible tests."""
     root = shutil.copytree(first_course, first_course.with_name("new_file"))
     (root / CONFTEST).write_text("theirs = 1\n", encoding="utf-8")
     return root
@@ -122,7 +122,7 @@ def first_release(first_course: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def repository(first_release: Path, tmp_path: Path) -> Path:
-    """A student's own clone, in which they may have worked."""
+    """A student's own clone."""
     git(tmp_path, "clone", str(first_release), "ada")
     return tmp_path / "ada"
 
@@ -131,7 +131,7 @@ def wheels(repository: Path) -> list[str]:
     return [path.name for path in (repository / "course").iterdir()]
 
 
-# -- a new one -------------------------------------------------------------------------------------------------------
+# -- a new release ---------------------------------------------------------------------------------------------------
 
 
 def test_a_release_is_one_commit_of_all_that_students_receive(first_release: Path) -> None:
@@ -271,7 +271,7 @@ def test_by_default_the_workflow_has_no_secret_and_the_readme_says_so(first_rele
     assert "| Sums | `sums.py` | 1 January 2100, 00:00 (UTC) |" in readme
 
 
-# -- once more -------------------------------------------------------------------------------------------------------
+# -- updates ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_second_release_without_changes_does_nothing(first_course: Path, repository: Path) -> None:
@@ -301,7 +301,7 @@ def test_unchanged_files_are_updated_in_one_commit(next_course: Path, repository
 
 
 def work(repository: Path) -> None:
-    """What a student may have done: answers committed, staged and neither, own files, and a note in the README."""
+    """Do what a student may do: answers committed, staged and neither, own files, and a changed README."""
     edit(repository / STUB, "raise NotImplementedError()", "return a + b")
     git(repository, "commit", "--all", "--message", "Add")
     edit(repository / SHEET, "- [ ] b)", "- [x] b)")
@@ -466,7 +466,7 @@ def test_a_students_file_is_not_replaced_by_a_new_stub(first_course: Path, repos
     assert (repository / "exercises" / "more.py").read_text(encoding="utf-8") == "mine = 1\n"
 
 
-# -- what must not happen --------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------------------------
 
 
 def test_a_release_with_a_leak_changes_nothing(next_course: Path, repository: Path, tmp_path: Path) -> None:
@@ -588,7 +588,7 @@ def test_an_unreadable_record_is_an_error(first_course: Path, repository: Path) 
         release_github(repository, load_course(first_course))
 
 
-# -- all of it or nothing --------------------------------------------------------------------------------------------
+# -- all or nothing --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.proof(part="releases")

@@ -1,4 +1,4 @@
-"""The commit statuses: what students see of the grade of record."""
+"""Commit statuses, which show students the grade of record."""
 
 from __future__ import annotations
 

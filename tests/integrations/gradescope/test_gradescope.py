@@ -1,4 +1,4 @@
-"""The autograder for Gradescope, unpacked and run as Gradescope does it, with what is installed here already."""
+"""The autograder for Gradescope, unpacked and run as by Gradescope, with the packages installed here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def image(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """/autograder, somewhere else, after setup.sh. Its environment sees what is installed here: pip brings nothing."""
+    """/autograder in another place, after setup.sh. Its environment has this machine's packages, so pip is idle."""
     root = unpacked(release, tmp_path_factory.mktemp("gradescope") / "autograder")
     packages = root / "venv" / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     packages.mkdir(parents=True)
@@ -43,7 +43,7 @@ def image(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpacked(release: Path, root: Path) -> Path:
-    """The folders as Gradescope makes them, with the autograder and nothing handed in."""
+    """The folders as Gradescope makes them, with the autograder and an empty submission."""
     shutil.copytree(release, root / "source")
     shutil.copy(root / "source" / "run_autograder", root)
     for name in ("submission", "results"):
@@ -56,7 +56,7 @@ def run_autograder(root: Path) -> subprocess.CompletedProcess[str]:
 
 
 def results(root: Path, submission: Path | None) -> dict[str, Any]:
-    """What Gradescope reads once the autograder has run on a submission."""
+    """Run the autograder on a submission, and return what Gradescope reads."""
     for name in ("submission", "results"):
         shutil.rmtree(root / name)
     (root / "results").mkdir()
@@ -141,7 +141,7 @@ def test_grading_that_takes_too_long_is_stopped_with_a_message(example_class: Pa
 
 
 def test_setup_names_the_image_to_choose_if_python_is_too_old(release: Path, tmp_path: Path) -> None:
-    # A system with another Python and nothing else to install: the two programs that tell are substitutes.
+    # A system with an older Python and nothing else to install: both programs that show it are substitutes.
     programs = {
         "python3": '[ "$1" = --version ] && echo "Python 3.10.12"',
         "apt-get": "exit 0",

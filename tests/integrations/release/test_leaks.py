@@ -1,4 +1,4 @@
-"""The leak scan: what it finds in whatever wrapping, and what it leaves alone."""
+"""The leak scan: what it finds in any encoding or archive, and what it accepts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEGIN, END = "### BEGIN SOLUTION\n", "    ### END SOLUTION"
 
 
 def solution_of(unit: str, exercise: str) -> str:
-    """The lines between the markers of an exercise's solution."""
+    """Return the lines between the markers of an exercise's solution."""
     source = (COURSE.solutions / f"{unit}.py").read_text(encoding="utf-8")
     return source.partition(f"def {exercise}(")[2].partition(BEGIN)[2].partition(END)[0]
 
@@ -56,7 +56,7 @@ def commit(folder: Path, message: str) -> None:
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one secret in each file, each in a wrapping of its own."""
+    """A folder with one secret in each file, each in another encoding or archive."""
     folder = tmp_path_factory.mktemp("planted")
     texts: dict[str, str] = {
         "plain/solution.py": f"\n\n{SOLUTION}\n",
@@ -125,7 +125,7 @@ def found(planted: Path) -> list[Leak]:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository that students of this course receive. Nothing may be written there."""
+    """The repository that students of this course receive. Tests must not write to it."""
     folder = tmp_path_factory.mktemp("github") / "attention"
     release_github(folder, COURSE)
     return folder
@@ -187,7 +187,7 @@ def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -
 def test_the_secrets_are_all_solutions_and_answers() -> None:
     origins = set(secret_texts(COURSE).values())
     assert {f"solutions/{unit}_quiz.yml" for unit in COURSE.quizzes} <= origins
-    # A solution of one short line is in any program.
+    # A solution of one short line occurs in any program.
     of_units = {origin.partition(":")[0] for origin in origins}
     assert {f"solutions/{unit}.py" for unit in COURSE.units} <= of_units
     assert SOLUTION.split() in [secret.split() for secret in secret_texts(COURSE)]

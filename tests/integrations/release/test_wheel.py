@@ -1,4 +1,4 @@
-"""The student's wheel: what it holds, what it asks for, and that it does its work on its own."""
+"""The student's wheel: its contents, its requirements, and that it works alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository that students of this course receive. Nothing may be written there."""
+    """The repository that students of this course receive. Tests must not write to it."""
     folder = tmp_path_factory.mktemp("github") / "attention"
     release_github(folder, COURSE)
     return folder
@@ -40,7 +40,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment into which pip has brought the wheel of the released repository, and no more."""
+    """The programs of an environment in which pip installed only the wheel of the released repository."""
     programs = make_environment(tmp_path_factory.mktemp("student") / "environment")
     [wheel] = (released / "course").glob("*.whl")
     done = run(programs / "pip", "install", "--no-deps", "--no-index", wheel, folder=released)
@@ -60,7 +60,7 @@ def copy_with_project(root: Path) -> Path:
 
 
 def modules(wheel: Path) -> set[str]:
-    """The modules of the grader in a wheel, with dots."""
+    """Return the modules of the grader in a wheel, with dots."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith("grader/") and name.endswith(".py")]
     names = [name for name in names if not name.startswith("grader/received/")]
@@ -113,12 +113,12 @@ def test_its_requirements_are_exactly_what_it_imports(wheel: Path) -> None:
     distributions = importlib.metadata.packages_distributions()
     needed = {name.lower() for module in imported - sys.stdlib_module_names for name in distributions.get(module, ())}
     asked = {one.split(">")[0].lower() for one in dependencies()}
-    # The wheel itself; what comes with pydantic; what a picture wants, if it is there; and what `grader build` needs,
-    # which students do not have.
+    # The wheel itself, pydantic's dependencies, an optional library for plots, and libraries that only `grader build`
+    # needs.
     assert (
         needed - {"attention-from-scratch", "pydantic_core", "matplotlib", "nbformat", "jupytext", "nbgrader"} <= asked
     )
-    # The engine names it to pytest, as a plugin.
+    # The engine passes it to pytest as a plugin.
     assert asked - needed == {"pytest-json-report"}
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {*map(Requirement, dependencies())} <= {*map(Requirement, project["dependencies"])}
