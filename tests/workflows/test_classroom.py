@@ -140,9 +140,9 @@ def _work(kind: str, example_class: Path) -> tuple[Any, ...]:
 @by_kind
 def test_every_other_step_succeeds_whatever_was_pushed(graded: Grade, kind: str) -> None:
     failed = [step for step in graded(kind).runner.steps if step.outcome != "success"]
-    unexpected = [step for step in failed if step.name not in SAYING]
+    unexpected = [step for step in failed if step.name not in FAILING]
     assert not unexpected, "\n".join([unexpected[0].name, *unexpected[0].log])
-    assert len(failed) == (0 if kind == "good" else len(SAYING))
+    assert len(failed) == (0 if kind == "good" else len(FAILING))
 
 
 @by_kind
@@ -176,15 +176,15 @@ def test_the_artifact_is_only_the_report(graded: Grade, kind: str) -> None:
 def test_the_summary_and_the_annotations_are_those_of_the_report(graded: Grade, kind: str) -> None:
     found = graded(kind)
     assert found.runner.summary == summary(found.report).rstrip("\n") + "\n"
-    told = found.runner.step("Tell what came out")
-    assert [line for line in told.log if line.startswith("::")] == annotating.annotations(found.report)
-    assert len(told.commands) == len(annotating.annotations(found.report))
+    shown = found.runner.step("Show the results")
+    assert [line for line in shown.log if line.startswith("::")] == annotating.annotations(found.report)
+    assert len(shown.commands) == len(annotating.annotations(found.report))
 
 
 @by_kind
 def test_an_annotation_is_on_its_answer_or_where_the_code_raised(graded: Grade, kind: str) -> None:
     found = graded(kind)
-    errors = [command for command in found.runner.step("Tell what came out").commands if command.name == "error"]
+    errors = [command for command in found.runner.step("Show the results").commands if command.name == "error"]
     for command in [command for command in errors if "line" in command.properties and command.properties["title"]]:
         exercise, line = command.properties["title"].partition(":")[0], int(command.properties["line"])
         text = (found.clone / command.properties["file"]).read_text(encoding="utf-8")
@@ -195,7 +195,7 @@ def test_an_annotation_is_on_its_answer_or_where_the_code_raised(graded: Grade, 
 
 @proof
 def test_a_wrong_answer_is_annotated(graded: Grade) -> None:
-    commands = graded("wrong").runner.step("Tell what came out").commands
+    commands = graded("wrong").runner.step("Show the results").commands
     [error] = [
         command for command in commands if command.properties["title"].startswith("scaled_dot_product_attention:")
     ]
@@ -254,11 +254,11 @@ def test_nothing_that_a_student_wrote_is_run(graded: Grade, kind: str) -> None:
     found = graded(kind)
     assert not list(found.runner.folder.rglob("pwned"))
     assert {command.name for command in found.runner.commands} <= {"error", "notice"}
-    assert all(step.commands == [] for step in found.runner.steps if step.name not in TELLING)
+    assert all(step.commands == [] for step in found.runner.steps if step.name not in RESULTS)
 
 
-TELLING = ("Tell what came out", "Report the points")
-SAYING = ("Say whether all is right", "Report the points")
+RESULTS = ("Show the results", "Report the points")
+FAILING = ("Fail unless all exercises pass", "Report the points")
 
 
 @proof

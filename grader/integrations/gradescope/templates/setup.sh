@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Gradescope runs this once, as root, when it builds the image: it makes venv/ beside source/, with all that the
-# grader needs, in the versions of requirements.lock.
+# Gradescope runs this once, as root, when it builds the image. It makes venv/ beside source/ with the grader's
+# dependencies in the versions of requirements.lock.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-# The CPU build of torch; the plain one on Linux brings gigabytes of CUDA along.
+# The CPU build of torch. The default build for Linux includes gigabytes of CUDA.
 torch_index=https://download.pytorch.org/whl/cpu
 
 has_library() { python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null; }
@@ -20,7 +20,7 @@ if ! has_library || ! find_python; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get update
   apt-get install --yes --no-install-recommends libseccomp2 python3-venv
-  # Ubuntu 22.04 has 3.10 for its own, and 3.11 beside it.
+  # Ubuntu 22.04 has 3.10 by default and also packages 3.11.
   find_python || apt-get install --yes --no-install-recommends python3.11-venv || true
 fi
 if ! find_python; then
@@ -35,12 +35,12 @@ torch=$(grep '^torch==' requirements.lock)
 pip install --quiet --no-deps --retries 0 --index-url "$torch_index" "$torch" || pip install --quiet "$torch"
 pip install --quiet --constraint requirements.lock --requirement requirements.txt
 
-# The grader runs from here, beside its suites and solutions.
+# The grader runs from this folder, with its suites and solutions.
 ../venv/bin/python -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))' | {
   read -r packages
   pwd > "$packages/grader.pth"
 }
 ../venv/bin/python -I -m compileall -q grader
 
-# Building an image may be allowed less than running it: so this tells, and decides nothing.
+# The build may have fewer permissions than the runs, so this only informs.
 ../venv/bin/python -I -m grader doctor || true
