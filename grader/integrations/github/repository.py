@@ -1,4 +1,4 @@
-"""A git repository that students receive: no setting, hook or template of this machine changes it."""
+"""A git repository that students receive: no setting, hook or filter of it or of this machine counts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class Repository:
         """Take the folder, and who commits as git's environment variables."""
         self.folder = folder
         self._author = author
+        self._settings = {"commit.gpgSign": "false", "core.autocrlf": "false"}
+        # A repository can name filters, which are programs that git would run on files.
+        filters = self._line("config", "--null", "--name-only", "--get-regexp", r"^filter\.").split("\0")
+        self._settings |= {name: "" for name in filters if name}
 
     def create(self, message: str) -> None:
         """Make a repository of all that is in the folder, with one commit."""
@@ -36,7 +40,9 @@ class Repository:
         Raises:
             ReleaseError: There is no commit, or a merge is in progress.
         """
-        rows = self._git("status", "--porcelain", "--no-renames", "--untracked-files=no", "-z").split("\0")
+        # Git would obey the settings of a submodule, too.
+        options = ["--porcelain", "--no-renames", "--untracked-files=no", "--ignore-submodules=all", "-z"]
+        rows = self._git("status", *options).split("\0")
         if self._run("rev-parse", "--verify", "--quiet", "HEAD").code:
             raise ReleaseError(f"{self.folder} has no commit yet: commit what is in it, then release again.")
         if any("U" in row[:2] or row[:2] in ("AA", "DD") for row in rows):
@@ -56,7 +62,8 @@ class Repository:
         paths = [*written, *removed]
         try:
             self._git("add", "--force", "--", *written)
-            names = self._git("diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *paths).split("\0")
+            options = ["--name-only", "--no-renames", "--ignore-submodules=all", "-z"]
+            names = self._git("diff", *options, "HEAD", "--", *paths).split("\0")
             if changed := [name for name in names if name]:
                 self._git("commit", "--quiet", "--only", "--message", message, "--", *changed)
         except BaseException:
@@ -65,12 +72,9 @@ class Repository:
         return bool(changed)
 
     def push(self) -> str:
-        """Return the command that pushes the latest commit; in capitals, what only the user can know."""
-        branch = self._git("symbolic-ref", "--quiet", "--short", "HEAD", may_fail=True).strip()
-        remotes = self._git("remote", may_fail=True).split()
-        remote, merge = (
-            self._git("config", "--get", f"branch.{branch}.{key}", may_fail=True).strip() for key in ("remote", "merge")
-        )
+        """Return the command that pushes the latest commit. Words in capitals are for the user to replace."""
+        branch, remotes = self._line("symbolic-ref", "--quiet", "--short", "HEAD"), self._line("remote").split()
+        remote, merge = (self._line("config", "--get", f"branch.{branch}.{key}") for key in ("remote", "merge"))
         if branch and merge and remote in remotes:
             same = merge == f"refs/heads/{branch}"
             return "git push" if same else f"git push {shlex.quote(remote)} {shlex.quote(f'HEAD:{merge}')}"
@@ -79,9 +83,13 @@ class Repository:
             return f"git push {to} HEAD:refs/heads/BRANCH"
         return f"git push {'--set-upstream ' if remotes else ''}{to} {shlex.quote(branch)}"
 
-    def _git(self, *arguments: str, may_fail: bool = False) -> str:
+    def _line(self, *arguments: str) -> str:
+        """Return what git prints, "" if it fails."""
+        return self._run(*arguments).output.decode("utf-8", "surrogateescape").strip()
+
+    def _git(self, *arguments: str) -> str:
         done = self._run(*arguments)
-        if done.code and not may_fail:
+        if done.code:
             # Git's first line says what is wrong; the rest is advice on other things than a release.
             why = re.sub("^(fatal|error): ", "", next(iter(done.error.splitlines()), "it does not say why"))
             if ".lock'" in why:
@@ -92,8 +100,7 @@ class Repository:
     def _run(self, *arguments: str) -> Done:
         # A repository around this one is never meant, even if this one is broken.
         alone = {"GIT_CEILING_DIRECTORIES": str(self.folder.resolve().parent), "GIT_LITERAL_PATHSPECS": "1"}
-        settings = {"commit.gpgSign": "false", "core.autocrlf": "false"}
-        return run_git(arguments, self.folder, settings=settings, variables={**alone, **self._author})
+        return run_git(arguments, self.folder, settings=self._settings, variables={**alone, **self._author})
 
 
 def around(folder: Path) -> Path | None:

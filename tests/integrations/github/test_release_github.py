@@ -573,7 +573,11 @@ def test_the_instructors_repository_is_the_remote_origin(address: str, name: str
 
 
 @pytest.mark.proof(part="releases")
-def test_no_hook_of_the_students_repository_runs(next_course: Path, repository: Path, tmp_path: Path) -> None:
+def test_no_hook_or_filter_of_the_students_repository_runs(next_course: Path, repository: Path, tmp_path: Path) -> None:
+    commit(repository, "exercises/.gitattributes", "* filter=mine\n")
+    for name in ("clean", "smudge", "process"):
+        git(repository, "config", f"filter.mine.{name}", f"echo x >> {tmp_path}/ran; cat")
+    git(repository, "config", "filter.mine.required", "true")
     for name in ("pre-commit", "post-commit", "reference-transaction", "post-index-change"):
         hook = repository / ".git" / "hooks" / name
         hook.write_text(f"#!/bin/sh\necho x >> {tmp_path}/ran\nexit 1\n", encoding="utf-8")
