@@ -178,7 +178,7 @@ def test_a_folder_with_other_files_is_unchanged(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     done = run_grader(REPOSITORY, "release", "gradescope", tmp_path)
     assert done.returncode == 2
-    assert "holds 'thesis.tex', which no release has put there: name an empty folder" in done.stderr
+    assert "holds 'thesis.tex', which is from no release: name an empty folder" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
