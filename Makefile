@@ -1,20 +1,20 @@
 # make grade      grades the example class
-# make test       linters, types and every test that is quick; under five minutes on two cores
-# make prove      the proofs: the audit, all attacks, every way through nbgrader and GitHub; PART=attacks runs one part
+# make test       runs linters, type checks and all quick tests; under five minutes on two cores
+# make prove      runs the slow tests: the audit, all attacks, nbgrader and GitHub; PART=attacks runs one part
 # make docs       builds the documentation in build/site, and fails if a link leads nowhere
-# make breakages  breaks the code on purpose, and says which tests notice
+# make breakages  breaks the code on purpose, and reports which tests notice
 # make size       counts the repository's lines by part
-# Each makes .venv first, with uv where it is installed and with pip where it is not.
+# Each first makes .venv, with uv if it is installed and with pip otherwise.
 
 PYTHON ?= python3
-# The CPU build of torch; the plain one on Linux brings gigabytes of CUDA along.
+# The CPU build of torch. The default build on Linux includes gigabytes of CUDA.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH ?= $(shell grep '^torch==' requirements.lock)
 PART ?=
 
 CLASS := build/class
 HOSTILE := $(CLASS)/mallory
-# In the order of the folders, so the long audit begins early; by default the files with few tests come last.
+# The order of the folders starts the long audit early. By default, files with few tests come last.
 PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations 20
 
 ifneq ($(shell command -v uv),)
@@ -27,18 +27,18 @@ endif
 
 .PHONY: grade test prove docs breakages size
 
-# Where nothing locks student code in, the hostile student stays out and the others are still graded.
+# On a machine that cannot isolate student code, the hostile student is left out and the others are graded.
 grade: .venv/installed
 	@.venv/bin/python examples/make_class.py $(CLASS)
 	@if .venv/bin/grader doctor >/dev/null; then \
 	  .venv/bin/grader grade $(CLASS) --out reports; \
 	else \
 	  .venv/bin/grader doctor | tail -n +11; \
-	  echo "So $(HOSTILE), the hostile example, is left out; the others are graded without protection."; \
+	  echo "So $(HOSTILE), the hostile example, is left out; the others are graded without isolation."; \
 	  .venv/bin/grader grade $$(find $(CLASS) -mindepth 1 -maxdepth 1 ! -path $(HOSTILE)) --out reports --allow-unisolated; \
 	fi
 
-# The types are checked beside the tests, which leave a core idle now and then.
+# mypy runs at the same time as the tests, which do not always use both cores.
 test: .venv/installed
 	@begun=$$(date +%s); \
 	.venv/bin/ruff check && .venv/bin/ruff format --check || exit 1; \

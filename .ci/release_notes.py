@@ -1,4 +1,4 @@
-"""Prints the changelog's section of a tagged version: release_notes.py v1.2.3. Fails if the package has another one."""
+"""Prints the changelog's section of a version: release_notes.py v1.2.3. Fails if the package has another version."""
 
 from __future__ import annotations
 
