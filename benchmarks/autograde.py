@@ -1,11 +1,11 @@
-"""How fast `nbgrader autograde` is with the grader in it, beside nbgrader's own `Execute` with the same tests.
+"""Compares the time of `nbgrader autograde` with the grader and with nbgrader's own `Execute`, on the same tests.
 
     python benchmarks/autograde.py
 
-Both grade the same notebooks of one unit, each in a course of its own and in turn, with the same nbgrader. The peer
-is nbgrader as it comes: it runs each notebook in a kernel of its own, where the test cells run the suite's criteria on
-what the student's cells defined, a point for each. It has no isolation, no substitutes, no diagnosis and no feedback to
-write. Each may use the whole machine, as it does for an instructor. It takes about ten minutes.
+Both grade the same notebooks of one unit, in turn, each in its own course. The baseline is unmodified nbgrader. It runs
+each notebook in a new kernel, where the test cells run the suite's criteria on what the student's cells defined, with a
+point for each. It has no isolation, no substitutes, no diagnosis and no feedback. Each side may use the whole machine,
+as for an instructor. The benchmark takes about ten minutes.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ ROOT = Path(__file__).resolve().parents[1]
 COURSE = load_course(ROOT)
 COURSE_ID = "attention_from_scratch"
 UNIT = "self_attention"
-# Of every eight notebooks: four are right, three have mistakes, and one is not finished.
+# Of every eight notebooks four are right, three have mistakes, and one is not finished.
 KINDS = ("right", "mistaken", "unfinished", "right", "mistaken", "right", "mistaken", "right")
 
-PEER_CONFIGURATION = f"""\
+BASELINE_CONFIGURATION = f"""\
 c = get_config()
 c.CourseDirectory.course_id = "{COURSE_ID}"
 """
-# The last line is the cell's result, which nbgrader takes for its points.
-PEER_TESTS = """\
+# The last line is the cell's result, which nbgrader uses as its points.
+BASELINE_TESTS = """\
 from grader.testing.backend import InProcessBackend
 from grader.engine.criteria import criteria_of
 from grader.suites.{unit} import test_{unit} as suite
 
-beside = InProcessBackend("{unit}", globals())
+backend = InProcessBackend("{unit}", globals())
 criteria = criteria_of(suite, "{unit}", "{version}").values()
-sum(criterion.run(beside).passed for criterion in criteria if criterion.exercise == "{exercise}") * {weight}"""
-# Nobody here answers a quiz, and nothing is faster than this.
-PEER_QUIZ = "0"
+sum(criterion.run(backend).passed for criterion in criteria if criterion.exercise == "{exercise}") * {weight}"""
+# No notebook here answers a quiz, and this is the fastest test.
+BASELINE_QUIZ = "0"
 
 Cell = nbformat.NotebookNode
 # By student and exercise.
@@ -65,12 +65,12 @@ Points = dict[tuple[str, str], float]
 
 
 def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
-    """Puts what each student handed in into a course's folder submitted/, and gives the students' names."""
+    """Write each student's notebook to the folder submitted/ of a course, and return the students' names."""
     release = nbformat.read(course / "release" / unit / f"{unit}.ipynb", as_version=4)
     stubs = {name: cell.source for name, cell in cells_by_name(release).items()}
     exercises = COURSE.units[unit].exercises
     files = [pieces(text, exercises) for text in accepted_answers(unit) if stands_alone(unit, text)]
-    # A kernel needs what an exercise calls in the cells above its tests.
+    # In a kernel, what an exercise calls must be defined in a cell above its tests.
     right = [answers for answers in files if list(answers) == list(exercises)]
     known = misconceptions_of(COURSE, unit)
     students = []
@@ -78,7 +78,7 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
         kind = KINDS[count % len(KINDS)]
         answers = dict(right[count // 2 % len(right) if kind == "right" else 0])
         if kind == "mistaken":
-            # One, two or three of them, from all over the unit's list.
+            # One, two or three mistakes, spread over the unit's list.
             for more in range(1 + count % 3):
                 mistake = known[(len(known) * count // number + more * len(known) // 3) % len(known)]
                 answers[mistake.exercise] = source_of(mistake)
@@ -91,13 +91,13 @@ def make_notebooks(course: Path, unit: str, number: int) -> list[str]:
 
 
 def stands_alone(unit: str, text: str) -> bool:
-    """Whether it imports no other unit, for a notebook has none beside it."""
+    """Return whether the text imports no other unit: a notebook has no other unit beside it."""
     return len(with_imports(unit, text, ROOT / "solutions")) == 1
 
 
 def pieces(text: str, exercises: Container[str]) -> dict[str, str]:
-    """A unit's file cut into a piece for each exercise, which ends with its definition; the last has all the rest."""
-    # The solution's own marks go, and its text cells, which are comments there.
+    """Split a unit's file into one piece per exercise. A piece ends with its definition; the last has the rest."""
+    # Remove the solution's markers, and its text cells, which are comments.
     lines = [line for line in text.splitlines() if not (line.startswith("#") or line.strip().startswith("###"))]
     ends = {
         name: piece.tree.body[0].end_lineno
@@ -126,45 +126,45 @@ def cells_by_name(notebook: nbformat.NotebookNode) -> dict[str, Cell]:
 
 
 def nbgrader(course: Path, command: str, unit: str) -> Took:
-    # nbgrader calls alembic by its name, and the peer's test cells import the suite.
+    # nbgrader finds alembic on the path, and the baseline's test cells import the suite.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     took, _ = run([sys.executable, "-m", "nbgrader", command, unit], course, (0,), PATH=path, PYTHONPATH=str(ROOT))
     return took
 
 
 def make_courses(folder: Path, unit: str, number: int) -> tuple[Path, Path]:
-    """Two courses with the same notebooks handed in: ours as it is released, and the peer's."""
-    ours, peer = folder / "ours", folder / "peer"
+    """Make two courses with the same submitted notebooks: ours as it is released, and the baseline's."""
+    ours, baseline = folder / "ours", folder / "baseline"
     run([sys.executable, "-m", "grader", "release", "nbgrader", str(ours)], ROOT, (0,))
-    shutil.copytree(ours / "source" / unit, peer / "source" / unit)
-    (peer / "nbgrader_config.py").write_text(PEER_CONFIGURATION, encoding="utf-8")
-    put_tests_in(peer / "source" / unit / f"{unit}.ipynb", unit)
-    for course in (ours, peer):
+    shutil.copytree(ours / "source" / unit, baseline / "source" / unit)
+    (baseline / "nbgrader_config.py").write_text(BASELINE_CONFIGURATION, encoding="utf-8")
+    put_tests_in(baseline / "source" / unit / f"{unit}.ipynb", unit)
+    for course in (ours, baseline):
         nbgrader(course, "generate_assignment", unit)
     make_notebooks(ours, unit, number)
-    shutil.copytree(ours / "submitted", peer / "submitted")
-    return ours, peer
+    shutil.copytree(ours / "submitted", baseline / "submitted")
+    return ours, baseline
 
 
 def put_tests_in(source: Path, unit: str) -> None:
-    """Makes test cells, which ours leaves to the grader, of the kind that nbgrader runs itself."""
+    """Fill the test cells, which are empty in our course, with tests that nbgrader runs itself."""
     notebook = nbformat.read(source, as_version=4)
     for name, cell in cells_by_name(notebook).items():
         if cell.metadata.nbgrader.grade:
             exercise = name.removeprefix("test_")
-            tests = tests_of(unit, exercise) if exercise in COURSE.units[unit].exercises else PEER_QUIZ
+            tests = tests_of(unit, exercise) if exercise in COURSE.units[unit].exercises else BASELINE_QUIZ
             cell.source = f"### BEGIN HIDDEN TESTS\n{tests}\n### END HIDDEN TESTS"
     nbformat.write(notebook, source)
 
 
 def tests_of(unit: str, exercise: str) -> str:
-    """The tests of an exercise as a cell of the notebook in which the answer is."""
+    """Return the tests of an exercise as the source of a cell in the answer's notebook."""
     weight = COURSE.units[unit].exercises[exercise]
-    return PEER_TESTS.format(unit=unit, version=COURSE.version, exercise=exercise, weight=weight)
+    return BASELINE_TESTS.format(unit=unit, version=COURSE.version, exercise=exercise, weight=weight)
 
 
 def autograde(course: Path, unit: str) -> tuple[Took, Points]:
-    """Autogrades everything that was handed in, in a copy of the course that knows no submission yet."""
+    """Autograde all submissions, in a copy of the course whose gradebook is empty."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "course"
         shutil.copytree(course, copy)
@@ -186,22 +186,22 @@ def points_in(gradebook: Path, unit: str) -> Points:
 # -- the whole -----------------------------------------------------------------------------------------------------
 
 
-def agreement(ours: Points, peer: Points, unit: str) -> str:
-    """On how many exercises of how many students both give the same points. Exits where they must, and do not.
+def agreement(ours: Points, baseline: Points, unit: str) -> str:
+    """Return in how many cells both sides give the same points. Exits if they differ on a right answer.
 
-    Both have to run the same tests, or the comparison is idle. They may differ where an answer calls another one
-    that is wrong: ours then asks once more, with a substitute for that one, and the peer has none.
+    The comparison is only valid if both run the same tests. They may differ if an answer calls a wrong one: the grader
+    then runs the test again with a substitute, which the baseline does not have.
     """
-    if ours.keys() != peer.keys():
+    if ours.keys() != baseline.keys():
         raise SystemExit("The two sides did not grade the same exercises of the same students.")
     for (student, exercise), points in ours.items():
         possible = possible_points(unit)[exercise]
-        if student.startswith("right") and not points == peer[student, exercise] == possible:
+        if student.startswith("right") and not points == baseline[student, exercise] == possible:
             raise SystemExit(
-                f"{student} has {points} points with the grader and {peer[student, exercise]} with the peer, of "
-                f"{possible}, for {exercise}."
+                f"{student} has {points} points with the grader and {baseline[student, exercise]} with the baseline, "
+                f"of {possible}, for {exercise}."
             )
-    same, more = (sum(which(points, peer[key]) for key, points in ours.items()) for which in (eq, gt))
+    same, more = (sum(which(points, baseline[key]) for key, points in ours.items()) for which in (eq, gt))
     return f"the same points in {same} of {len(ours)} cells, with the grader more in {more} and less in the others"
 
 
@@ -212,12 +212,12 @@ def possible_points(unit: str) -> dict[str, int]:
 
 
 def show(pairs: list[tuple[Took, Took]], number: int) -> None:
-    print(f"{'seconds a notebook, medians':34}{'on the clock':>14}{'processor':>12}")
+    print(f"{'seconds a notebook, medians':34}{'wall clock':>14}{'processor':>12}")
     clocks = attrgetter("wall"), attrgetter("processor")
     for place, name in enumerate(("the grader in nbgrader", "nbgrader's own Execute")):
         medians = [statistics.median(clock(pair[place]) / number for pair in pairs) for clock in clocks]
         print(f"  {name:32}{medians[0]:14.2f}{medians[1]:12.2f}")
-    ratios = [statistics.median(clock(ours) / clock(peer) for ours, peer in pairs) for clock in clocks]
+    ratios = [statistics.median(clock(ours) / clock(baseline) for ours, baseline in pairs) for clock in clocks]
     print(f"  {'share of its time':32}{ratios[0]:14.3f}{ratios[1]:12.3f}")
 
 
@@ -232,12 +232,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         courses = make_courses(Path(folder), chosen.unit, chosen.notebooks)
         for count in range(chosen.times):
-            # Now the one first, now the other.
+            # The sides take turns in being first.
             order = courses if count % 2 == 0 else courses[::-1]
             done = {course: autograde(course, chosen.unit) for course in order}
-            (ours, points), (peer, peers_points) = (done[course] for course in courses)
-            agreed = agreement(points, peers_points, chosen.unit)
-            pairs.append((ours, peer))
+            (ours, points), (baseline, baseline_points) = (done[course] for course in courses)
+            agreed = agreement(points, baseline_points, chosen.unit)
+            pairs.append((ours, baseline))
     print(f"{chosen.notebooks} notebooks of {chosen.unit}, {chosen.times} rounds, start-up counted")
     show(pairs, chosen.notebooks)
     print(agreed)

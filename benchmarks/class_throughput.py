@@ -1,11 +1,12 @@
-"""How fast a class is graded on one core, beside the same suites in a cold, in-process pytest for each submission.
+"""Compares the time to grade a class on one core with a cold, in-process pytest of the same suites per submission.
 
     python benchmarks/class_throughput.py
 
-Of two kinds: submissions of all units of the course, and of one unit each, as a class hands in week by week. There is
-a round for each unit. In it `grader grade` grades the whole class, start-up counted, and the peer its share of the
-class, so that the machine's moods meet both. The peer has no isolation, no limits, no second run with substitutes, no
-diagnosis and no report: only the tests. It takes about five minutes, and Linux, for it reads /proc.
+There are two kinds of submissions: of all units of the course, and of one unit, as in a weekly class. There is a round
+for each unit. In a round `grader grade` grades the whole class, start-up included, and the baseline grades its share of
+the class, so that changes in the machine's speed affect both. The baseline has no isolation, no limits, no second run
+with substitutes, no diagnosis and no report. The benchmark takes about five minutes. It needs Linux, because it reads
+/proc.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ RIGHT, MISTAKEN, UNFINISHED = 12, 9, 3
 
 
 def make_class(folder: Path) -> list[str]:
-    """Writes the class and gives its students' names: most are right, some made mistakes, some are not done yet."""
+    """Write the class and return its students' names: most are right, some made mistakes, some are unfinished."""
     right = {unit: accepted_answers(unit) for unit in UNITS}
     build(COURSE, UNITS)
     known = {unit: misconceptions_of(COURSE, unit) for unit in UNITS}
@@ -52,13 +53,13 @@ def make_class(folder: Path) -> list[str]:
         }
     for number in range(MISTAKEN):
         texts = {unit: right[unit][0] for unit in UNITS}
-        # One mistake, then one in each of two units, and so on round; from all over each unit's list.
+        # One mistake, then one in each of two units, and so on; spread over each unit's list.
         for unit in (UNITS * 2)[number : number + 1 + number % len(UNITS)]:
             mistake = known[unit][len(known[unit]) * number // MISTAKEN]
             texts[unit] += f"\n\n{source_of(mistake)}"
         students[f"mistaken-{number:02}"] = texts
     for number in range(UNFINISHED):
-        # The first is to begin yet, the next have come one unit further each.
+        # The first has not begun; each of the next has finished one unit more.
         students[f"unfinished-{number:02}"] = {
             unit: right[unit][0] if place < number else read("exercises", unit) for place, unit in enumerate(UNITS)
         }
@@ -74,13 +75,13 @@ def read(folder: str, unit: str) -> str:
 
 
 def accepted_answers(unit: str) -> list[str]:
-    """The solution, and the right answers in other styles."""
+    """Return the solution, and right answers in other styles."""
     others = sorted((COURSE.suites / unit / "accepted_answers").glob("[!_]*.py"))
     return [read("solutions", unit), *(completed(COURSE, path, unit) for path in others)]
 
 
 def source_of(mistake: Misconception) -> str:
-    """A mistake as a student would write it: its definition, what it makes use of, and the exercise's own name."""
+    """Return a mistake as a student would write it: its definition, what it uses, and the exercise's name."""
     path = Path(sys.modules[mistake.implementation.__module__].__file__ or "")
     name = mistake.implementation.__name__
     return "\n\n\n".join([*needed_by(path, name), f"{mistake.exercise} = {name}\n"])
@@ -91,14 +92,14 @@ def source_of(mistake: Misconception) -> str:
 
 @dataclass
 class Took:
-    """Seconds on the clock, and of the processor's time in all processes together."""
+    """Seconds of wall-clock time, and of processor time in all processes together."""
 
     wall: float
     processor: float
 
 
 def run(command: list[str], cwd: Path, allowed: tuple[int, ...], **environment: str) -> tuple[Took, str]:
-    """How long one process takes with all that it starts, and what it prints."""
+    """Run a command. Returns the time of its process and all that it starts, and its output."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
     wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -113,14 +114,14 @@ def grade_command(submissions: Path, into: Path, unit: str | None = None) -> lis
 
 
 def run_ours(submissions: Path, unit: str | None = None) -> tuple[Took, dict[str, dict[str, Any]]]:
-    """Grades all of them; the report of each student."""
+    """Grade all submissions. Returns the time, and the report of each student."""
     with tempfile.TemporaryDirectory() as into:
         took, _ = run(grade_command(submissions, Path(into), unit), ROOT, (0,))
         return took, {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in Path(into).glob("*.json")}
 
 
-def run_peer(submission: Path, unit: str | None = None) -> tuple[Took, int]:
-    """Runs the suites once, in a process of pytest's own; how many tests passed."""
+def run_baseline(submission: Path, unit: str | None = None) -> tuple[Took, int]:
+    """Run the suites on a submission in a new pytest process. Returns the time, and how many tests passed."""
     settings = ROOT / "grader" / "engine" / "pytest.ini"
     command = [
         sys.executable, "-m", "pytest", str(COURSE.suites / (unit or "")), "-c", str(settings), "--noconftest", "-q",
@@ -138,9 +139,9 @@ STUDENTS, GRADERS = "students' processes", "grading processes"
 
 
 def watch(submissions: Path) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Grades the class once; seconds of processor time by what took them, and the most memory of each process, in MB.
+    """Grade the class once. Returns seconds of processor time by part, and the peak memory of each process, in MB.
 
-    Memory is what a process shares with no other: the pages that it wrote to since it was forked.
+    Memory is what a process shares with no other: the pages that it wrote to after it was forked.
     """
     seconds: dict[str, float] = {}
     peaks: dict[str, dict[int, float]] = {STUDENTS: {}, GRADERS: {}}
@@ -149,12 +150,12 @@ def watch(submissions: Path) -> tuple[dict[str, float], dict[str, list[float]]]:
         program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while program.poll() is None:
             for engine in children(program.pid):
-                # The fork server is forked first of all.
+                # The fork server is the engine's first child.
                 server, *graders = children(engine) or [0]
                 for name, pids in ((STUDENTS, children(server)), (GRADERS, graders)):
                     for pid in pids:
                         peaks[name][pid] = max(peaks[name].get(pid, 0.0), own_memory(pid))
-                if graders:  # after the last, what has ended is no longer told apart
+                if graders:  # later the times of ended processes cannot be told apart
                     seconds["the command line and the reports"] = processor_time(program.pid)[0]
                     for parent, itself, name, pids in (
                         (engine, "the engine", GRADERS, graders),
@@ -167,7 +168,7 @@ def watch(submissions: Path) -> tuple[dict[str, float], dict[str, list[float]]]:
 
 
 def children(pid: int) -> list[int]:
-    """Oldest first."""
+    """Return the child processes, oldest first."""
     with contextlib.suppress(OSError):
         return sorted(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
     return []
@@ -181,7 +182,7 @@ def own_memory(pid: int) -> float:
 
 
 def processor_time(pid: int) -> tuple[float, float]:
-    """Of a process, and of those children of its that have ended, in seconds."""
+    """Return the seconds of processor time of a process, and of its children that have ended."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         own, system, childrens, childrens_system = (int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15])
@@ -193,8 +194,8 @@ def processor_time(pid: int) -> tuple[float, float]:
 
 
 def check(student: str, report: dict[str, Any], passed: int) -> None:
-    """Both sides must have run the same tests, or the comparison is idle."""
-    # Of the exercises alone, for nobody here answers a quiz.
+    """Exit if a right answer does not have full marks on both sides: the sides did not run the same tests."""
+    # Exercises only: no submission here answers a quiz.
     exercises = [exercise for unit in report["units"].values() for exercise in unit["exercises"].values()]
     points, possible = (sum(exercise[what] for exercise in exercises) for what in ("points", "possible"))
     if student.startswith("right") and not points == passed == possible:
@@ -202,26 +203,28 @@ def check(student: str, report: dict[str, Any], passed: int) -> None:
 
 
 def compare(submissions: Path, students: list[str], rounds: int, one_unit: bool) -> Iterator[tuple[Took, list[Took]]]:
-    """For each round: what the whole class took with us, and what each of its share took with the peer."""
+    """Yield, for each round, the time of the whole class with the grader, and of each submission with the baseline."""
     for number in range(rounds):
         unit = UNITS[number % len(UNITS)] if one_unit else None
         ours, reports = run_ours(submissions, unit)
-        peers = []
+        baselines = []
         for student in students[number::rounds]:
-            took, passed = run_peer(submissions / student, unit)
+            took, passed = run_baseline(submissions / student, unit)
             check(student, reports[student], passed)
-            peers.append(took)
-        yield ours, peers
+            baselines.append(took)
+        yield ours, baselines
 
 
 def show(what: str, size: int, rounds: list[tuple[Took, list[Took]]]) -> None:
-    print(f"{what:34}{'on the clock':>14}{'processor':>12}")
+    print(f"{what:34}{'wall clock':>14}{'processor':>12}")
     columns = []
     for clock in (attrgetter("wall"), attrgetter("processor")):
-        peer = statistics.median(clock(took) for _, peers in rounds for took in peers)
+        baseline = statistics.median(clock(took) for _, baselines in rounds for took in baselines)
         ours = statistics.median(clock(took) / size for took, _ in rounds)
-        ratio = statistics.median(statistics.mean(map(clock, peers)) * size / clock(took) for took, peers in rounds)
-        columns.append((peer, ours, ratio))
+        ratio = statistics.median(
+            statistics.mean(map(clock, baselines)) * size / clock(took) for took, baselines in rounds
+        )
+        columns.append((baseline, ours, ratio))
     for name, values in zip(
         ("cold pytest", "grader grade", "times the throughput"), zip(*columns, strict=True), strict=True
     ):
@@ -235,20 +238,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         submissions = Path(folder)
         students = make_class(submissions)
-        run_peer(submissions / students[0])  # only warms the disk's cache, as this does:
+        run_baseline(submissions / students[0])  # fills the disk cache, and so does this:
         seconds, memory = watch(submissions)
         whole = compare(submissions, students, rounds, one_unit=False)
         single = compare(submissions, students, rounds, one_unit=True)
-        # In turn, for neither is ahead of the other.
+        # In turn, so that both kinds run under the same conditions.
         pairs = list(zip(whole, single, strict=True))
     size = len(students)
-    print(f"{size} submissions on one core, {rounds} rounds; medians, in seconds a submission, start-up counted")
+    print(f"{size} submissions on one core, {rounds} rounds; medians, in seconds per submission, start-up included")
     show(f"of all {len(UNITS)} units", size, [pair[0] for pair in pairs])
     show("of one unit each", size, [pair[1] for pair in pairs])
-    print("where the processor's time goes, of all units, in seconds a submission")
+    print("processor time by part, for all units, in seconds per submission")
     for what, took in seconds.items():
         print(f"  {what:32}{took / size:14.3f}{took / sum(seconds.values()):12.0%}")
-    print("memory of its own of each process, in MB")
+    print("memory of each process that it does not share, in MB")
     for what, peaks in memory.items():
         print(f"  {what:32}{f'median {statistics.median(peaks):.0f}':>14}{f'most {max(peaks):.0f}':>12}")
 

@@ -1,9 +1,9 @@
-"""How long `grader grade` takes for one submission, cold, beside `python -c "import torch, pytest"`.
+"""Compares a cold `grader grade` of one submission with `python -c "import torch, pytest"`.
 
     python benchmarks/cold_start.py [--runs 11]
 
-Pairs of whole processes, one after the other in the same run, so that the machine's moods meet both; medians and
-the median of the ratios. The suite's own time is what the report says that grading took once all was imported.
+The two run in turn, as whole processes, so that changes in the machine's speed affect both. It prints the medians and
+the median of the ratios. The suite's own time is that of the report: the time of grading after all imports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
         for number in range(runs + 1):
             pair = seconds(import_only), seconds(grade)
             report = json.loads((Path(folder) / f"{STUDENT}.json").read_text(encoding="utf-8"))
-            if number:  # the first pair only warms the disk's cache
+            if number:  # the first pair only fills the disk cache
                 imports.append(pair[0])
                 grades.append(pair[1])
                 suites.append(report["timing"]["seconds"])

@@ -1,4 +1,4 @@
-"""The peer of class_throughput.py, a plugin for pytest: the suites ask a submission loaded in the very same process."""
+"""The baseline of class_throughput.py: a pytest plugin that runs the suites on a submission in the same process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.testing.student import Student
 
 COURSE = load_course(Path(__file__).resolve().parents[1])
 SUBSTITUTES = hidden_substitutes(COURSE)
-BESIDE = pytest.StashKey[InProcessBackend]()
+BACKEND = pytest.StashKey[InProcessBackend]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,13 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    beside = session.config.stash[BESIDE] = InProcessBackend("", {})
-    beside.worker.units.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
+    backend = session.config.stash[BACKEND] = InProcessBackend("", {})
+    backend.worker.units.modules.update({unit: importlib.import_module(unit) for unit in COURSE.units})
 
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student:
-    return Student(request.config.stash[BESIDE], request.path.parent.name, SUBSTITUTES)
+    return Student(request.config.stash[BACKEND], request.path.parent.name, SUBSTITUTES)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How long the protocol's own messages take to encode and to decode with msgspec, pydantic, and dataclasses and json.
+"""Measures how long msgspec, pydantic, and dataclasses with json take to encode and decode the protocol's messages.
 
     python -m venv --system-site-packages /tmp/venv && /tmp/venv/bin/pip install msgspec
     PYTHONPATH=. /tmp/venv/bin/python benchmarks/message_libraries.py [--rounds 300]
@@ -45,7 +45,7 @@ MESSAGES = {
 
 
 def with_dataclasses() -> Codec:
-    """Dataclasses with checks by hand, and the json of the standard library."""
+    """Dataclasses that are checked by hand, and json of the standard library."""
 
     @dataclass(frozen=True)
     class Request:

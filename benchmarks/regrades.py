@@ -1,8 +1,8 @@
-"""Whether a grade is the same every time: python benchmarks/regrades.py [--times 200].
+"""Checks that a grade is the same every time: python benchmarks/regrades.py [--times 200].
 
-Grades the solutions, and ten submissions that are partly right, again and again, in student processes as always, and
-counts the outcomes that were not those of the first time. A partly right submission is one unit's solution in which two
-exercises are done wrong, by a misconception each; random exercises among them.
+Grades the solutions and ten partly right submissions many times, in student processes as usual, and counts the outcomes
+that differ from the first time. A partly right submission is the solution of one unit with two wrong exercises, each
+with a misconception. Exercises with random numbers are among them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def source(unit: str, text: str) -> UnitSource:
 
 
 def partly_right(course: Course) -> Iterator[Submission]:
-    """Ten of them, each unit's turn once and the first two units' again with other mistakes and other exercises."""
+    """Yield ten submissions: one for each unit, then more with other mistakes and other exercises."""
     units = list(course.units)
     for number in range(PARTLY_RIGHT):
         unit, turn = units[-1 - number % len(units)], number // len(units)

@@ -1,4 +1,4 @@
-"""Make the example class: the answers of eight made-up students, for trying the grader on.
+"""Make the example class: the answers of eight made-up students, to try the grader.
 
     python examples/make_class.py OUT
 
@@ -51,7 +51,7 @@ EMIL_FORWARD_UNCLOSED = """\
 
 
 class Change(NamedTuple):
-    """What a student wrote in place of a text of the solution; without a text, the exercise is not written yet."""
+    """A text that a student wrote instead of one in the solution. Without a text the exercise is not written yet."""
 
     unit: str
     exercise: str
@@ -83,7 +83,7 @@ CHANGES = {
 
 
 class Look(NamedTuple):
-    """A cell that dina added below the one that defines an exercise, and the output or the error that it shows."""
+    """A cell that dina added below the one that defines an exercise, with its output or error."""
 
     unit: str
     below: str
@@ -109,15 +109,15 @@ MALLORY_CLAIM = "\n## 99. All points\n\n- [x] a) ::notice title=points::20 of 20
 
 
 class ClassError(Exception):
-    """An answer that cannot be made from its source; the text names the student, the file and what does not fit."""
+    """An answer cannot be made from its source. The text names the student, the file and what does not fit."""
 
 
 def make_class(root: Path, out: Path) -> None:
-    """Write the answers of every student to `out`/<student>; what is there already of these students is replaced.
+    """Write the answers of every student to `out`/<student>, and replace those that are already there.
 
     Args:
         root: The course's repository: solutions/, exercises/, examples/ and autograder.yml.
-        out: A folder, which is made if it does not exist.
+        out: A folder. It is created if it does not exist.
 
     Raises:
         ClassError: A change or a quiz answer no longer fits its source, or `out` is where the written answers are.
@@ -136,7 +136,7 @@ def make_class(root: Path, out: Path) -> None:
         if student in SCRIPTS:
             theirs = units[:CHEN_UNITS] if student == "chen" else units
             files = {f"{unit}.py": _script(root, student, unit) for unit in theirs}
-        elif student == "bela":  # an exercise that is newer than these answers is answered as in the solution
+        elif student == "bela":  # exercises that these answers do not have are those of the solution
             files = {f"{unit}.py": completed(course, by_hand / student / f"{unit}.py", unit) for unit in units}
         elif student == "dina":
             files = {f"{unit}.ipynb": _notebook(root, unit) for unit in units}
@@ -160,7 +160,7 @@ def make_class(root: Path, out: Path) -> None:
 
 
 def _script(root: Path, student: str, unit: str) -> str:
-    """The solution without its markers, with this student's changes."""
+    """Return the solution without its markers, with this student's changes."""
     text = (root / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
     text = re.sub(r"(?m)^# %% nbgrader=.*$", "# %%", text)
     text = re.sub(r"(?m)^ *### (BEGIN|END) SOLUTION\n", "", text)
@@ -175,7 +175,7 @@ def _script(root: Path, student: str, unit: str) -> str:
 
 
 def _definitions(text: str) -> dict[str, str]:
-    """The text of each function and class at the top level, by name."""
+    """Return the text of each function and class at the top level, by name."""
     lines = text.splitlines(keepends=True)
     nodes = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     return {node.name: "".join(lines[node.lineno - 1 : node.end_lineno]) for node in nodes}
@@ -191,7 +191,7 @@ def _replaced(text: str, old: str, new: str, place: str) -> str:
 
 
 def _notebook(root: Path, unit: str) -> str:
-    """Dina's script as a notebook, with the cells that she added and their outputs."""
+    """Return dina's script as a notebook, with the cells that she added and their outputs."""
     import jupytext
     import nbformat
 
@@ -233,7 +233,7 @@ def _cell(look: Look) -> NotebookNode:
 
 
 def _sheet(student: str, quiz: Quiz, given: Mapping[str, str]) -> str:
-    """A sheet with what examples/answers.yml says of it."""
+    """Write a quiz sheet with the answers of examples/answers.yml."""
     variant = int(given["variant"]) if "variant" in given else None
     answers = {name: _answer(student, item, variant or 0) for name, item in quiz.items.items()}
     for name in list(quiz.items)[int(given.get("answered", len(quiz.items))) :]:
@@ -250,7 +250,7 @@ def _sheet(student: str, quiz: Quiz, given: Mapping[str, str]) -> str:
 
 
 def _answer(student: str, item: Item, variant: int) -> str:
-    """The right answer, in bela's case in another style; in mallory's case every choice and nothing else."""
+    """Return the right answer; for bela in another style; for mallory every choice, and no other answer."""
     match item:
         case ChoiceItem() if student == "mallory":
             return item.asked().letters

@@ -1,9 +1,9 @@
-"""Breaks the code on purpose, one line at a time, and says which tests notice: `make breakages`.
+"""Breaks the code on purpose, one line at a time, and reports which tests notice: `make breakages`.
 
-Each breakage is a slip that a maintainer could make. It is applied to a copy of the repository, and the tests that
-should notice it run there. Two harmless changes show that those tests do not fail whatever is changed.
+Each breakage is a mistake that a maintainer could make. It is applied to a copy of the repository, and the tests that
+should notice it run there. Two harmless changes show that these tests do not fail at every change.
 
-Exits with 1 where a breakage no longer applies, where no test notices it, or where a harmless change fails a test.
+Exits with 1 if a breakage no longer applies, if no test notices it, or if a harmless change fails a test.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Change:
 
     Attributes:
         name: What goes wrong, in a few words.
-        file: The file to change, from the repository's root on.
+        file: The file to change, relative to the repository's root.
         old: The text to replace, which occurs exactly once.
         new: What replaces it.
-        tests: The tests that run on it, as pytest takes them, with a space between two.
+        tests: The tests that should notice it, as arguments of pytest, separated by spaces.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Change:
     tests: str
 
 
-# By area. The formatter would give every text a line of its own.
+# By area. The formatter would put each text on its own line.
 # fmt: off
 BREAKAGES = {
     "sandbox": [
@@ -286,9 +286,9 @@ Verdict = Literal["failed", "passed", "error"]
 
 @dataclass(frozen=True)
 class Result:
-    """What the tests of a change came to.
+    """The result of the tests of a change.
 
-    text: the first test that failed, or what is wrong. target: what of make runs that test.
+    text: the first test that failed, or what is wrong. target: the target of make that runs this test.
     """
 
     verdict: Verdict
@@ -321,7 +321,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run_tests(tests: str, marks: str, folder: Path) -> tuple[int, str]:
-    """Run those of the tests that fit the marks. Returns pytest's exit code and its output."""
+    """Run the tests that match the marks. Returns pytest's exit code and its output."""
     command = [*PYTEST, "-m", marks, *tests.split()]
     try:
         done = subprocess.run(
@@ -370,8 +370,8 @@ def rendered(area: str, change: Change, result: Result) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Break the code on purpose, and say which tests notice.")
-    parser.add_argument("--only", metavar="WORDS", default="", help="those whose area or name contains this")
+    parser = argparse.ArgumentParser(description="Break the code on purpose, and report which tests notice.")
+    parser.add_argument("--only", metavar="WORDS", default="", help="only changes whose area or name contains this")
     wanted = parser.parse_args().only.casefold()
     by_area = {**BREAKAGES, "harmless": HARMLESS}
     changes = [

@@ -1,4 +1,4 @@
-"""A real browser and a real Jupyter server: what an instructor sees of an nbgrader course."""
+"""A real browser and a real Jupyter server, to look at an nbgrader course as an instructor does."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from processes import PATIENCE_SECONDS, descendants, until, until_ended
 
-# Both formgrader and nbconvert's pages fetch this from the network, which no test asks for anything.
+# Formgrader and nbconvert's pages load MathJax from the network, which tests do not use.
 FROM_THE_NETWORK = "MathJax is not defined"
 
 
 def chromium() -> str:
-    """Where Chromium is. Without it a test is skipped, but not in CI."""
+    """Return the path of chromium. Without chromium the test is skipped; in CI it fails."""
     if found := shutil.which("chromium"):
         return found
     reason = "there is no chromium: on Debian, sudo apt-get install chromium"
     if os.environ.get("CI"):
-        pytest.fail(f"{reason}. CI has to look at the pages")
+        pytest.fail(f"{reason}. CI must have it")
     pytest.skip(reason)
 
 
 class Jupyter:
-    """JupyterLab and the extensions of nbgrader, started in a folder as an instructor starts it.
+    """JupyterLab with the extensions of nbgrader, started in a folder as an instructor starts it.
 
-    environment: of the server, with its HOME, where all that it writes for itself stays.
+    environment: the environment of the server. Its HOME gets all that the server writes for itself.
     """
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
@@ -48,23 +48,23 @@ class Jupyter:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._told = home / "runtime" / f"jpserver-{self._process.pid}.json"
+        self._address_file = home / "runtime" / f"jpserver-{self._process.pid}.json"
 
     def address(self) -> tuple[str, str]:
-        """Its URL, which ends with a slash, and the token that opens it, as soon as it has told them."""
-        told = until(self._read)
-        return told["url"], told["token"]
+        """Wait for the server's URL, which ends with a slash, and its token."""
+        address = until(self._read)
+        return address["url"], address["token"]
 
     def _read(self) -> dict[str, Any]:
         assert self._process.poll() is None, self._log.read_text(encoding="utf-8")
         try:
-            read: dict[str, Any] = json.loads(self._told.read_text(encoding="utf-8"))
+            read: dict[str, Any] = json.loads(self._address_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return read
 
     def processes(self) -> list[int]:
-        """All that it has started and that is still there."""
+        """Return the running processes that the server has started."""
         return descendants(self._process.pid)
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Jupyter:
 
 @contextmanager
 def looking_at(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[Jupyter, BrowserContext]]:
-    """A Jupyter server in `folder`, and a browser that has logged in there and reaches nothing else."""
+    """Start a Jupyter server in `folder`, and a browser that is logged in there and cannot reach other addresses."""
     executable = chromium()
     server = Jupyter(folder, environment)
     try:
@@ -90,7 +90,7 @@ def looking_at(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[J
             context = browser.new_context(base_url=url, viewport={"width": 1280, "height": 1600})
             context.set_default_timeout(PATIENCE_SECONDS * 1000)
             expect.set_options(timeout=PATIENCE_SECONDS * 1000)
-            context.route(lambda asked: not asked.startswith(url), lambda route: route.abort())
+            context.route(lambda address: not address.startswith(url), lambda route: route.abort())
             page = context.new_page()
             page.goto(f"tree?token={token}")
             page.close()
@@ -101,5 +101,5 @@ def looking_at(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[J
 
 
 def errors_of(page: Page) -> list[str]:
-    """What went wrong in the page's own programs."""
+    """Return the errors of the page's scripts."""
     return [error.message for error in page.page_errors() if error.message != FROM_THE_NETWORK]

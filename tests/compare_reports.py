@@ -1,6 +1,6 @@
-"""Compares two folders of reports: python tests/compare_reports.py BEFORE AFTER. Exit 1 where a grade differs.
+"""Compares two folders of reports: python tests/compare_reports.py BEFORE AFTER. Exits with 1 if a grade differs.
 
-Wording, versions, digests, times and the lines of messages may differ; points, outcomes, names, misconceptions and the
+Wording, versions, digests, times and the lines of messages may differ. Points, outcomes, names, misconceptions and the
 number of messages of each kind may not.
 """
 
@@ -17,13 +17,13 @@ CHANGES = {"digest", "timing", "versions", "messages", "schema"}
 
 
 def grades(report: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a report may not differ."""
+    """Return the parts of a report that may not differ."""
     kinds = Counter((one["unit"], one["exercise"], one["kind"]) for one in report["messages"])
     return {**without_wording(report), "messages": {"/".join(map(str, key)): count for key, count in kinds.items()}}
 
 
 def without_wording(value: Any) -> Any:
-    """Return a part of a report without its wording; of a sentence, only whether there is one."""
+    """Return a part of a report without its wording. A sentence becomes True, or False if it is empty."""
     if isinstance(value, dict):
         return {
             key: bool(found) if key in WORDING else without_wording(found)
@@ -45,7 +45,7 @@ def differences(before: Any, after: Any, place: str = "") -> list[str]:
 
 
 def main() -> int:
-    """Print what differs between two folders of reports."""
+    """Print the differences between two folders of reports."""
     before, after = (
         {path.stem: grades(json.loads(path.read_text(encoding="utf-8"))) for path in Path(folder).glob("*.json")}
         for folder in sys.argv[1:3]

@@ -1,4 +1,4 @@
-"""What many tests share: a fork server, sandbox clients, a course to grade with, and the program itself."""
+"""Fixtures that many tests share: a fork server, sandbox clients, the engine, and a small course."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def open_client(server: ForkServer) -> Iterator[Callable[..., SandboxClient]]:
-    """Opens a sandbox client for source texts: one unit called `answers`, or several by name."""
+    """Open a sandbox client for source texts: of one unit called `answers`, or of several units by name."""
     clients: list[SandboxClient] = []
 
     def open_client(units: str | dict[str, str], **limits: int | float) -> SandboxClient:
@@ -51,7 +51,7 @@ def started_engine() -> Iterator[tuple[Engine, Handshake]]:
 
 @pytest.fixture
 def engine(started_engine: tuple[Engine, Handshake]) -> Engine:
-    """The grading engine of this repository's own course, which has said its handshake."""
+    """The engine of this repository's own course, after its handshake."""
     return started_engine[0]
 
 
@@ -62,7 +62,7 @@ def handshake(started_engine: tuple[Engine, Handshake]) -> Handshake:
 
 @pytest.fixture(scope="session")
 def example_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the answers of the example class; no test changes it."""
+    """The folder with the answers of the example class. Tests do not change it."""
     folder = tmp_path_factory.mktemp("example") / "class"
     make_class(REPOSITORY, folder)
     return folder
@@ -70,17 +70,17 @@ def example_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course of one unit and three criteria, graded by a copy of this grader. Five points are to be had."""
+    """A course of one unit with three criteria, worth five points, and a copy of this grader."""
     return courses.make_small_course(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="session")
 def quiz(small_course: Path) -> Quiz:
-    """The quiz of the small course, with an item of every kind."""
+    """The quiz of the small course, with an item of each kind."""
     return load_quiz(small_course / "solutions" / "sums_quiz.yml")
 
 
 @pytest.fixture
 def own_small_course(tmp_path: Path) -> Path:
-    """The same, for a test that changes it."""
+    """A small course that the test may change."""
     return courses.make_small_course(tmp_path / "course")

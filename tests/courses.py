@@ -1,4 +1,4 @@
-"""Courses to grade with, submissions to grade, and the program itself."""
+"""Courses and submissions for tests, and functions that run the grader."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def subtracts(a, b):
 }
 
 
-# The same solution as a source that `grader build` can make a stub of.
+# The same solution as a source for `grader build`.
 ANSWER = '# %% nbgrader={"grade": false, "grade_id": "{}", "locked": false, "solution": true}'
 BUILDABLE = f"""\
 # %% [markdown]
@@ -258,7 +258,7 @@ class Scale(nn.Module):
 
 
 def copy_course(root: Path, **limits: float) -> Path:
-    """A copy of this course and its grader, with other limits."""
+    """Copy this course and its grader, with other limits."""
     for name in ("grader", "solutions", "exercises"):
         shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     text = (REPOSITORY / "autograder.yml").read_text(encoding="utf-8")
@@ -266,7 +266,7 @@ def copy_course(root: Path, **limits: float) -> Path:
         text, count = re.subn(rf"^  {name}: \d+", f"  {name}: {value}", text, flags=re.MULTILINE)
         assert count == 1
     (root / "autograder.yml").write_text(text, encoding="utf-8")
-    # What is current here is current there: it depends on the files, not on where they are.
+    # The caches depend on the contents of files, not on their place, so they are valid in the copy.
     build(COURSE, COURSE.units)
     shutil.copytree(REPOSITORY / "build" / "misconceptions", root / "build" / "misconceptions")
     if (REPOSITORY / "build" / "failures").is_dir():
@@ -283,7 +283,7 @@ LISTED = {
 def make_changed_course(root: Path) -> Path:
     """A copy of this course with the units, exercises and weights of LISTED, which is not built yet.
 
-    The quiz of the first unit is over and has no points; that of the second is left out.
+    The quiz of the first unit is over and has no points; the quiz of the second is left out.
     """
     copy_course(root)
     settings = yaml.safe_load((root / "autograder.yml").read_text(encoding="utf-8"))
@@ -323,14 +323,14 @@ def graded(engine: Engine, submission: Submission) -> Result:
 
 
 def hand_in(folder: Path, text: str, unit: str = "sums") -> Path:
-    """A submission with one file."""
+    """Write a submission with one file."""
     folder.mkdir(parents=True)
     (folder / f"{unit}.py").write_text(text, encoding="utf-8")
     return folder
 
 
-# Makes the program that follows believe in a system that knows neither seccomp nor Landlock: a filter of its own
-# refuses the calls by which a process locks itself in (prctl's 22 is PR_SET_SECCOMP).
+# Runs a program as on a system without seccomp and Landlock: a filter refuses the system calls that isolate a process
+# (22 of prctl is PR_SET_SECCOMP).
 UNISOLATED = """\
 import errno, os, sys
 import pyseccomp

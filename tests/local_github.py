@@ -1,4 +1,4 @@
-"""A GitHub to test with: its API on a port of this machine, and its repositories as real ones of git in a folder."""
+"""A local GitHub for tests: its API on a port of this machine, and its repositories as git repositories in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING = "0" * 40
 TOKEN = "a-token-for-the-test"
 
 Files = Mapping[str, str | bytes | Callable[[Path], object] | None]
-"""What a commit changes: the new text of a file, None where it goes, or what makes it at its path."""
+"""The files that a commit changes: the new text, None to delete the file, or a function that makes it at its path."""
 
 
 class Answer(NamedTuple):
@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Repository:
-    """One repository: real commits in a bare repository, and the record of pushes that GitHub would keep."""
+    """A repository: real commits in a bare repository, and the record of pushes that GitHub would keep."""
 
     bare: Path
     work: Path
@@ -48,10 +48,10 @@ class Repository:
         message: str = "My answers",
         replacing: str | None = None,
     ) -> str:
-        """A commit with these changes, pushed at this time by this account. Gives the commit's id.
+        """Commit these changes and push them at this time as this account. Returns the commit's id.
 
-        dated: the commit's own date, that of the push if not given. replacing: the commit to go back to first, so
-        that the push is a force-push.
+        dated: the commit's own date, by default that of the push. replacing: a commit to reset to first, which makes
+        the push a force-push.
         """
         if replacing:
             git(self.work, "reset", "--quiet", "--hard", replacing)
@@ -70,7 +70,7 @@ class Repository:
         return self.pushed(git(self.work, "rev-parse", "HEAD"), at, by, "force_push" if replacing else None)
 
     def pushed(self, commit: str, at: str, by: str = "ada-l", kind: str | None = None) -> str:
-        """The branch points to this commit from this time on."""
+        """Push this commit to the branch at this time."""
         before = git(self.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/{self.branch}") or NOTHING
         git(self.work, "push", "--quiet", "--force", str(self.bare), f"{commit}:refs/heads/{self.branch}")
         kind = kind or ("branch_creation" if before == NOTHING else "push")
@@ -79,7 +79,7 @@ class Repository:
         return commit
 
     def switch(self, branch: str, at: str, by: str = "teacher") -> None:
-        """The default branch is another one from this time on, which begins with what the old one holds."""
+        """Make a copy of the branch at this time, and make it the default branch."""
         commit = git(self.bare, "rev-parse", f"refs/heads/{self.branch}")
         self.branch = branch
         self.pushed(commit, at, by)
@@ -87,16 +87,16 @@ class Repository:
 
 
 class LocalGitHub:
-    """Serves the repositories that are created in it, and remembers what it was asked."""
+    """Serves the repositories that are created in it, and records the requests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.repositories: dict[str, Repository] = {}
         self.statuses: list[tuple[str, str, dict[str, Any]]] = []
         self.asked: list[tuple[str, str, str | None]] = []
-        """Of each request: its method, its path and its Authorization."""
+        """The method, path and Authorization of each request."""
         self.instead: dict[str, list[Answer]] = {}
-        """What is answered to the next requests of a path."""
+        """Answers to the next requests for a path, in place of the usual ones."""
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -129,16 +129,16 @@ class LocalGitHub:
         self.api = f"http://127.0.0.1:{self.server.server_port}"
 
     def environment(self) -> dict[str, str]:
-        """What GitHub sets in a workflow, and the token."""
+        """Return the variables that GitHub sets in a workflow, and the token."""
         return {"GITHUB_API_URL": self.api, "GITHUB_SERVER_URL": self.folder.as_uri(), "GITHUB_TOKEN": TOKEN}
 
     def create(self, name: str, branch: str = "main") -> Repository:
-        """An empty repository OWNER/NAME."""
+        """Create an empty repository OWNER/NAME."""
         bare, work = self.folder / f"{name}.git", self.folder / "work" / name
         for folder, options in ((bare, ["--bare"]), (work, [])):
             folder.mkdir(parents=True)
             git(folder, "init", "--quiet", *options, f"--initial-branch={branch}")
-        # As GitHub does: a commit that no branch leads to any more is still given out.
+        # Like GitHub, serve commits that are on no branch any more.
         git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
         self.repositories[name] = Repository(bare, work, branch)
         return self.repositories[name]
@@ -167,7 +167,7 @@ class LocalGitHub:
 
 @contextmanager
 def local_github(folder: Path) -> Iterator[LocalGitHub]:
-    """A GitHub that listens until the end of the block."""
+    """Serve a local GitHub until the end of the block."""
     hub = LocalGitHub(folder)
     thread = threading.Thread(target=hub.server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -180,7 +180,7 @@ def local_github(folder: Path) -> Iterator[LocalGitHub]:
 
 
 def git(folder: Path, *arguments: str, date: str | None = None, content: bytes | None = None) -> str:
-    """What git prints, without anybody's settings."""
+    """Run git without the settings of this machine, and return its output."""
     who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _WHO.items()}
     dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
     alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -191,13 +191,13 @@ def git(folder: Path, *arguments: str, date: str | None = None, content: bytes |
 
 
 def tree(folder: Path, entries: list[tuple[str, bytes, str]]) -> str:
-    """A tree with these modes, names and objects, whatever git thinks of them."""
+    """Write a tree with these modes, names and objects, even if git would refuse them."""
     content = b"".join(mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in entries)
     return git(folder, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", content=content)
 
 
 def basic(token: str) -> str:
-    """The header with which git shows a token."""
+    """Return the Authorization header that git sends for a token."""
     return f"Basic {base64.b64encode(f'x-access-token:{token}'.encode()).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""Reports made by hand, a few lines each, and GitHub's side of a workflow's log."""
+"""Short reports for tests, and the commands that GitHub would read in a workflow's log."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def report(
 
 
 def of_exercises(**exercises: Exercise) -> Report:
-    """A report of one unit, `sums`, graded as exercises/sums.py."""
+    """Make a report of one unit, `sums`, in exercises/sums.py."""
     return report({"sums": unit(exercises)})
 
 
@@ -142,7 +142,7 @@ def raised(exercise: str | None, text: str, line: int | None, file: str | None =
 
 
 class Command(NamedTuple):
-    """A workflow command, as a runner understands it."""
+    """A workflow command, as a GitHub runner reads it."""
 
     name: str
     properties: dict[str, str]
@@ -150,9 +150,10 @@ class Command(NamedTuple):
 
 
 def commands_in(log: str) -> list[Command]:
-    """The commands that a runner obeys in a log: `::name key=value,…::data`, and the older `##[name key=value;…]data`.
+    """Return the commands that a runner obeys in a log.
 
-    The first has to begin its line, spaces aside; the second may stand anywhere in one that is no first.
+    `::name key=value,…::data` begins a line, except for spaces. In other lines the older `##[name key=value;…]data` may
+    be anywhere.
     """
     found = []
     for line in log.splitlines():

@@ -8,11 +8,11 @@ from typing import Any
 
 
 def code(text: Any, **metadata: Any) -> dict[str, Any]:
-    """A code cell."""
+    """Make a code cell."""
     return {"cell_type": "code", "source": text, "metadata": metadata, "outputs": [], "execution_count": 1}
 
 
 def write_notebook(path: Path, *cells: Any) -> None:
-    """Write the notebook of these cells."""
+    """Write a notebook with these cells."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))

@@ -1,4 +1,4 @@
-"""What /proc tells of other processes: who they are, whether they run, and what their memory holds."""
+"""Other processes, read from /proc: which there are, whether they run, and what is in their memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60
 
 
 def until(look: Callable[[], Found]) -> Found:
-    """What `look` gives as soon as it is neither false nor empty."""
+    """Call `look` until its result is true, and return this result."""
     latest = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < latest:
         if found := look():
@@ -26,7 +26,7 @@ def until(look: Callable[[], Found]) -> Found:
 
 
 def children(pid: int) -> list[int]:
-    """Oldest first, as the kernel lists those of one thread; their numbers begin anew after the largest."""
+    """Return the child processes, oldest first: in the kernel's order, because ids start again after the largest."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -39,7 +39,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def status(pid: int) -> dict[str, str]:
-    """Empty where the process has ended, even if its parent has not taken notice."""
+    """Return the fields of /proc/PID/status, or nothing if the process has ended (also as a zombie)."""
     try:
         fields = dict(re.findall(r"^(\w+):\s*(.*)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
     except OSError:
@@ -48,7 +48,7 @@ def status(pid: int) -> dict[str, str]:
 
 
 def address_space(pid: int) -> int:
-    """In bytes; 0 where the process has ended."""
+    """Return the size of the address space in bytes, or 0 if the process has ended."""
     return int(status(pid).get("VmSize", "0 kB").split()[0]) * 1024
 
 
@@ -66,13 +66,13 @@ def mapped_files(pid: int) -> set[str]:
 
 
 def found_in_memory(pid: int, texts: Iterable[str]) -> set[str]:
-    """Which of `texts`, all ASCII, the process holds; Python keeps such texts as they are."""
+    """Return those of `texts` that are in the memory of the process. They are ASCII, which Python stores unchanged."""
     spelled = {text: text.encode("ascii") for text in texts}
     found: set[str] = set()
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
             begin, end = (int(place, 16) for place in line.split()[0].split("-"))
-            # What is mapped from a file and cannot be written is told of by `mapped_files`.
+            # Only memory that can be written: `mapped_files` lists the rest.
             if line.split()[1].startswith("rw"):
                 with contextlib.suppress(OSError, OverflowError):
                     memory.seek(begin)

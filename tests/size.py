@@ -1,4 +1,4 @@
-"""Counts the repository's lines by part: `make size`. Of Python, also those that are neither blank nor comments."""
+"""Counts the repository's lines by part: `make size`. For Python, also lines that are neither blank nor comments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The first that fits a path; a star stands for any text.
+# The first pattern that matches a path gives its part; `*` also matches slashes.
 PARTS = {
     "suites: paraphrases": "grader/suites/*/paraphrases.py",
     "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",

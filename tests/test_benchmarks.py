@@ -1,4 +1,4 @@
-"""What the benchmarks measure: a class whose answers are what they are called, and a peer that runs the same tests."""
+"""The benchmarks: their class has the answers that its names say, and their baseline runs the same tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_class_is_the_same_every_time(submissions: Path, tmp_path: Path) -> None:
+def test_the_class_is_the_same_in_each_run(submissions: Path, tmp_path: Path) -> None:
     students = benchmark.make_class(tmp_path)
     assert len(students) >= 20
     for student in students:
@@ -39,7 +39,7 @@ def test_the_class_is_the_same_every_time(submissions: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_a_mistake_is_written_so_that_it_does_what_the_misconception_does(unit: str) -> None:
+def test_the_source_of_a_mistake_fails_the_tests_of_its_misconception(unit: str) -> None:
     suite = SUITES[unit]
     mistakes = suite.known
     for mistake in mistakes[:: len(mistakes) // 4]:
@@ -49,21 +49,21 @@ def test_a_mistake_is_written_so_that_it_does_what_the_misconception_does(unit: 
         assert missed == suite.missed_by(mistake)
 
 
-def test_the_peer_runs_every_test_of_a_unit_and_a_right_answer_passes_them_all(submissions: Path) -> None:
+def test_the_baseline_runs_every_test_of_a_unit_and_a_right_answer_passes_all(submissions: Path) -> None:
     unit = next(iter(COURSE.units))
-    took, passed = benchmark.run_peer(submissions / "right-00", unit)
+    took, passed = benchmark.run_baseline(submissions / "right-00", unit)
     assert passed == len(SUITES[unit].criteria)
     assert took.wall > 0
 
 
 @pytest.mark.proof(part="grading")
-def test_an_answer_that_is_still_to_write_passes_no_test_of_the_peer(submissions: Path) -> None:
-    _, passed = benchmark.run_peer(submissions / "unfinished-00", next(iter(COURSE.units)))
+def test_a_stub_passes_no_test_of_the_baseline(submissions: Path) -> None:
+    _, passed = benchmark.run_baseline(submissions / "unfinished-00", next(iter(COURSE.units)))
     assert passed == 0
 
 
 @pytest.mark.proof(part="grading")
-def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -> None:
+def test_each_partly_right_submission_has_two_mistakes(engine: Engine) -> None:
     submissions = list(regrades.partly_right(COURSE))
     assert len({submission.student for submission in submissions}) == 10
     for submission, result in engine.grade(submissions, 2):
@@ -73,7 +73,7 @@ def test_ten_submissions_to_grade_again_each_have_two_mistakes(engine: Engine) -
 
 
 @pytest.mark.parametrize("unit", COURSE.units)
-def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> None:
+def test_a_right_answer_is_split_into_the_cells_of_its_exercises(unit: str) -> None:
     exercises = COURSE.units[unit].exercises
     for text in benchmark.accepted_answers(unit):
         answers = autograde.pieces(text, exercises)
@@ -84,7 +84,7 @@ def test_a_right_answer_is_cut_into_the_cells_of_its_exercises(unit: str) -> Non
 
 
 @pytest.mark.parametrize(("folder", "share"), [("solutions", 1), ("exercises", 0)])
-def test_a_test_cell_of_nbgraders_gives_a_point_for_every_test_that_passes(folder: str, share: int) -> None:
+def test_a_test_cell_for_nbgrader_gives_a_point_for_each_test_that_passes(folder: str, share: int) -> None:
     unit = next(iter(COURSE.units))
     names = names_in(unit, {unit: benchmark.read(folder, unit)})
     for exercise, possible in autograde.possible_points(unit).items():
@@ -93,11 +93,11 @@ def test_a_test_cell_of_nbgraders_gives_a_point_for_every_test_that_passes(folde
         assert eval(last, names) == possible * share
 
 
-def test_two_sides_that_differ_on_a_right_answer_are_not_compared() -> None:
+def test_a_difference_on_a_right_answer_stops_the_comparison() -> None:
     unit = next(iter(COURSE.units))
     right = {("right-00", exercise): float(most) for exercise, most in autograde.possible_points(unit).items()}
     assert f"the same points in {len(right)} of {len(right)} cells" in autograde.agreement(right, right, unit)
     one_less = {**right, min(right): right[min(right)] - 1}
-    for ours, peer in ((right, one_less), (one_less, right), (one_less, one_less)):
+    for ours, baseline in ((right, one_less), (one_less, right), (one_less, one_less)):
         with pytest.raises(SystemExit, match="right-00"):
-            autograde.agreement(ours, peer, unit)
+            autograde.agreement(ours, baseline, unit)

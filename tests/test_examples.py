@@ -1,4 +1,4 @@
-"""The example class, graded in one run as `make grade` does, and what each of its students must get for it."""
+"""The example class, graded in one run as `make grade` does: the points and messages of each student."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from courses import COURSE, REPOSITORY
 
-# Of the points of each exercise: what most of a student's exercises earn, and those that earn something else.
+# The share of its points that most exercises of a student earn, and the exercises with another share.
 EARNED: dict[str, tuple[str, dict[str, str]]] = {
     "ada": ("all", {}),
     "bela": ("all", {}),
@@ -58,7 +58,7 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def graded(folder: Path, example_class: Path, due: str) -> dict[str, dict[str, Any]]:
-    """Every student's report, by the student's name, in the course with this due date."""
+    """Grade the class in a course with this due date, and return the report of each student."""
     course = courses.copy_course(folder / "course")
     courses.set_due(course, due)
     run = courses.run_grader(course, "grade", example_class, "--out", folder / "reports")
@@ -79,7 +79,7 @@ def reports_after_the_due_date(
 
 
 def exercises(report: dict[str, Any]) -> dict[str, Any]:
-    """Those of all units: no two have the same name."""
+    """Return the exercises of all units, which all have different names."""
     return {name: exercise for unit in report["units"].values() for name, exercise in unit["exercises"].items()}
 
 
@@ -102,7 +102,7 @@ def test_every_student_of_the_class_gets_a_report(reports: dict[str, dict[str, A
 
 
 @pytest.mark.parametrize("student", EARNED)
-def test_each_student_earns_what_the_answers_are_worth(
+def test_each_student_earns_the_expected_share_of_each_exercise(
     reports: dict[str, dict[str, Any]], example_class: Path, student: str
 ) -> None:
     def share(exercise: dict[str, Any]) -> str:
@@ -110,19 +110,19 @@ def test_each_student_earns_what_the_answers_are_worth(
 
     mostly, otherwise = EARNED[student]
     earned = {name: share(exercise) for name, exercise in exercises(reports[student]).items()}
-    if student == "farah":  # who has not answered what is newer than farah's files
+    if student == "farah":  # farah's files do not answer the newer exercises
         answers = "".join(path.read_text(encoding="utf-8") for path in (example_class / student).rglob("*.py"))
         otherwise = {**{name: "none" for name in earned if name not in answers}, **otherwise}
     assert earned == {**dict.fromkeys(earned, mostly), **otherwise}
 
 
 @pytest.mark.parametrize("student", EARNED)
-def test_each_report_keeps_to_the_published_schema(reports: dict[str, dict[str, Any]], student: str) -> None:
+def test_each_report_matches_the_published_schema(reports: dict[str, dict[str, Any]], student: str) -> None:
     schema = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(reports[student], schema, cls=jsonschema.Draft202012Validator)
 
 
-def test_accepted_answers_have_full_marks_and_no_misconception_whatever_their_style(
+def test_right_answers_in_different_styles_have_full_marks_and_no_misconception(
     reports: dict[str, dict[str, Any]],
 ) -> None:
     for student in ("ada", "bela"):
@@ -130,7 +130,7 @@ def test_accepted_answers_have_full_marks_and_no_misconception_whatever_their_st
         assert misconceptions(reports[student]) == {}
 
 
-def test_prints_cost_nothing_and_are_kept(reports: dict[str, dict[str, Any]]) -> None:
+def test_prints_cost_nothing_and_are_in_the_report(reports: dict[str, dict[str, Any]]) -> None:
     assert any("bela: torch" in text for _, _, text in messages(reports["bela"], "printed"))
 
 
@@ -138,18 +138,18 @@ def test_a_mistyped_square_root_is_named(reports: dict[str, dict[str, Any]]) -> 
     assert misconceptions(reports["chen"])["scaled_dot_product_attention"] == ["half_instead_of_root"]
 
 
-def test_what_is_not_written_yet_is_called_so(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_stub_has_the_reason_that_it_is_not_written_yet(reports: dict[str, dict[str, Any]]) -> None:
     first = [exercise["tests"][0]["reason"] for exercise in exercises(reports["gus"]).values()]
     assert set(first) == {"It is not written yet."}
 
 
-def test_a_notebook_loses_nothing_by_a_cell_that_raises(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_cell_that_raises_is_reported_with_its_line(reports: dict[str, dict[str, Any]]) -> None:
     [(file, line, text)] = messages(reports["dina"], "not run")
     assert (line, "embeddings" in text) == (3, True)
     assert file.startswith("self_attention.ipynb, cell ")
 
 
-def test_a_notebook_that_holds_its_own_causal_attention_earns_what_a_script_does(
+def test_a_notebook_with_its_own_causal_attention_earns_the_same_as_a_script(
     reports: dict[str, dict[str, Any]],
 ) -> None:
     earned = {
@@ -166,21 +166,19 @@ def test_a_mistake_in_one_exercise_costs_no_point_in_another_that_calls_it(repor
         assert remark.startswith("It was tested with a substitute for your causal_mask")
 
 
-def test_checking_one_bias_of_three_loses_the_points_of_the_other_two(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_check_of_one_bias_of_three_loses_the_points_of_the_other_two(reports: dict[str, dict[str, Any]]) -> None:
     lost = [test["name"] for test in exercises(reports["dina"])["transfer_weights"]["tests"] if not test["points"]]
     assert lost == ["a_bias_in_W_key_is_refused", "a_bias_in_W_value_is_refused"]
 
 
-def test_a_syntax_error_costs_the_class_it_stands_in_and_is_shown_with_its_line(
-    reports: dict[str, dict[str, Any]], example_class: Path
-) -> None:
+def test_a_syntax_error_is_reported_with_its_line(reports: dict[str, dict[str, Any]], example_class: Path) -> None:
     source = (example_class / "emil" / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     [(file, line, _)] = messages(reports["emil"], "not run")
     assert file == "self_attention.py"
     assert source.splitlines()[line - 1].lstrip().startswith("return scaled_dot_product_attention(self.W_query")
 
 
-def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, Any]]) -> None:
+def test_many_mistakes_in_one_submission_are_named(reports: dict[str, dict[str, Any]]) -> None:
     assert misconceptions(reports["farah"]) == {
         "dot_product": ["longer_end_dropped"],
         "normalize_by_sum": ["divided_by_the_sum_of_sizes"],
@@ -199,7 +197,7 @@ def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, An
         "group_by_head": ["reshaped_instead_of_transposed"],
         "head_weights": ["future_zero_before_softmax"],
         "merge_heads": ["not_transposed_back"],
-        # These two build on wrong answers, and are known for what they are all the same.
+        # The next ones call wrong answers and are named all the same.
         "MultiHeadAttentionWrapper": ["one_head_many_times"],
         "two_dimensional_output": ["two_features_for_each_head"],
         "MultiHeadAttention": ["scaled_by_d_out"],
@@ -218,7 +216,7 @@ def test_several_mistakes_are_named_side_by_side(reports: dict[str, dict[str, An
         "BigramLanguageModel": ["flat_logits_with_targets"],
         "LayerNorm": ["unbiased_variance"],
         "FeedForward": ["no_expansion"],
-        # Its LayerNorm is wrong as well, and so had a substitute.
+        # Its LayerNorm is wrong too and had a substitute.
         "TransformerBlock": ["norm1_used_twice"],
         "stack_blocks": ["one_block_many_times"],
         "gpt2_parameter_count": ["output_layer_counted"],
@@ -232,12 +230,12 @@ def quiz_points(report: dict[str, Any]) -> list[int | None]:
     return [unit["quiz"]["points"] for unit in report["units"].values()]
 
 
-def test_up_to_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]]) -> None:
+def test_before_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]]) -> None:
     assert {points for report in reports.values() for points in quiz_points(report)} == {None}
 
 
 @pytest.mark.proof(part="grading")
-def test_accepted_answers_to_every_quiz_have_full_marks_however_they_are_written(
+def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
     for student in ("ada", "bela"):
@@ -247,7 +245,7 @@ def test_accepted_answers_to_every_quiz_have_full_marks_however_they_are_written
 
 
 @pytest.mark.proof(part="grading")
-def test_a_sheet_that_is_damaged_in_two_places_keeps_its_other_answers(
+def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
     quiz = reports_after_the_due_date["farah"]["units"]["self_attention"]["quiz"]
@@ -257,18 +255,18 @@ def test_a_sheet_that_is_damaged_in_two_places_keeps_its_other_answers(
 
 
 @pytest.mark.proof(part="grading")
-def test_who_ticks_every_box_and_claims_points_gets_none(
+def test_a_sheet_with_every_box_ticked_and_claimed_points_earns_nothing(
     reports_after_the_due_date: dict[str, dict[str, Any]],
 ) -> None:
     assert sum(points or 0 for points in quiz_points(reports_after_the_due_date["mallory"])) == 0
 
 
-def test_nothing_that_a_hostile_student_prints_or_forges_changes_a_grade(reports: dict[str, dict[str, Any]]) -> None:
+def test_prints_and_forged_results_of_a_hostile_student_change_no_grade(reports: dict[str, dict[str, Any]]) -> None:
     honest = exercises(reports["mallory"])["project_qkv"]
     assert reports["mallory"]["points"] == honest["points"] == honest["possible"]
 
 
-def test_a_hostile_student_finds_neither_the_hidden_tests_nor_the_solutions(
+def test_a_hostile_student_finds_no_hidden_test_and_no_solution(
     reports: dict[str, dict[str, Any]],
 ) -> None:
     [(_, _, printed), *_] = messages(reports["mallory"], "printed")
@@ -281,7 +279,7 @@ def test_a_hostile_student_finds_neither_the_hidden_tests_nor_the_solutions(
     assert str(REPOSITORY) not in json.dumps(reports["mallory"])
 
 
-def test_the_documentation_quotes_what_chen_reads(reports: dict[str, dict[str, Any]]) -> None:
+def test_the_documentation_quotes_the_report_of_chen(reports: dict[str, dict[str, Any]]) -> None:
     page = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
     exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
     test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
@@ -298,4 +296,4 @@ def test_the_readmes_picture_shows_these_points(reports: dict[str, dict[str, Any
         place = shown.index(student) + 1
         for points, (name, unit) in zip(shown[place:], report["units"].items(), strict=False):
             if legend[name] == str(unit["possible"]):  # a unit with a new exercise may be drawn without it
-                assert points == str(unit["points"]), "draw it anew: make grade, then docs/picture.py"
+                assert points == str(unit["points"]), "draw it again: make grade, then docs/picture.py"

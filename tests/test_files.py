@@ -32,8 +32,8 @@ def test_an_old_file_is_replaced_and_an_open_one_keeps_its_text(tmp_path: Path) 
     assert path.read_text() == "new"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
-def test_the_file_can_be_read_by_others(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
+def test_other_users_can_read_the_file(tmp_path: Path) -> None:
     write_atomically(tmp_path / "file", "text")
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
 
@@ -101,7 +101,7 @@ with held(pathlib.Path()):
 
 @pytest.fixture
 def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that holds the folder until its standard input ends."""
+    """Start a program that locks the folder until its standard input ends."""
     with subprocess.Popen([sys.executable, "-c", HOLDS], cwd=tmp_path, stdin=-1, stdout=-1) as program:
         assert program.stdout
         assert program.stdout.readline() == b"held\n"
@@ -123,7 +123,7 @@ def test_when_its_holder_ends_the_folder_is_free_and_empty(holder: subprocess.Po
         pass
 
 
-def test_when_its_holder_is_killed_the_folder_is_free(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_when_the_program_is_killed_the_folder_is_free(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
     holder.kill()
     holder.wait()
     with held(tmp_path), pytest.raises(FolderInUse, match=f"^{os.getpid()}$"), held(tmp_path):
@@ -131,7 +131,7 @@ def test_when_its_holder_is_killed_the_folder_is_free(holder: subprocess.Popen[b
     assert names(tmp_path) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="making links takes rights there")
+@pytest.mark.skipif(sys.platform == "win32", reason="links need special rights on Windows")
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("text")

@@ -25,7 +25,7 @@ ORDER = (
     "errors", "files", "text", "git", "documents", "sandbox", "submissions", "quizzes", "course", "testing", "reports",
     "engine", "suites", "audit", "classes", "integrations", "nbgrader", "cli", "__main__",
 )  # fmt: skip
-# Exercises that are called like methods of Python's own.
+# Exercises with the names of Python's own methods.
 PYTHONS = {"encode", "decode"}
 
 
@@ -38,7 +38,7 @@ MODULES = modules()
 
 
 def imported_by(path: Path) -> set[str]:
-    """The package's modules that a file imports anywhere, also in functions and for types alone."""
+    """Return the package's modules that a file imports, also in functions and only for types."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
@@ -51,7 +51,7 @@ def imported_by(path: Path) -> set[str]:
     return found & MODULES.keys()
 
 
-def test_no_folder_imports_one_above_it() -> None:
+def test_no_folder_imports_a_later_one() -> None:
     def place(module: str) -> int:
         return ORDER.index(module.split(".")[1]) if "." in module else -1
 
@@ -64,12 +64,12 @@ def test_no_folder_imports_one_above_it() -> None:
     assert upward == []
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_import_is_circular() -> None:
     graph = {module: imported_by(path) - {module} for module, path in MODULES.items()}
     assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)
 
 
-def test_suites_import_nothing_of_the_grader_but_what_is_for_their_authors() -> None:
+def test_suites_import_only_testing_from_the_grader() -> None:
     of_suites = [path for module, path in MODULES.items() if module.startswith("grader.suites")]
     others = {
         other

@@ -1,4 +1,4 @@
-"""The generator of the example class: its output depends on the sources alone, and it reports what no longer fits."""
+"""The generator of the example class: its output depends only on the sources, and it reports what no longer fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """What the generator reads, for a test that changes it."""
+    """A copy of the sources of the generator, which the test may change."""
     for name in ("solutions", "exercises", "examples"):
         shutil.copytree(REPOSITORY / name, tmp_path / name)
     shutil.copy(REPOSITORY / "autograder.yml", tmp_path)
@@ -51,7 +51,7 @@ def test_a_change_that_no_longer_applies_names_the_student_the_file_and_the_text
         make_class(sources, tmp_path / "class")
 
 
-def test_a_change_to_an_exercise_that_is_gone_names_the_student_and_the_exercise(sources: Path, tmp_path: Path) -> None:
+def test_a_change_to_a_removed_exercise_names_the_student_and_the_exercise(sources: Path, tmp_path: Path) -> None:
     change(sources / "solutions" / "multi_head_attention.py", "def merge_heads(", "def join_heads(")
     change(sources / "exercises" / "multi_head_attention.py", "def merge_heads(", "def join_heads(")
     change(sources / "autograder.yml", "merge_heads:", "join_heads:")
@@ -61,9 +61,7 @@ def test_a_change_to_an_exercise_that_is_gone_names_the_student_and_the_exercise
         make_class(sources, tmp_path / "class")
 
 
-def test_an_answer_to_an_item_that_is_gone_names_the_student_the_sheet_and_the_item(
-    sources: Path, tmp_path: Path
-) -> None:
+def test_an_answer_to_a_removed_item_names_the_student_the_sheet_and_the_item(sources: Path, tmp_path: Path) -> None:
     change(sources / "examples" / "answers.yml", "two_large_scores: 0.5, a_safe", "two_small_scores: 0.5, a_safe")
     message = "dina, simple_attention_quiz.md: no item is called two_small_scores"
     with pytest.raises(ClassError, match=re.escape(message)):

@@ -1,4 +1,4 @@
-"""`make grade`, as a newcomer runs it, on a system that can isolate student code and on one that cannot."""
+"""`make grade`, on a system that can isolate student code and on one that cannot."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from example_class import CLASS
 pytestmark = pytest.mark.proof(part="readme")
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a `make test` around these tests would hand on to the make inside.
-OURS = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+# Without the variables that `make test` around these tests passes to the inner make.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The part of a checkout that `make grade` needs, on this environment, so that it is not installed again."""
+    """The part of a checkout that `make grade` needs, with this environment, so that nothing is installed."""
     for name in ("Makefile", "requirements.lock", "pyproject.toml", "autograder.yml"):
         shutil.copy2(ROOT / name, tmp_path)
     for name in ("solutions", "exercises", "examples"):
@@ -33,9 +33,9 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def make_grade(checkout: Path, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    # What is installed is not in question here, whatever the times of the files say.
+    # --old-file: do not install again because of the times of the copied files.
     command = [*prefix, str(shutil.which("make")), "--old-file=.venv/installed", "grade"]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, env=OURS)
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
 def students(folder: Path) -> set[str]:
@@ -49,7 +49,7 @@ def test_the_example_class_is_graded(checkout: Path) -> None:
     assert re.search(r"^ada .* (\d+)/\1 ", done.stdout, re.MULTILINE)  # full marks
 
 
-def test_where_nothing_isolates_the_hostile_student_is_left_out_and_it_is_said(checkout: Path) -> None:
+def test_without_isolation_the_hostile_student_is_left_out_with_a_message(checkout: Path) -> None:
     done = make_grade(checkout, WHERE_NOTHING_ISOLATES)
     assert done.returncode == 0, done.stderr
     assert students(checkout / "reports") == {*CLASS} - {"mallory"}

@@ -34,9 +34,9 @@ PAPERS = sorted(
     for path in folder.glob("*.md")
     if not path.name.endswith("_quiz.md")
 )
-# A fenced block: its language and, if it belongs in a file, the file.
+# A fenced block: its language, the file that it belongs to if any, and its text.
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# In the files of a new exercise: where the example begins that the page replaces, by the end of the file's name.
+# The text at which the example begins that the page replaces, by file. Other files are replaced as a whole.
 EXAMPLES = {
     "solutions/self_attention.py": "# %% [markdown]\n# ## Attention entropy",
     "exercises/test_self_attention.py": "# TODO (author)",
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
 
 def run(root: Path, *arguments: str) -> str:
-    """Runs Python in `root`, where its own copy of the grader is the one that is found; gives what was printed."""
+    """Run Python in `root`, with the copy of the grader there, and return the output."""
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -72,7 +72,7 @@ def blocks() -> list[Block]:
 
 
 def write(block: Block, root: Path) -> None:
-    """Write a block in the place of the example that the command made."""
+    """Write a block in place of the example that the command made."""
     file = root / block.file
     text = file.read_text(encoding="utf-8")
     example = EXAMPLES.get(block.file, text)
@@ -97,13 +97,13 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for line in block.text.splitlines():
             program, *arguments = shlex.split(line.removeprefix("$ "))
             if "audit" in arguments:
-                arguments.append("--quick")  # of all answers it takes minutes, and all others were audited already
+                arguments.append("--quick")  # the whole audit takes minutes
             run(root, *{".venv/bin/grader": ["-m", "grader"], ".venv/bin/python": []}[program], *arguments)
     return root
 
 
 def graded(course: Path, answers: str) -> dict[str, Any]:
-    """What the report says of the new exercise, of a submission with these answers."""
+    """Grade a submission with these answers, and return the new exercise in its report."""
     submission = course / "submission"
     submission.mkdir(exist_ok=True)
     (submission / "self_attention.py").write_text(answers, encoding="utf-8")
@@ -149,7 +149,7 @@ def test_the_expected_mistake_in_the_new_exercise_is_named(course: Path) -> None
 
 
 @pytest.mark.proof(part="readme")
-def test_the_stub_of_the_new_exercise_is_not_written_yet(course: Path) -> None:
+def test_the_stub_of_the_new_exercise_has_the_reason_that_it_is_not_written_yet(course: Path) -> None:
     stub = (course / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     assert "weights.log()" not in stub
     [test] = graded(course, stub)["tests"]
@@ -191,9 +191,8 @@ def test_every_module_and_folder_that_the_architecture_names_exists() -> None:
 
 
 def test_the_readme_counts_the_exercises_and_quiz_items() -> None:
-    course = COURSE
-    exercises = sum(len(unit.exercises) for unit in course.units.values())
-    items = sum(len(quiz.items) for quiz in load_quizzes(REPOSITORY / "solutions", course.quizzes).values())
+    exercises = sum(len(unit.exercises) for unit in COURSE.units.values())
+    items = sum(len(quiz.items) for quiz in load_quizzes(REPOSITORY / "solutions", COURSE.quizzes).values())
     [said] = re.findall(r"(\d+) exercises and (\d+) quiz items", README)
     assert [0 < count - int(number) < 50 for count, number in zip((exercises, items), said, strict=True)] == [True] * 2
 

@@ -34,7 +34,7 @@ def release_notes(tag: str, root: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """What a release reads, with a changelog of two versions."""
+    """The files that a release reads, with a changelog of two versions."""
     for file in (".ci/release_notes.py", "grader/__init__.py"):
         (tmp_path / file).parent.mkdir()
         shutil.copy(REPOSITORY / file, tmp_path / file)
@@ -65,7 +65,7 @@ def test_pre_commit_has_the_versions_of_the_lock() -> None:
 @pytest.mark.parametrize(
     ("schema", "pattern"), [("github-issue-forms", "ISSUE_TEMPLATE/*.yml"), ("dependabot", "dependabot.yml")]
 )
-def test_githubs_forms_and_settings_fit_their_schemas(schema: str, pattern: str) -> None:
+def test_githubs_forms_and_settings_match_their_schemas(schema: str, pattern: str) -> None:
     files = sorted((REPOSITORY / ".github").glob(pattern))
     assert files
     tool = Path(sys.executable).parent / "check-jsonschema"
@@ -88,7 +88,7 @@ def test_the_site_shows_every_page() -> None:
     )
 
 
-def test_the_changelog_keeps_to_its_form() -> None:
+def test_the_changelog_has_its_format() -> None:
     versions = re.findall(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
     assert versions[0] == "Unreleased"
     assert set(re.findall(r"^### (.+)$", CHANGELOG, re.MULTILINE)) <= {"Added", "Changed", "Fixed", "Removed"}
@@ -101,7 +101,7 @@ def test_release_notes_are_the_section_of_the_version(checkout: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "- New.\n")
 
 
-def test_a_tag_that_is_not_the_version_is_refused(checkout: Path) -> None:
+def test_a_tag_that_differs_from_the_version_is_refused(checkout: Path) -> None:
     done = release_notes("v0.0.1", checkout)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"grader/__init__.py has version {grader.__version__}" in done.stderr

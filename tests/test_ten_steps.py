@@ -1,4 +1,4 @@
-"""The ten steps of unit 4: the text, the run and the picture hold the numbers that they should."""
+"""The ten steps of unit 4: the text, the run and the picture have the right numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from courses import REPOSITORY
 
 UNIT = REPOSITORY / "solutions" / "multi_head_attention.py"
 WORDS = ["the", "cat", "sleeps"]
-# What the unit calls each result, and the worked example that holds its numbers.
+# The name of each result in the unit, and of the worked example with its numbers.
 STEPS = {
     "1. the input": "input",
     "3. W_query": "W_query",
@@ -45,7 +45,7 @@ def worked_examples() -> dict[str, torch.Tensor]:
 
 
 def computed() -> dict[str, torch.Tensor]:
-    """Every result from the input and the matrices, by indexing and sums instead of reshapes and transposes."""
+    """Compute every result from the input and the matrices, with indexing and sums instead of reshapes."""
     given = {name: worked_examples()[name] for name in ("input", "W_query", "W_key", "W_value")}
     projected = {
         name: torch.einsum("bti,io->bto", given["input"], given[matrix])
@@ -70,7 +70,7 @@ def computed() -> dict[str, torch.Tensor]:
 
 
 def shown(text: str) -> dict[str, tuple[str, torch.Tensor]]:
-    """The results in a text, by name: the shape as it is written, and the numbers."""
+    """Return the results in a text by name: the shape as written, and the numbers."""
     blocks = re.findall(r"^(\d+\. [^\n]+) (\([\d, ]+\))\ntensor\((\[.+?\])\)$", text, re.MULTILINE | re.DOTALL)
     return {
         name: (shape, torch.tensor(ast.literal_eval(numbers), dtype=torch.float64)) for name, shape, numbers in blocks
@@ -86,7 +86,7 @@ def expect_the_steps(results: dict[str, tuple[str, torch.Tensor]]) -> None:
 
 
 def run(folder: Path, *command: str) -> str:
-    """Run Python in a folder with the unit and its sibling, and give what it prints."""
+    """Run Python in a folder with unit 4 and unit 3, and return the output."""
     for unit in ("causal_attention", "multi_head_attention"):
         shutil.copy(UNIT.with_stem(unit), folder)
     environment = {**os.environ, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}  # a drawing without a window
@@ -95,12 +95,12 @@ def run(folder: Path, *command: str) -> str:
     ).stdout
 
 
-def test_there_is_a_worked_example_for_each_result_and_no_other() -> None:
+def test_each_result_has_a_worked_example() -> None:
     assert worked_examples().keys() == computed().keys()
 
 
 @pytest.mark.parametrize("name", list(computed()))
-def test_a_worked_example_holds_what_follows_from_the_input_and_the_matrices(name: str) -> None:
+def test_a_worked_example_follows_from_the_input_and_the_matrices(name: str) -> None:
     assert torch.allclose(worked_examples()[name], computed()[name], rtol=0, atol=0.00005)
 
 
@@ -118,11 +118,11 @@ def test_a_run_prints_the_steps_and_draws_the_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof(part="exercises")
-def test_without_matplotlib_a_run_says_what_to_install(tmp_path: Path) -> None:
+def test_a_run_without_matplotlib_prints_what_to_install(tmp_path: Path) -> None:
     script = """
 import runpy, sys
 sys.path.insert(0, ".")
-sys.modules["matplotlib"] = None  # as Python itself marks a module that cannot be imported
+sys.modules["matplotlib"] = None  # so that its import fails
 runpy.run_path("multi_head_attention.py", run_name="__main__")
 """
     printed = run(tmp_path, "-c", script)
@@ -130,7 +130,7 @@ runpy.run_path("multi_head_attention.py", run_name="__main__")
     assert printed.endswith("matplotlib is missing: install it with `pip install matplotlib`.\n")
 
 
-def test_an_import_neither_prints_nor_draws(tmp_path: Path) -> None:
+def test_an_import_prints_and_draws_nothing(tmp_path: Path) -> None:
     assert run(tmp_path, "-c", "import multi_head_attention") == ""
     assert not list(tmp_path.glob("*.png"))
 

@@ -1,4 +1,4 @@
-"""Text from others, made safe for reports, logs and terminals."""
+"""Text from submissions, made safe for reports, logs and terminals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from courses import REPOSITORY
 from grader.reports.sanitize import MOST_OF_A_TEXT, sanitize
 from grader.text import log_line, log_lines, plain
 
-# What a runner obeys: the first where it begins a line, spaces aside, the second anywhere.
+# Commands that a GitHub runner obeys: the first at the start of a line, after spaces; the second anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
 PIECES = [
     "::",

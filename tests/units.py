@@ -1,4 +1,4 @@
-"""The hidden suite of each unit, run beside us on trusted answers: what each criterion comes to."""
+"""The hidden suite of each unit, run on trusted answers in the process of the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.engine.outcomes import Outcome
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import Misconception, build, misconceptions_of
 
-torch.set_num_threads(1)  # as in the engine; threads only wait for each other on tensors this small
+torch.set_num_threads(1)  # as in the engine: with small tensors, threads only wait for each other
 
 SUBSTITUTES = hidden_substitutes(COURSE)
 build(COURSE, COURSE.units)
@@ -45,36 +45,36 @@ class Suite:
         return found
 
     def outcomes(self, names: dict[str, Any], exercise: str | None = None) -> dict[str, Outcome]:
-        """What each criterion (of one exercise) comes to, for a unit's file that defines `names`."""
-        asked = self.criteria if exercise is None else self.of(exercise)
-        return {criterion.name: criterion.run(InProcessBackend(self.unit, names)) for criterion in asked}
+        """Return the outcome of each criterion (of one exercise) for a unit's file that defines `names`."""
+        criteria = self.criteria if exercise is None else self.of(exercise)
+        return {criterion.name: criterion.run(InProcessBackend(self.unit, names)) for criterion in criteria}
 
     def passed(self, names: dict[str, Any], exercise: str | None = None) -> set[str]:
         return {name for name, outcome in self.outcomes(names, exercise).items() if outcome.passed}
 
     def on_substitutes(self, style: str, *wrong: str, doubtful: Sequence[str] = ()) -> dict[str, Outcome]:
-        """What each criterion of the other exercises comes to, for a right answer in which the wrong ones do nothing.
+        """Return the outcome of each criterion of the other exercises, if the wrong ones do nothing in a right answer.
 
-        doubtful: what has substitutes in the second run, if not just the wrong ones.
+        doubtful: the exercises with substitutes in the second run, by default the wrong ones.
         """
         [path] = [path for path in self.accepted_answers if path.stem == style]
         names = defined_in(path, self.unit)
-        names.update(dict.fromkeys(wrong, nothing))  # in place, for that is where the others look for them
+        names.update(dict.fromkeys(wrong, nothing))  # in place, because the other exercises look them up there
 
         def outcome(criterion: Criterion) -> Outcome:
-            beside = InProcessBackend(self.unit, names)
-            first = criterion.run(beside)
-            return first if first.passed else criterion.run_again(beside, first, doubtful or wrong)
+            backend = InProcessBackend(self.unit, names)
+            first = criterion.run(backend)
+            return first if first.passed else criterion.run_again(backend, first, doubtful or wrong)
 
         return {criterion.name: outcome(criterion) for criterion in self.criteria if criterion.exercise not in wrong}
 
     def kept_by(self, name: str) -> set[str]:
-        """The criteria that are met in spite of this misconception."""
+        """Return the criteria that pass in spite of this misconception."""
         mistake = self.mistake(name)
         return {criterion.name for criterion in self.of(mistake.exercise)} - self.missed_by(mistake)
 
     def missed_by(self, mistake: Misconception) -> frozenset[str]:
-        """The criteria that a misconception loses, as the failure matrix has them."""
+        """Return the criteria that a misconception fails, from the failure matrix."""
         rows = failure_matrix.recorded(COURSE, self.unit, mistake.exercise)
         assert rows
         return frozenset(name for name, outcome in rows[mistake.name].items() if not outcome.passed)
@@ -87,8 +87,8 @@ SUITES = {unit: Suite(unit) for unit in COURSE.units}
 
 
 def defined_in(path: Path, unit: str) -> dict[str, Any]:
-    """What a unit's file defines, as a plain program run from the top; the units that it imports are the solutions.
+    """Run a unit's file as a plain program and return what it defines.
 
-    So are the exercises that it lacks.
+    The units that it imports, and the exercises that it does not define, are those of the solutions.
     """
     return names_in(unit, with_imports(unit, completed(COURSE, path, unit), COURSE.solutions))

@@ -1,4 +1,4 @@
-"""Running a program as somebody else, on machines where root's own folders are closed to everybody else."""
+"""Runs a program as another user, also if the program is in a folder that only root may enter."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# A user that owns nothing, and no process runs as.
+# A user without files and processes.
 ORDINARY_USER = 54321
 
 
 def as_ordinary_user(command: Sequence[object], needed: Sequence[Path]) -> list[str]:
-    """`command` for root to run, so that it runs as an ordinary user who can reach the interpreter and `needed`.
+    """Return a command for root that runs `command` as an ordinary user, who can read the interpreter and `needed`.
 
-    Python itself may lie beneath a folder of mode 0700, such as root's home. So the command gets a mount namespace
-    of its own, in which an empty folder lies over each closed one, and in it, in its old place, just what is needed.
-    Nothing changes for anybody else. Where no folder is closed, no namespace is needed.
+    Python may be below a folder of mode 0700, such as root's home. So the command gets its own mount namespace. There
+    an empty folder covers each closed one and holds, in the old place, only what is needed. Nothing changes for other
+    processes. If no folder is closed, no namespace is needed.
     """
     places = [Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), *(path.resolve() for path in needed)]
     hidden = [place for place in places if _closed_folder(place)]
-    # A descriptor opened beforehand still leads to what an empty folder is about to cover.
+    # A descriptor that was opened before still leads to what the empty folder covers.
     lines = [f"exec {number}< {shlex.quote(str(place))}" for number, place in enumerate(hidden, start=10)]
     closed = {folder for place in hidden if (folder := _closed_folder(place))}
     lines += [f"mount -t tmpfs -o mode=755 none {shlex.quote(str(folder))}" for folder in sorted(closed)]
