@@ -12,6 +12,9 @@ import jsonschema
 import pytest
 from courses import COURSE, REPOSITORY
 
+Reports = dict[str, dict[str, Any]]
+"""The report of each student, by name."""
+
 # The share of its points that most exercises of a student earn, and the exercises with another share.
 EARNED: dict[str, tuple[str, dict[str, str]]] = {
     "ada": ("all", {}),
@@ -57,7 +60,7 @@ EARNED: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def graded(folder: Path, example_class: Path, due: str) -> dict[str, dict[str, Any]]:
+def graded(folder: Path, example_class: Path, due: str) -> Reports:
     """Grade the class in a course with this due date, and return the report of each student."""
     course = courses.copy_course(folder / "course")
     courses.set_due(course, due)
@@ -67,14 +70,12 @@ def graded(folder: Path, example_class: Path, due: str) -> dict[str, dict[str, A
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> dict[str, dict[str, Any]]:
+def reports(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Reports:
     return graded(tmp_path_factory.mktemp("before"), example_class, courses.LONG_TO_COME)
 
 
 @pytest.fixture(scope="module")
-def reports_after_the_due_date(
-    tmp_path_factory: pytest.TempPathFactory, example_class: Path
-) -> dict[str, dict[str, Any]]:
+def reports_after_the_due_date(tmp_path_factory: pytest.TempPathFactory, example_class: Path) -> Reports:
     return graded(tmp_path_factory.mktemp("after"), example_class, courses.LONG_PAST)
 
 
@@ -97,13 +98,13 @@ def messages(report: dict[str, Any], kind: str) -> list[tuple[str, int, str]]:
     ]
 
 
-def test_every_student_of_the_class_gets_a_report(reports: dict[str, dict[str, Any]]) -> None:
+def test_every_student_of_the_class_gets_a_report(reports: Reports) -> None:
     assert list(reports) == list(EARNED)
 
 
 @pytest.mark.parametrize("student", EARNED)
 def test_each_student_earns_the_expected_share_of_each_exercise(
-    reports: dict[str, dict[str, Any]], example_class: Path, student: str
+    reports: Reports, example_class: Path, student: str
 ) -> None:
     def share(exercise: dict[str, Any]) -> str:
         return {0: "none", exercise["possible"]: "all"}.get(exercise["points"], "some")
@@ -117,48 +118,44 @@ def test_each_student_earns_the_expected_share_of_each_exercise(
 
 
 @pytest.mark.parametrize("student", EARNED)
-def test_each_report_matches_the_published_schema(reports: dict[str, dict[str, Any]], student: str) -> None:
+def test_each_report_matches_the_published_schema(reports: Reports, student: str) -> None:
     schema = json.loads((REPOSITORY / "docs" / "report.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(reports[student], schema, cls=jsonschema.Draft202012Validator)
 
 
-def test_right_answers_in_different_styles_have_full_marks_and_no_misconception(
-    reports: dict[str, dict[str, Any]],
-) -> None:
+def test_right_answers_in_different_styles_have_full_marks_and_no_misconception(reports: Reports) -> None:
     for student in ("ada", "bela"):
         assert reports[student]["points"] == reports[student]["possible"]
         assert misconceptions(reports[student]) == {}
 
 
-def test_prints_cost_nothing_and_are_in_the_report(reports: dict[str, dict[str, Any]]) -> None:
+def test_prints_cost_nothing_and_are_in_the_report(reports: Reports) -> None:
     assert any("bela: torch" in text for _, _, text in messages(reports["bela"], "printed"))
 
 
-def test_a_mistyped_square_root_is_named(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_mistyped_square_root_is_named(reports: Reports) -> None:
     assert misconceptions(reports["chen"])["scaled_dot_product_attention"] == ["half_instead_of_root"]
 
 
-def test_a_stub_has_the_reason_that_it_is_not_written_yet(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_stub_has_the_reason_that_it_is_not_written_yet(reports: Reports) -> None:
     first = [exercise["tests"][0]["reason"] for exercise in exercises(reports["gus"]).values()]
     assert set(first) == {"It is not written yet."}
 
 
-def test_a_cell_that_raises_is_reported_with_its_line(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_cell_that_raises_is_reported_with_its_line(reports: Reports) -> None:
     [(file, line, text)] = messages(reports["dina"], "not run")
     assert (line, "embeddings" in text) == (3, True)
     assert file.startswith("self_attention.ipynb, cell ")
 
 
-def test_a_notebook_with_its_own_causal_attention_earns_the_same_as_a_script(
-    reports: dict[str, dict[str, Any]],
-) -> None:
+def test_a_notebook_with_its_own_causal_attention_earns_the_same_as_a_script(reports: Reports) -> None:
     earned = {
         student: exercises(reports[student])["MultiHeadAttentionWrapper"]["points"] for student in ("ada", "dina")
     }
     assert earned["dina"] == earned["ada"]
 
 
-def test_a_mistake_in_one_exercise_costs_no_point_in_another_that_calls_it(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_mistake_in_one_exercise_costs_no_point_in_another_that_calls_it(reports: Reports) -> None:
     found = exercises(reports["farah"])
     for name in ("mask_then_renormalize", "mask_then_softmax"):
         assert found[name]["points"] == found[name]["possible"]
@@ -166,19 +163,19 @@ def test_a_mistake_in_one_exercise_costs_no_point_in_another_that_calls_it(repor
         assert remark.startswith("It was tested with a substitute for your causal_mask")
 
 
-def test_a_check_of_one_bias_of_three_loses_the_points_of_the_other_two(reports: dict[str, dict[str, Any]]) -> None:
+def test_a_check_of_one_bias_of_three_loses_the_points_of_the_other_two(reports: Reports) -> None:
     lost = [test["name"] for test in exercises(reports["dina"])["transfer_weights"]["tests"] if not test["points"]]
     assert lost == ["a_bias_in_W_key_is_refused", "a_bias_in_W_value_is_refused"]
 
 
-def test_a_syntax_error_is_reported_with_its_line(reports: dict[str, dict[str, Any]], example_class: Path) -> None:
+def test_a_syntax_error_is_reported_with_its_line(reports: Reports, example_class: Path) -> None:
     source = (example_class / "emil" / "exercises" / "self_attention.py").read_text(encoding="utf-8")
     [(file, line, _)] = messages(reports["emil"], "not run")
     assert file == "self_attention.py"
     assert source.splitlines()[line - 1].lstrip().startswith("return scaled_dot_product_attention(self.W_query")
 
 
-def test_many_mistakes_in_one_submission_are_named(reports: dict[str, dict[str, Any]]) -> None:
+def test_many_mistakes_in_one_submission_are_named(reports: Reports) -> None:
     assert misconceptions(reports["farah"]) == {
         "dot_product": ["longer_end_dropped"],
         "normalize_by_sum": ["divided_by_the_sum_of_sizes"],
@@ -230,14 +227,12 @@ def quiz_points(report: dict[str, Any]) -> list[int | None]:
     return [unit["quiz"]["points"] for unit in report["units"].values()]
 
 
-def test_before_the_due_date_no_quiz_has_points(reports: dict[str, dict[str, Any]]) -> None:
+def test_before_the_due_date_no_quiz_has_points(reports: Reports) -> None:
     assert {points for report in reports.values() for points in quiz_points(report)} == {None}
 
 
 @pytest.mark.proof(part="grading")
-def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(
-    reports_after_the_due_date: dict[str, dict[str, Any]],
-) -> None:
+def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(reports_after_the_due_date: Reports) -> None:
     for student in ("ada", "bela"):
         report = reports_after_the_due_date[student]
         assert report["points"] == report["possible"]
@@ -245,9 +240,7 @@ def test_right_answers_to_every_quiz_have_full_marks_in_both_styles(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(
-    reports_after_the_due_date: dict[str, dict[str, Any]],
-) -> None:
+def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(reports_after_the_due_date: Reports) -> None:
     quiz = reports_after_the_due_date["farah"]["units"]["self_attention"]["quiz"]
     assert len([item for item in quiz["items"].values() if item["problem"]]) == 2
     assert quiz["summary"] == f"{len(quiz['items']) - 2} of {len(quiz['items'])} answered"
@@ -255,20 +248,16 @@ def test_a_sheet_with_two_damaged_items_keeps_its_other_answers(
 
 
 @pytest.mark.proof(part="grading")
-def test_a_sheet_with_every_box_ticked_and_claimed_points_earns_nothing(
-    reports_after_the_due_date: dict[str, dict[str, Any]],
-) -> None:
+def test_a_sheet_with_every_box_ticked_and_claimed_points_earns_nothing(reports_after_the_due_date: Reports) -> None:
     assert sum(points or 0 for points in quiz_points(reports_after_the_due_date["mallory"])) == 0
 
 
-def test_prints_and_forged_results_of_a_hostile_student_change_no_grade(reports: dict[str, dict[str, Any]]) -> None:
+def test_prints_and_forged_results_of_a_hostile_student_change_no_grade(reports: Reports) -> None:
     honest = exercises(reports["mallory"])["project_qkv"]
     assert reports["mallory"]["points"] == honest["points"] == honest["possible"]
 
 
-def test_a_hostile_student_finds_no_hidden_test_and_no_solution(
-    reports: dict[str, dict[str, Any]],
-) -> None:
+def test_a_hostile_student_finds_no_hidden_test_and_no_solution(reports: Reports) -> None:
     [(_, _, printed), *_] = messages(reports["mallory"], "printed")
     hidden = [
         *(REPOSITORY / "grader" / "suites" / "self_attention").glob("*.py"),
@@ -279,7 +268,7 @@ def test_a_hostile_student_finds_no_hidden_test_and_no_solution(
     assert str(REPOSITORY) not in json.dumps(reports["mallory"])
 
 
-def test_the_documentation_quotes_the_report_of_chen(reports: dict[str, dict[str, Any]]) -> None:
+def test_the_documentation_quotes_the_report_of_chen(reports: Reports) -> None:
     page = (REPOSITORY / "docs" / "run-a-term.md").read_text(encoding="utf-8")
     exercise = exercises(reports["chen"])["scaled_dot_product_attention"]
     test, misconception = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
@@ -287,7 +276,7 @@ def test_the_documentation_quotes_the_report_of_chen(reports: dict[str, dict[str
     assert misconception in exercise["misconceptions"]
 
 
-def test_the_readmes_picture_shows_these_points(reports: dict[str, dict[str, Any]]) -> None:
+def test_the_readmes_picture_shows_these_points(reports: Reports) -> None:
     picture = (REPOSITORY / "docs" / "grade.svg").read_text(encoding="utf-8")
     shown = " ".join(re.findall(r"<text [^>]*>([^<]*)</text>", picture)).replace("&#160;", " ").split()
     legend = dict(re.findall(r"(\w+), of (\d+) points", " ".join(shown)))

@@ -112,10 +112,10 @@ def test_every_package_that_is_imported_is_declared(folder: str) -> None:
     assert undeclared == set()
 
 
-def test_only_suites_know_what_the_course_is_about() -> None:
-    course = COURSE
-    titles = {unit.title for unit in course.units.values()}
-    names = {course.name, *titles, *course.units, *(name for unit in course.units.values() for name in unit.exercises)}
+def test_only_suites_name_the_units_and_exercises_of_the_course() -> None:
+    units = COURSE.units
+    titles = {unit.title for unit in units.values()}
+    names = {COURSE.name, *titles, *units, *(name for unit in units.values() for name in unit.exercises)}
     pattern = re.compile(rf"\b({'|'.join(re.escape(name) for name in names - PYTHONS)})\b")
     found = {
         f"{path.relative_to(PACKAGE).as_posix()}: {match[0]}"

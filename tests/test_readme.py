@@ -22,16 +22,10 @@ from grader.quizzes.source import load_quizzes
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 STEPS = (REPOSITORY / "docs" / "write-an-exercise.md").read_text(encoding="utf-8").partition("\n## After that\n")[0]
 ARCHITECTURE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-PAPERS = sorted(
+PAGES = sorted(
     str(path.relative_to(REPOSITORY))
-    for folder in (
-        REPOSITORY,
-        REPOSITORY / "docs",
-        REPOSITORY / "examples",
-        REPOSITORY / "exercises",
-        REPOSITORY / ".github",
-    )
-    for path in folder.glob("*.md")
+    for folder in (".", "docs", "examples", "exercises", ".github")
+    for path in (REPOSITORY / folder).glob("*.md")
     if not path.name.endswith("_quiz.md")
 )
 # A fenced block: its language, the file that it belongs to if any, and its text.
@@ -163,14 +157,14 @@ def test_the_visible_test_of_the_new_exercise_passes_on_its_solution(course: Pat
     assert "1 passed" in run(folder, "-m", "pytest", "-k", "entropy", "test_self_attention.py")
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_link_to_a_file_leads_to_one(paper: str) -> None:
-    text = (REPOSITORY / paper).read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_to_a_file_leads_to_one(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
     missing = []
     for link in links:
         file, _, heading = link.partition("#")
-        target = (REPOSITORY / paper).parent / file if file else REPOSITORY / paper
+        target = (REPOSITORY / page).parent / file if file else REPOSITORY / page
         headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
         if not target.exists() or (heading and heading not in [h.lower().replace(" ", "-") for h in headings]):
             missing.append(link)
@@ -203,9 +197,9 @@ def test_the_readme_is_short() -> None:
 
 def test_every_command_in_the_readme_and_the_pages_exists() -> None:
     named = set()
-    for paper in PAPERS:
-        if paper != "CHANGELOG.md":  # it names commands of earlier versions
-            text = (REPOSITORY / paper).read_text(encoding="utf-8")
+    for page in PAGES:
+        if page != "CHANGELOG.md":  # it names commands of earlier versions
+            text = (REPOSITORY / page).read_text(encoding="utf-8")
             named |= set(re.findall(r"(?:`|\$ |bin/)grader ([a-z]+)", text))
     assert named
     assert named <= {*get_command(app).commands}  # type: ignore[attr-defined]

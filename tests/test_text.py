@@ -16,23 +16,8 @@ from grader.text import log_line, log_lines, plain
 # Commands that a GitHub runner obeys: the first at the start of a line, after spaces; the second anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
 PIECES = [
-    "::",
-    ":",
-    "##",
-    "##[",
-    "[",
-    "\n",
-    "\r",
-    " ",
-    "\x1b[31m",
-    "\x00",
-    "\u202e",
-    "\ud800",
-    "::error::a",
-    "ä",
-    "🙂",
-    "\t",
-]
+    "::", ":", "##", "##[", "[", "\n", "\r", " ", "\x1b[31m", "\x00", "\u202e", "\ud800", "::error::a", "ä", "🙂", "\t",
+]  # fmt: skip
 
 
 def test_control_and_hidden_characters_of_all_unicode_versions_are_replaced() -> None:
