@@ -121,7 +121,7 @@ def one_of(name: str, allowed: list[str]) -> str:
     if name in allowed:
         return name
     units = ", ".join(allowed)
-    raise GraderError(f"--unit: there is no unit {name!r}; autograder.yml has {units}.{nearest(name, allowed)}")
+    raise GraderError(f"There is no unit {name!r}: autograder.yml has {units}.{nearest(name, allowed)}")
 
 
 def require_folder(path: Path) -> None:

@@ -39,6 +39,11 @@ def find_course(named: Path | None = None, around: Path | None = None) -> Course
         # A student's repository has an autograder.yml too, but no solutions.
         if (folder / FILENAME).is_file() and (folder / "solutions").is_dir():
             return load_course(folder)
+    if (here / FILENAME).is_file():
+        raise CourseError(
+            f"{here} is a students' repository, and this is an instructor's grader: install the students' grader with "
+            "`pip install -r requirements.txt`, or give the course with --course DIR."
+        )
     raise CourseError(
         f"There is no course here: neither {here} nor a folder above it has {FILENAME} and solutions/. Go to the "
         "course's folder, give it with --course DIR, or make a new course with `grader new course DIR`."

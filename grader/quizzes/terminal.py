@@ -105,8 +105,9 @@ class _Session:
         points = sum(question.points for _, question in self.items)
         self._say(self.file.questions.title, style="bold")
         self._say(
-            f"{len(self.items)} questions, {points} points. Each answer is saved at once in {self.file.path}, which "
-            "also says how points are given. Nothing is marked as right or wrong before the due date."
+            f"{_count(len(self.items), 'question')}, {_count(points, 'point')}. Each answer is saved at once in "
+            f"{self.file.path}, which also says how points are given. Nothing is marked as right or wrong "
+            "before the due date."
         )
         if answered := len(self.file.read().answers):
             self._say(f"{answered} of {len(self.items)} answered.")
@@ -223,6 +224,10 @@ def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
         for letter, text in options.items():
             table.add_row(f"{letter})", _markdown(text))
         yield table
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _markdown(text: str) -> Markdown:

@@ -190,4 +190,4 @@ def test_a_file_that_is_not_python_is_named_with_its_line(course: Path) -> None:
 def test_a_unit_that_does_not_exist_is_bad_input(small_course: Path) -> None:
     found = courses.run_grader(small_course, "audit", "--unit", "sum")
     assert found.returncode == 2
-    assert "there is no unit 'sum'" in found.stderr
+    assert "There is no unit 'sum'" in found.stderr

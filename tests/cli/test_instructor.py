@@ -355,7 +355,7 @@ UNIT = "simple_attention"
     ("arguments", "sentence"),
     [
         (["{ada}", "--out", "{out}", "--unit", "simple_atention"], f"Did you mean '{UNIT}'?"),
-        (["{ada}", "--out", "{out}", "--unit", "history"], f"there is no unit 'history'; autograder.yml has {UNIT}, "),
+        (["{ada}", "--out", "{out}", "--unit", "history"], f"There is no unit 'history': autograder.yml has {UNIT}, "),
         (["{ada}", "--out", "{ada}/sums.py"], "sums.py cannot be made a folder (File exists): name another."),
         (["{ada}/nowhere", "--out", "{out}"], "does not exist: give the folder of a submission or of a class."),
         (["{ada}/sums.py", "--out", "{out}"], "is not a folder: give the folder that the file lies in."),

@@ -6,13 +6,19 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from courses import REPOSITORY, grader_command
 
-from grader.course.model import load_course
+from grader.course.build import build
+from grader.course.model import Course, load_course
 from grader.course.new import NewError, new_course, new_exercise, new_unit, to_do
+from grader.integrations.classroom50.release import release_classroom50
+from grader.integrations.github.release import release_github
+from grader.integrations.gradescope.release import release_gradescope
+from grader.integrations.release import GradingMode, ReleaseError
 
 TITLE = 'Plain "Python": lists'
 WRONG = """\
@@ -128,6 +134,25 @@ def test_a_module_that_cannot_be_imported_fails_the_build(course: Path) -> None:
     assert "autograder.yml: modules: The module nothing_like_it cannot be imported" in done.stderr
 
 
+@pytest.mark.parametrize("release", [release_github, release_classroom50, release_gradescope])
+def test_a_course_that_is_not_built_is_not_released(
+    course: Path, tmp_path: Path, release: Callable[[Path, Course], object]
+) -> None:
+    with pytest.raises(ReleaseError, match=r"exercises/averages\.py is not what `grader build` makes of its source"):
+        release(tmp_path / "released", load_course(course))
+    assert not (tmp_path / "released").exists()
+
+
+@pytest.mark.parametrize("mode", [GradingMode.key, GradingMode.reusable])
+def test_students_cannot_run_the_hidden_tests_of_a_course_without_the_grader(
+    course: Path, tmp_path: Path, mode: GradingMode
+) -> None:
+    build(load_course(course))
+    with pytest.raises(ReleaseError, match=f"--grading {mode} needs the grader in the course's own repository"):
+        release_github(tmp_path / "released", load_course(course), mode)
+    assert not (tmp_path / "released").exists()
+
+
 @pytest.mark.proof(part="releases")
 def test_a_new_course_is_built_graded_audited_checked_and_released(tmp_path: Path) -> None:
     course = tmp_path / "course"
@@ -146,6 +171,9 @@ def test_a_new_course_is_built_graded_audited_checked_and_released(tmp_path: Pat
         done = grader(course, *command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
     assert "suites/sums/test_twice.py:13: TODO (author): write a test for each rule." in grader(course, "build").stdout
+    # Only the hidden tests of this course, not those of the course that the grader's package contains.
+    assert (tmp_path / "gradescope" / "suites" / "averages").is_dir()
+    assert not (tmp_path / "gradescope" / "grader" / "suites").exists()
     assert "configure(c, course=" in (tmp_path / "nbgrader" / "nbgrader_config.py").read_text(encoding="utf-8")
 
     submission = tmp_path / "class" / "ada"

@@ -129,6 +129,8 @@ def _print_audit(tables: list[UnitTable]) -> None:
         table.add_row("all", *(totals(tables)[n] for n in shown), style="bold")
     out.print(table)
     naming = naming_of(tables)
+    if naming.mistakes + naming.others == 0:
+        return  # the course has no paraphrases and no unlisted mistakes to count
     out.print(
         f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
         f"{naming.others_named} of {naming.others} other mistakes; "

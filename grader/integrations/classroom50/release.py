@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.integrations.release.folder import copy, replaced
+from grader.integrations.release.folder import copy, replaced, require_built
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel
@@ -31,6 +31,7 @@ def release_classroom50(directory: Path, course: Course) -> list[Path]:
         GraderError: The bundle cannot be made; nothing is written.
         OSError: A file cannot be written.
     """
+    require_built(course)
     with replaced(directory, course, (AUTOGRADER, CONSTRAINTS, "*.whl")) as folder:
         copy(Path(__file__).with_name("templates") / AUTOGRADER, folder / AUTOGRADER)
         (folder / CONSTRAINTS).write_text("".join(f"{pin}\n" for pin in pins(course).values()), encoding="utf-8")

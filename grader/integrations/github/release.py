@@ -6,9 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.course.build import check
 from grader.course.model import FILENAME, Course
-from grader.files import write_atomically
+from grader.files import PACKAGE, write_atomically
 from grader.integrations.github.repository import Repository, around, identity, origin
 from grader.integrations.github.update import (
     RECORD,
@@ -22,7 +21,7 @@ from grader.integrations.github.update import (
     update,
 )
 from grader.integrations.release import GradingMode, ReleaseError
-from grader.integrations.release.folder import replaced
+from grader.integrations.release.folder import replaced, require_built
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
 from grader.integrations.release.wheel import build_wheel, received
@@ -54,7 +53,7 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
         GraderError: It cannot be released; nothing is changed.
         OSError: A file cannot be written.
     """
-    _require_built(course)
+    require_built(course)
     author = identity(course.root, course.name)
     if is_release(directory):
         with tempfile.TemporaryDirectory() as folder:
@@ -94,6 +93,11 @@ def course_files(course: Course) -> dict[str, bytes]:
 
 def _rendered(course: Course, mode: GradingMode, wheel: str) -> dict[str, str]:
     """Return the files that templates make."""
+    if mode is not GradingMode.record and not (course.root / PACKAGE.name / "__init__.py").is_file():
+        raise ReleaseError(
+            f"--grading {mode} needs the grader in the course's own repository, and {course.root} has no "
+            f"{PACKAGE.name}/: leave the option out, and grade with `grader grade`."
+        )
     grader_repository = origin(course.root) if mode is not GradingMode.record else None
     if mode is not GradingMode.record and not grader_repository:
         raise ReleaseError(
@@ -141,9 +145,3 @@ def render(template: str, course: Course, **about: str | None) -> str:
 def _constraints(course: Course) -> str:
     title = "# The versions that the course was tested with. pip reads them with requirements.txt."
     return "\n".join([title, *pins(course).values(), ""])
-
-
-def _require_built(course: Course) -> None:
-    """Raise ReleaseError if exercises/ holds something that `grader build` did not write, such as an answer."""
-    if stale := check(course):
-        raise ReleaseError(f"exercises/{stale[0]} is not what `grader build` makes of its source: run that first.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.course.model import FILENAME, Course
 from grader.files import PACKAGE
-from grader.integrations.release.folder import copy, replaced
+from grader.integrations.release.folder import copy, replaced, require_built
 from grader.integrations.release.requirements import LOCK, dependencies, pins
 
 SCRIPTS = {"setup.sh": "setup.sh", "run_autograder": "run_autograder.py"}
@@ -26,9 +26,12 @@ def release_gradescope(directory: Path, course: Course) -> list[Path]:
         ReleaseError: The autograder cannot be made; nothing is written.
         OSError: A file cannot be written.
     """
+    require_built(course)
     parts = [course.solutions, course.exercises, course.root / FILENAME]
+    left_out: tuple[str, ...] = ()
     if not course.suites.is_relative_to(PACKAGE):
         parts.append(course.root / course.suites.relative_to(course.root).parts[0])
+        left_out = ("suites",)  # those in the package are another course's
     copied = {path.name: path for path in (PACKAGE, *parts)}
     lists = {LOCK: pins(course).values(), REQUIREMENTS: dependencies()}
     with replaced(directory, course, [*SCRIPTS, *copied, *lists]) as folder:
@@ -36,7 +39,7 @@ def release_gradescope(directory: Path, course: Course) -> list[Path]:
             copy(Path(__file__).with_name("templates") / template, folder / name)
             (folder / name).chmod(0o755)
         for name, path in copied.items():
-            copy(path, folder / name)
+            copy(path, folder / name, *(left_out if path is PACKAGE else ()))
         for name, lines in lists.items():
             (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return sorted(directory.iterdir())

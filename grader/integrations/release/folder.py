@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.build import check
 from grader.integrations.release import ReleaseError
 
 if TYPE_CHECKING:
@@ -47,10 +48,16 @@ def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator
             raise
 
 
-def copy(source: Path, target: Path) -> None:
-    """Copy a file, or a folder without caches and hidden files."""
+def require_built(course: Course) -> None:
+    """Raise ReleaseError if exercises/ holds something that `grader build` did not write, such as an answer."""
+    if stale := check(course):
+        raise ReleaseError(f"exercises/{stale[0]} is not what `grader build` makes of its source: run that first.")
+
+
+def copy(source: Path, target: Path, *left_out: str) -> None:
+    """Copy a file, or a folder without caches, hidden files and what else is left out."""
     if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*", *left_out))
     else:
         shutil.copyfile(source, target)
 

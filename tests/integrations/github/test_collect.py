@@ -450,7 +450,7 @@ def test_the_command_collects_and_names_who_is_missing(hub: LocalGitHub, root: P
     [
         ("student,repository\nada\n", [], "roster.csv, line 2: there is no comma"),
         ("student,repository\nmeans,o/a\n", [], "line 2: 'means' is the name of a folder of the course"),
-        ("student,repository\nada,o/a\n", ["--unit", "sum"], "there is no unit 'sum'"),
+        ("student,repository\nada,o/a\n", ["--unit", "sum"], "There is no unit 'sum'"),
     ],
 )
 def test_bad_input_is_an_error_before_any_request(
