@@ -106,5 +106,5 @@ def _problem(cells: list[str], reserved: Collection[str]) -> str | None:
     if student.casefold() in {name.casefold() for name in reserved}:
         return f"{student!r} is the name of a folder of the course: give the student another name."
     if not _REPOSITORY.fullmatch(repository):
-        return f"{repository!r} is no repository on GitHub: write OWNER/NAME, such as our-course/attention-ada."
+        return f"{repository!r} is not a repository on GitHub: write OWNER/NAME, such as our-course/attention-ada."
     return None

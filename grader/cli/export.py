@@ -78,7 +78,7 @@ def _read(path: Path) -> Report:
         why = f"{str(path)!r} cannot be read ({error.strerror}): give the file that a grading wrote, <student>.json."
     except ValueError:
         why = (
-            f"{str(path)!r} is no report that this version reads: run `grader grade` again, and give the "
+            f"{str(path)!r} is not a report that this version reads: run `grader grade` again, and give the "
             "<student>.json of that."
         )
     raise GraderError(why)

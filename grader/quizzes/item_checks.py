@@ -94,7 +94,7 @@ def _of_choices(item: ChoiceItem) -> Problems:
 def _of_written(item: NumberItem | ShapeItem) -> Problems:
     yield from _of_parameters(item)
     if "answer" in item.slips:
-        yield ("slips", "answer"), "the answer is no slip: name a column with a wrong result."
+        yield ("slips", "answer"), "the answer is not a slip: name a column with a wrong result."
     for name in item.withheld():
         if name not in item.variants[0]:
             location = ("variants",) if name == "answer" else ("slips", name)

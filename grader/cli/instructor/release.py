@@ -77,7 +77,7 @@ def release_github(
         try:
             if update and not is_release(directory):
                 raise GraderError(
-                    f"{directory} is no repository that `grader release github` made: name the folder of a clone."
+                    f"{directory} is not a repository that `grader release github` made: name the folder of a clone."
                 )
             with writing(f"The release could not be written to {directory}"):
                 _print_released(directory, write(directory, found, grading))

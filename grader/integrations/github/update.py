@@ -195,12 +195,12 @@ def _content(directory: Path, path: str) -> bytes | None:
     for part in PurePosixPath(path).parts[:-1]:
         place /= part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
-            raise ReleaseError(f"{place} is no folder, but {path} belongs there: rename what is there.")
+            raise ReleaseError(f"{place} is not a folder, but {path} belongs there: rename what is there.")
     place = directory / path
     if place.is_symlink():
         return os.fsencode(os.readlink(place))  # noqa: PTH115 - a Path would leave out "./"
     if place.exists() and not place.is_file():
-        raise ReleaseError(f"{place} is no file, but a file of the course belongs there: rename what is there.")
+        raise ReleaseError(f"{place} is not a file, but a file of the course belongs there: rename what is there.")
     return place.read_bytes() if place.exists() else None
 
 

@@ -28,7 +28,7 @@ def replaced(directory: Path, course: Course, ours: Collection[str]) -> Iterator
         ours: Patterns of the names that a release writes.
 
     Raises:
-        ReleaseError: The folder holds something else, is no folder, or lies in the course. Nothing is written.
+        ReleaseError: The folder holds something else, is not a folder, or lies in the course. Nothing is written.
         OSError: A file cannot be written.
     """
     _require_free(directory, course, ours)
@@ -64,7 +64,7 @@ def copy(source: Path, target: Path, *left_out: str) -> None:
 
 def _require_free(directory: Path, course: Course, ours: Collection[str]) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
-        raise ReleaseError(f"{directory} is no folder: name one that is empty or not there yet.")
+        raise ReleaseError(f"{directory} is not a folder: name one that is empty or not there yet.")
     if directory.resolve().is_relative_to(course.root):
         raise ReleaseError(f"{directory} lies in the course's own repository: name a folder outside it.")
     names = sorted(path.name for path in directory.iterdir()) if directory.exists() else []

@@ -228,7 +228,7 @@ def test_any_other_place_is_refused_and_unchanged(
     (tmp_path / "link").symlink_to(first_release)
     place = first_course / "inside" if where == "inside" else tmp_path / where
     before = sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)
-    with pytest.raises(ReleaseError, match=f"{place.name} (holds|is no folder|lies in).*: name "):
+    with pytest.raises(ReleaseError, match=f"{place.name} (holds|is not a folder|lies in).*: name "):
         release_github(place, load_course(first_course))
     assert (sorted(tmp_path.rglob("*")), sorted(first_course.glob("*")), state(first_release)) == before
 
@@ -368,7 +368,7 @@ def test_update_updates_several_repositories_and_creates_none(
     done = courses.run_grader(next_course, "release", "github", "--update", *places)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        f"{tmp_path / 'eve'} is no repository that `grader release github` made: name the folder of a clone."
+        f"{tmp_path / 'eve'} is not a repository that `grader release github` made: name the folder of a clone."
     ]
     assert (repository / STUB).read_bytes() == answer
     assert wheels(repository) == wheels(tmp_path / "bob") != wheels(first_release)
@@ -489,7 +489,7 @@ def test_a_link_in_place_of_a_folder_is_not_followed(next_course: Path, reposito
     shutil.move(repository / "exercises", outside)
     (repository / "exercises").symlink_to(outside)
     before = {path.name: path.read_bytes() for path in outside.iterdir()}, git(repository, "rev-parse", "HEAD")
-    with pytest.raises(ReleaseError, match="exercises is no folder"):
+    with pytest.raises(ReleaseError, match="exercises is not a folder"):
         release_github(repository, load_course(next_course))
     assert (
         {path.name: path.read_bytes() for path in outside.iterdir()},
