@@ -1,4 +1,4 @@
-"""A student's environment, into which pip installs only the students' wheel."""
+"""An environment of a student or an instructor, into which pip installs only a wheel of the grader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def make_environment(folder: Path) -> Path:
 
 
 def run(program: Path, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder as a student does."""
+    """Run a program in a folder, without the variables that change where Python imports from."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment = {**clean, "COLUMNS": "160", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [str(program), *map(str, arguments)]

@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from courses import REPOSITORY, grader_command
+from received import make_environment, run
 
 from grader.course.build import build
 from grader.course.model import Course, load_course
@@ -153,8 +155,31 @@ def test_students_cannot_run_the_hidden_tests_of_a_course_without_the_grader(
     assert not (tmp_path / "released").exists()
 
 
+@pytest.fixture(scope="module")
+def installed_grader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the command `grader` of an environment in which pip installed only the instructor's wheel."""
+    sources = tmp_path_factory.mktemp("sources")
+    shutil.copytree(REPOSITORY / "grader", sources / "grader", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, sources)
+    programs = make_environment(tmp_path_factory.mktemp("instructor") / "environment")
+    python = Path(sys.executable)
+    offline = ("--no-deps", "--no-index")
+    done = run(python, "-m", "pip", "wheel", "--no-build-isolation", *offline, "-w", "dist", ".", folder=sources)
+    assert done.returncode == 0, done.stderr
+    [wheel] = (sources / "dist").glob("*.whl")
+    done = run(programs / "pip", "install", *offline, wheel, folder=sources)
+    assert done.returncode == 0, done.stderr
+    return programs / "grader"
+
+
 @pytest.mark.proof(part="releases")
-def test_a_new_course_is_built_graded_audited_checked_and_released(tmp_path: Path) -> None:
+def test_an_installed_grader_makes_builds_grades_audits_checks_and_releases_a_new_course(
+    installed_grader: Path, tmp_path: Path
+) -> None:
+    def grader(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return run(installed_grader, *arguments, folder=folder)
+
     course = tmp_path / "course"
     assert grader(tmp_path, "new", "course", course, "--title", TITLE).returncode == 0
     for command in (
