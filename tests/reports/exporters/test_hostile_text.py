@@ -19,7 +19,7 @@ from made_reports import commands_in, exercise, quiz, raised, report, strings_re
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from grader.cli import check
+from grader.cli import check, console
 from grader.cli.instructor import class_table
 from grader.reports.exporters.annotations import annotations as annotations_of
 from grader.reports.exporters.classroom import environment
@@ -160,9 +160,11 @@ def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest
     units = {name: SimpleNamespace(due=datetime.datetime(2027, 1, 1)) for name in ("sums", "lost")}
 
     def shown(text: str) -> str:
-        monkeypatch.setattr(class_table, "out", Console(file=io.StringIO(), width=70))
+        out = Console(file=io.StringIO(), width=70)
+        for module in (class_table, console):
+            monkeypatch.setattr(module, "out", out)
         class_table.print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
-        return "\n".join(map(str.rstrip, class_table.out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
+        return "\n".join(map(str.rstrip, out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
 
     made = shown(attack)
     assert commands_in(made) == []
