@@ -16,7 +16,9 @@ app = typer.Typer(
     cls=Program,
     add_completion=False,
     no_args_is_help=True,
-    help="Checks the exercises of the course, and asks its quizzes.",
+    help="Check the exercises of a course, and answer its quizzes.",
+    epilog="--course DIR, before or after a command, names the course's folder. The default is the nearest parent "
+    "folder with a course.",
 )
 app.command("export")(export)
 # The old name: the workflows of earlier releases use it.

@@ -14,7 +14,7 @@ for command in (grade, audit, build, collect, table, status):
     app.command()(command)
 app.add_typer(new, name="new")
 app.add_typer(release, name="release")
-app.info.help = "Grades the course, and builds what students receive."
+app.info.help = "Grade a course, and build what students receive."
 
 
 def main() -> None:
