@@ -21,7 +21,7 @@ from grader.course.model import load_course
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.requirements import dependencies
-from grader.integrations.release.wheel import INSTRUCTORS, build_wheel
+from grader.integrations.release.wheel import build_wheel
 
 pytestmark = pytest.mark.proof(part="releases")
 
@@ -92,9 +92,10 @@ def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
 
 def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(wheel: Path) -> None:
     held = modules(wheel)
-    withheld = [f"grader.{folder.replace('/', '.')}" for folder in INSTRUCTORS]
+    # Written out here, so that a folder that is missing in the grader's own list fails the test.
+    withheld = ["course.new", "suites", "audit", "classes", "integrations", "nbgrader", "cli.instructor"]
     assert {"grader.cli.student", "grader.engine.server", "grader.sandbox.worker", "grader.testing.checks"} <= held
-    assert not [name for name in held for folder in withheld if f"{name}.".startswith(f"{folder}.")]
+    assert not [name for name in held for folder in withheld if f"{name}.".startswith(f"grader.{folder}.")]
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if "solution" in name or name.endswith(".yml.j2")]
         assert "grader/py.typed" in archive.namelist()
