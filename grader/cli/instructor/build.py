@@ -11,7 +11,6 @@ import typer
 from rich.table import Table
 
 from grader.cli.console import CourseFolder, one_of, out, progress, say, stop, writing
-from grader.course.find import find_course
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 def build(course: CourseFolder = None) -> None:
     """Write exercises/ from solutions/, apply the misconceptions, and record what each of them loses."""
     from grader.course.build import build as build_exercises
+    from grader.course.find import find_course
     from grader.course.model import describe_left_out
     from grader.course.new import to_do
     from grader.integrations.github.release import write_workflow
@@ -68,6 +68,7 @@ def audit(
 
     An audit of all units also writes docs/accuracy.md.
     """
+    from grader.course.find import find_course
     from grader.course.model import describe_left_out
     from grader.files import write_atomically
 

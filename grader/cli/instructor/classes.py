@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, writing
-from grader.course.find import find_course
 from grader.errors import IMPERFECT, GraderError
 
 
@@ -22,6 +21,7 @@ def collect(
     """Get from GitHub what each student had pushed when a unit was due. Exit 1 if it is missing or may be late."""
     from grader.classes.collected import COLLECTED
     from grader.classes.roster import read_roster
+    from grader.course.find import find_course
     from grader.files import FolderInUse
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.collect import collect as collect_class

@@ -11,7 +11,6 @@ import typer
 
 from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop
 from grader.cli.instructor.class_table import print_reading, print_table
-from grader.course.find import find_course
 from grader.errors import IMPERFECT, INTERNAL, GraderError
 from grader.text import listed
 
@@ -42,6 +41,7 @@ def grade(
 ) -> None:
     """Grade submissions, and write one JSON report for each student."""
     from grader.classes.batch import Batch
+    from grader.course.find import find_course
     from grader.engine.client import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.console import CourseFolder, say, stop, writing
-from grader.course.find import find_course
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
@@ -28,6 +27,7 @@ def release_nbgrader(
     course: CourseFolder = None,
 ) -> None:
     """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
+    from grader.course.find import find_course
     from grader.engine.client import Grading
     from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
     from grader.integrations.nbgrader.release import release_nbgrader as write
@@ -66,13 +66,14 @@ def release_github(
     course: CourseFolder = None,
 ) -> None:
     """Write the repository that students receive. Where it is already there, update all but students' answers."""
+    from grader.course.find import find_course
     from grader.integrations.github.release import release_github as write
     from grader.integrations.github.update import is_release
 
     found = find_course(course)
     if not update and len(directories) > 1:
         raise GraderError("Name one folder; with --update, those of several repositories.")
-    is_failed = False
+    failed: typer.Exit | None = None
     for directory in directories:
         try:
             if update and not is_release(directory):
@@ -80,14 +81,15 @@ def release_github(
                     f"{directory} is not a repository that `grader release github` made: name the folder of a clone."
                 )
             with writing(f"The release could not be written to {directory}"):
-                _print_released(directory, write(directory, found, grading))
+                released = write(directory, found, grading)
         except GraderError as error:
             if len(directories) == 1:
                 raise
-            is_failed = True
-            stop(IMPERFECT, str(error))
-    if is_failed:
-        raise typer.Exit(IMPERFECT)
+            failed = stop(IMPERFECT, str(error))
+        else:
+            _print_released(directory, released)
+    if failed:
+        raise failed
 
 
 def _print_released(directory: Path, released: Released) -> None:
@@ -136,6 +138,8 @@ def release_gradescope(
 
 def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> None:
     """Write a release, and print its files."""
+    from grader.course.find import find_course
+
     with writing(f"The release could not be written to {directory}"):
         for path in write(directory, find_course(course)):
             say(f"wrote {path}")
