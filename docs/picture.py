@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from grader.cli import console
 from grader.cli.instructor import class_table
 from grader.course.model import load_course
 from grader.reports.model import Report
@@ -16,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     reports = [Report.model_validate_json(path.read_bytes()) for path in (ROOT / "reports").glob("*.json")]
-    class_table.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
+    console.out = Console(file=io.StringIO(), record=True, width=104, highlight=False, force_terminal=True)
     class_table.print_table(reports, set(), load_course(ROOT), Path("reports"))
-    class_table.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
+    console.out.save_svg(str(ROOT / "docs" / "grade.svg"), title="make grade")
 
 
 if __name__ == "__main__":

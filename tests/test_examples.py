@@ -279,6 +279,7 @@ def test_the_documentation_quotes_the_report_of_chen(reports: Reports) -> None:
 def test_the_readmes_picture_shows_these_points(reports: Reports) -> None:
     picture = (REPOSITORY / "docs" / "grade.svg").read_text(encoding="utf-8")
     shown = " ".join(re.findall(r"<text [^>]*>([^<]*)</text>", picture)).replace("&#160;", " ").split()
+    assert "total main issue" in " ".join(shown)
     legend = dict(re.findall(r"(\w+), of (\d+) points", " ".join(shown)))
     assert legend.keys() == COURSE.units.keys()
     for student, report in reports.items():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from grader.cli.console import out, say
+from grader.cli import console
+from grader.cli.console import say
 from grader.text import listed, log_line
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def print_reading(came: Submissions, ignored: dict[Ignored, list[str]], reports:
     names.sort(key=lambda name: not name[0].advice)
     if names:
         say(f"Ignored: {listed([name for _, name in names], MOST_IGNORED)}.")
-    out.print()
+    console.out.print()
 
 
 def _whose(students: list[str]) -> str:
@@ -69,8 +70,8 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
         rows[report.student] = [*points, total, escape(log_line(next(_issues(report), "")))]
     for student in sorted(rows, key=str.casefold):
         table.add_row(escape(student), *rows[student])
-    out.print(table)
-    out.print()
+    console.out.print(table)
+    console.out.print()
     for unit, number in units.items():
         possible, quiz = first[unit].possible, first[unit].quiz
         legend = f"unit {number}: {unit}, of {possible} points"
@@ -80,10 +81,10 @@ def print_table(reports: list[Report], missed: set[str], course: Course, into: P
             legend += f"; its quiz counts from {course.units[unit].due:%Y-%m-%d}"
         elif quiz:
             legend += f", {quiz.possible} of them the quiz's"
-        out.print(legend)
+        console.out.print(legend)
     say(f"Reports: {into}/<student>.json")
     if not all(report.isolation.enough for report in reports):
-        out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
+        console.out.print("[bold red]These submissions were not isolated while they ran: the reports say so.[/]")
 
 
 def _issues(report: Report) -> Iterator[str]:

@@ -161,8 +161,7 @@ def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest
 
     def shown(text: str) -> str:
         out = Console(file=io.StringIO(), width=70)
-        for module in (class_table, console):
-            monkeypatch.setattr(module, "out", out)
+        monkeypatch.setattr(console, "out", out)
         class_table.print_table([with_text(text)], {"bob"}, SimpleNamespace(units=units), Path("out"))  # type: ignore[arg-type]
         return "\n".join(map(str.rstrip, out.file.getvalue().split("\n")))  # type: ignore[attr-defined]
 
