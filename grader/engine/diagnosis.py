@@ -1,55 +1,203 @@
-"""Names the misconception behind a wrong answer. It compares behaviour, never source text."""
+"""Names the misconceptions behind a wrong answer. It compares behaviour, never source text.
+
+The first of these steps that finds a fit decides:
+
+1. One misconception has the answer's outcome in every criterion.
+2. Two explain it together: both pass what the answer passes, each of its failures is one of theirs, and a criterion
+   that only one of them fails has that one's outcome.
+3. Steps 1 and 2 without the criteria about arguments to refuse.
+4. The solution with both mistakes of a pair has the answer's outcome in every criterion.
+
+If several fit, only what all of them share is named. From step 2 on, an error may be of another type than the
+misconception's, but an error is no evidence for it.
+"""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from grader.engine.failure_matrix import recorded
 from grader.testing.backend import InProcessBackend
+from grader.testing.misconceptions import with_both
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
     from grader.engine.outcomes import Outcome
     from grader.testing.misconceptions import Misconception
 
+    Row = Mapping[str, Outcome]  # by the criterion's name
+
 # Kinds of outcomes without behaviour to compare.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
+
+MOST_PAIRS = 40
+"""The most pairs to run for one answer: each takes a few milliseconds."""
 
 
 def diagnose(
     course: Course, exercise: str, results: Sequence[tuple[Criterion, Outcome]], known: Sequence[Misconception]
 ) -> list[Misconception]:
-    """Return the one misconception whose outcomes on this exercise's tests all resemble the submission's.
+    """Return the misconceptions, at most two, that explain the outcomes of an exercise's criteria.
 
     The list is empty if the answer is right, gave nothing to compare, or behaves like none or several of them.
     """
-    outcomes = [outcome for _, outcome in results]
-    if all(outcome.passed for outcome in outcomes) or any(outcome.kind in SILENT for outcome in outcomes):
+    candidates = {one.name: one for one in known if one.exercise == exercise}
+    outcomes = {criterion.name: outcome for criterion, outcome in results}
+    if not candidates or not _has_behaviour(outcomes):
         return []
-    matching = [
-        candidate for candidate in known if candidate.exercise == exercise and _behaves_like(course, candidate, results)
+    if any(outcome.substitutes for outcome in outcomes.values()):
+        # The recorded outcomes were made without substitutes. Pairs would need too many runs.
+        names = _shared([{one.name} for one in candidates.values() if _behaves_like(results, one.implementation)])
+    else:
+        names = _without_substitutes(course, results, candidates)
+    return [one for name, one in candidates.items() if name in names]
+
+
+def explain(outcomes: Row, rows: Mapping[str, Row]) -> set[str]:
+    """Return the names of the misconceptions, at most two, that explain the outcomes by steps 1 to 3.
+
+    Args:
+        outcomes: The answer's outcomes in the criteria of an exercise.
+        rows: The outcomes of each misconception, by its name.
+    """
+    if not _has_behaviour(outcomes):
+        return set()
+    compared = _Comparison(outcomes, rows)
+    everything = frozenset(outcomes)
+    behaviour = frozenset(name for name, outcome in outcomes.items() if not outcome.is_about_refusal)
+    steps: list[Callable[[], list[set[str]]]] = [
+        lambda: compared.same(everything),
+        lambda: compared.pairs(everything),
+        lambda: compared.alone(behaviour),
+        lambda: compared.pairs(behaviour),
     ]
-    return matching if len(matching) == 1 else []
+    return _shared(next(filter(None, (step() for step in steps)), []))
 
 
-def _behaves_like(course: Course, candidate: Misconception, results: Sequence[tuple[Criterion, Outcome]]) -> bool:
+def _has_behaviour(outcomes: Row) -> bool:
+    """Return whether there is a failure, and all that failed gave something to compare."""
+    return not all(one.passed for one in outcomes.values()) and not any(one.kind in SILENT for one in outcomes.values())
+
+
+def _shared(fitting: Sequence[set[str]]) -> set[str]:
+    """Return what all that fits has in common."""
+    return set.intersection(*fitting) if fitting else set()
+
+
+class _Comparison:
+    """An answer's outcomes beside those of each misconception. Criteria and misconceptions are given by their names."""
+
+    def __init__(self, outcomes: Row, rows: Mapping[str, Row]) -> None:
+        self.outcomes = outcomes
+        self.rows = rows
+        self.failed = _failed(outcomes)
+        self.fails = {name: _failed({one: row[one] for one in outcomes}) for name, row in rows.items()}
+
+    def same(self, criteria: frozenset[str]) -> list[set[str]]:
+        """Return the misconceptions with exactly the answer's outcomes in these criteria."""
+        return [
+            {name}
+            for name, fails in self.fails.items()
+            if fails == self.failed and all(self.outcomes[one].resembles(self.rows[name][one]) for one in criteria)
+        ]
+
+    def alone(self, criteria: frozenset[str]) -> list[set[str]]:
+        """Return the misconceptions that explain these criteria; an error may be of another type."""
+        failed = self.failed & criteria
+        return [
+            {name}
+            for name, fails in self.fails.items()
+            if fails & criteria == failed
+            and self._shows(name, failed)
+            and all(self._is_alike(name, one) for one in criteria - failed)
+        ]
+
+    def pairs(self, criteria: frozenset[str], *, needs_evidence: bool = True) -> list[set[str]]:
+        """Return the pairs that explain these criteria together.
+
+        needs_evidence: each of the two shows in a criterion that the other one passes.
+        """
+        failed = self.failed & criteria
+        fails = {name: theirs & criteria for name, theirs in self.fails.items() if theirs & criteria <= failed}
+        return [
+            {one, other}
+            for one, other in itertools.combinations(fails, 2)
+            if fails[one] | fails[other] == failed
+            and self._shows(one, fails[one] - fails[other], needs_evidence=needs_evidence)
+            and self._shows(other, fails[other] - fails[one], needs_evidence=needs_evidence)
+        ]
+
+    def _shows(self, name: str, criteria: frozenset[str], *, needs_evidence: bool = True) -> bool:
+        """Return whether the answer fails these criteria like a misconception, and one of them is evidence for it."""
+        return all(self._is_alike(name, one) for one in criteria) and (
+            not needs_evidence or any(self._is_evidence(one, self.fails[name], criteria) for one in criteria)
+        )
+
+    def _is_evidence(self, criterion: str, fails: frozenset[str], shown: frozenset[str]) -> bool:
+        """Return whether a criterion that fails alike is evidence for a misconception.
+
+        A wrong number is. A sentence is too, if no other failure of the misconception is in doubt, because answers with
+        other mistakes can have the same one.
+        """
+        outcome = self.outcomes[criterion]
+        if outcome.is_about_refusal:  # any answer without the check fails it, so it shows only a missing check
+            return all(self.outcomes[one].is_about_refusal for one in fails)
+        return outcome.has_wrong_number or (outcome.kind != "raised" and fails <= shown)
+
+    def _is_alike(self, name: str, criterion: str) -> bool:
+        return _are_alike(self.outcomes[criterion], self.rows[name][criterion])
+
+
+def _failed(row: Row) -> frozenset[str]:
+    return frozenset(criterion for criterion, outcome in row.items() if not outcome.passed)
+
+
+def _are_alike(mine: Outcome, theirs: Outcome) -> bool:
+    """Return whether two outcomes resemble each other, or end in errors of different types after the same results."""
+    if mine.kind == theirs.kind == "raised":
+        mine, theirs = (replace(one, observations=one.observations[:-1]) for one in (mine, theirs))
+    return mine.resembles(theirs)
+
+
+# -- with the misconceptions of the course -------------------------------------------------------------------------
+
+
+def _without_substitutes(
+    course: Course, results: Sequence[tuple[Criterion, Outcome]], candidates: Mapping[str, Misconception]
+) -> set[str]:
+    """Return the names that explain these results, which were made without substitutes: steps 1 to 4."""
+    outcomes = {criterion.name: outcome for criterion, outcome in results}
+    unit, exercise = results[0][0].unit, results[0][0].exercise
+    rows: Mapping[str, Row] = recorded(course, unit, exercise) or {
+        name: {criterion.name: _run(criterion, one.implementation) for criterion, _ in results}
+        for name, one in candidates.items()
+    }
+    rows = {name: rows[name] for name in candidates}
+    if names := explain(outcomes, rows):
+        return names
+    pairs = _Comparison(outcomes, rows).pairs(frozenset(outcomes), needs_evidence=False)
+    if len(pairs) > MOST_PAIRS:
+        return set()
+    if not any(outcome.has_wrong_number for outcome in outcomes.values()):
+        return set()
+    both = [(pair, with_both(course, unit, exercise, pair)) for pair in pairs]
+    return _shared([pair for pair, implementation in both if implementation and _behaves_like(results, implementation)])
+
+
+def _behaves_like(results: Sequence[tuple[Criterion, Outcome]], implementation: Callable[..., Any]) -> bool:
     # Failures first: most candidates differ there.
     failures_first = sorted(results, key=lambda result: result[1].passed)
     return all(
-        outcome.resembles(_outcome_of(course, candidate, criterion, outcome.substitutes))
-        for criterion, outcome in failures_first
+        outcome.resembles(_run(criterion, implementation, outcome.substitutes)) for criterion, outcome in failures_first
     )
 
 
 @functools.cache
-def _outcome_of(
-    course: Course, candidate: Misconception, criterion: Criterion, substitutes: tuple[str, ...]
-) -> Outcome:
-    rows = None if substitutes else recorded(course, criterion.unit, candidate.exercise)
-    if rows and candidate.name in rows:
-        return rows[candidate.name][criterion.name]
-    return criterion.run(InProcessBackend(criterion.unit, {candidate.exercise: candidate.implementation}), substitutes)
+def _run(criterion: Criterion, implementation: Callable[..., Any], substitutes: tuple[str, ...] = ()) -> Outcome:
+    return criterion.run(InProcessBackend(criterion.unit, {criterion.exercise: implementation}), substitutes)

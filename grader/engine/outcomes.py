@@ -11,7 +11,7 @@ from grader.errors import InternalError
 from grader.reports.model import NOT_WRITTEN
 from grader.sandbox.failures import Ended, FailedStatement, Failure, NotDefined, Raised, TimedOut
 from grader.sandbox.replies import ALWAYS_TRUE, NOT_PYTHON
-from grader.testing.checks import NO_ERROR, REFUSALS, CheckFailed
+from grader.testing.checks import NO_ERROR, RAISED, REFUSALS, CheckFailed
 from grader.testing.recorder import Observation, Recorder
 
 if TYPE_CHECKING:
@@ -77,6 +77,17 @@ class Outcome:
         found = MISSING.match(self.detail) if self.kind == "raised" else None
         return {found[1]} if found else set()
 
+    @property
+    def is_about_refusal(self) -> bool:
+        """Whether the run tested that arguments are refused."""
+        words = [one.value for one in self.observations if isinstance(one.value, str)]
+        return self.kind in ("passed", "wrong") and any(word.startswith(RAISED) for word in words)
+
+    @property
+    def has_wrong_number(self) -> bool:
+        """Whether the run ended at a wrong tensor or number."""
+        return self.kind == "wrong" and bool(self.observations) and not isinstance(self.observations[-1].value, str)
+
     def resembles(self, other: Outcome) -> bool:
         """Return whether two submissions that behave alike could have these outcomes."""
         return (
@@ -132,6 +143,6 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
 def _described(error: Raised) -> str:
     """Return what identifies an error for the diagnosis: its type and, for a TypeError, what it is about."""
     if REFUSALS & set(error.types):
-        return "raised a refusal"
+        return f"{RAISED} a refusal"
     about = TYPE_ERRORS.search(error.detail) if error.types[0] == "TypeError" else None
-    return f"raised {error.types[0]}{f': {about[0]}' if about else ''}"
+    return f"{RAISED} {error.types[0]}{f': {about[0]}' if about else ''}"

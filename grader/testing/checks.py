@@ -34,6 +34,8 @@ PLAIN_NAME, LARGEST_SHOWN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,99}"), 10**12
 PLAIN = {str, int, float, bool, type(None)}
 # The errors with which an answer may refuse its arguments.
 REFUSALS = {"ValueError", "AssertionError"}
+# The first word of an observation of what a call raised.
+RAISED = "raised"
 NO_ERROR = "It raised no error where one was expected"
 NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values")
 
@@ -135,17 +137,20 @@ def expect_error(call: Callable[[], Any], where: str = "") -> None:
     """Expect a ValueError or an AssertionError. where: the arguments that are refused, for the student."""
     types = _error_types(call)
     if not types:
-        note("raised nothing")
+        note(f"{RAISED} nothing")
         raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
     is_allowed = bool(REFUSALS & set(types))
-    note("raised an allowed error" if is_allowed else f"raised {types[0]}")
+    note(f"{RAISED} {'an allowed error' if is_allowed else types[0]}")
     if not is_allowed:
         raise CheckFailed(f"It raised {types[0]}; ValueError or AssertionError was expected.")
 
 
 def expect_any_error(call: Callable[[], Any], where: str = "") -> None:
     """Expect an error of any type, because torch itself may raise it. where: as above."""
-    expect_true("Exception" in _error_types(call), f"{NO_ERROR}{where and ': for '}{where}.")
+    is_raised = "Exception" in _error_types(call)
+    note(f"{RAISED} {'an allowed error' if is_raised else 'nothing'}")
+    if not is_raised:
+        raise CheckFailed(f"{NO_ERROR}{where and ': for '}{where}.")
 
 
 def _error_types(call: Callable[[], Any]) -> Sequence[str]:

@@ -26,7 +26,7 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from grader.course.modules import import_file
 from grader.files import write_atomically
 from grader.testing import rows
+from grader.testing.rows import RIGHT, Row, attribute, changed_by_both, changed_definitions
 from grader.testing.rows import Change as Change  # imported by suites
 from grader.testing.rows import MisconceptionError as MisconceptionError
-from grader.testing.rows import Row, attribute, changed_definitions
 from grader.testing.rows import replace as replace
 from grader.testing.rows import row as row
 
@@ -104,6 +104,33 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     return found
 
 
+def with_both(course: Course, unit: str, exercise: str, names: Collection[str]) -> Callable[..., Any] | None:
+    """Return the solution of an exercise with two mistakes.
+
+    It is None if one of them is no row, or if their changes do not apply to the same text.
+
+    Args:
+        course: The course. Its misconceptions are built already.
+        unit: The unit of the exercise.
+        exercise: The exercise.
+        names: The names of the two misconceptions.
+    """
+    modules = _modules_of(course, unit)
+    pair = [one for one in _rows(modules) if one.name in names and exercise in one.exercises]
+    if len(pair) < len(names):
+        return None
+    made = dict(vars(_made(course, unit)))
+    called = _calls(modules).get(exercise, ())
+    right = {name.removeprefix(RIGHT): name for name in made if name.startswith(RIGHT)}
+    renamed = {name: new for name, new in right.items() if name not in called} | {exercise: exercise}
+    definition = changed_by_both(course.solutions / f"{unit}.py", pair, exercise, renamed)
+    if definition is None:
+        return None
+    exec(compile(definition, "two mistakes", "exec"), made)
+    implementation: Callable[..., Any] = made[exercise]
+    return implementation
+
+
 def build(course: Course, units: Iterable[str]) -> list[Path]:
     """Apply the rows of these units to their solutions, and write the changed definitions.
 
@@ -132,8 +159,7 @@ def made_file(course: Course, unit: str) -> Path:
 
 def _made_text(course: Course, unit: str) -> str:
     modules = _modules_of(course, unit)
-    calls = {name: called for module in modules for name, called in getattr(module, "CALLS", {}).items()}
-    return changed_definitions(course, unit, _rows(modules), calls)
+    return changed_definitions(course, unit, _rows(modules), _calls(modules))
 
 
 def _sources(course: Course, unit: str) -> list[Path]:
@@ -157,6 +183,10 @@ def _modules_of(course: Course, unit: str) -> list[ModuleType]:
 
 def _rows(modules: Iterable[ModuleType]) -> list[Row]:
     return [one for module in modules for one in getattr(module, "ROWS", [])]
+
+
+def _calls(modules: Iterable[ModuleType]) -> dict[str, Sequence[str]]:
+    return {name: called for module in modules for name, called in getattr(module, "CALLS", {}).items()}
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,6 +115,24 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
     )
 
 
+def changed_by_both(source: Path, pair: Sequence[Row], exercise: str, names: Mapping[str, str]) -> ast.Module | None:
+    """Return the definition of an exercise with the changes of two rows, or None if they do not go together.
+
+    Args:
+        source: The file of the solution.
+        pair: The two rows.
+        exercise: The exercise.
+        names: What the definitions that it calls are to be called, by their names in the solution.
+    """
+    for one, other in (pair, pair[::-1]):
+        try:
+            [definition] = ast.parse(other.change.applied(one.change.applied(_undocumented(source, exercise)))).body
+        except (ValueError, SyntaxError):
+            continue
+        return ast.Module([_renamed(definition, dict(names))], [])
+    return None
+
+
 def _changed(course: Course, source: Path, one: Row, exercise: str) -> ast.stmt:
     """Return the definition of an exercise as a row changes it. Raises MisconceptionError."""
     try:
@@ -160,6 +179,7 @@ def definitions_in(statements: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
     return found
 
 
+@functools.cache
 def _undocumented(source: Path, exercise: str) -> str:
     """Return a definition's text without its docstrings, which no replacement should change. Raises ValueError."""
     text = source.read_text(encoding="utf-8")
