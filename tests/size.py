@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The first pattern that matches a path gives its part; `*` also matches slashes.
 PARTS = {
     "suites: paraphrases": "grader/suites/*/paraphrases.py",
+    "suites: pairs": "grader/suites/*/pairs.py",
     "suites: unlisted mistakes": "grader/suites/*/unlisted_mistakes.py",
     "suites: misconceptions": "grader/suites/*/misconceptions.py",
     "suites: right answers": "grader/suites/*/accepted_answers/*",

@@ -20,12 +20,17 @@ from grader.testing.rows import names_in, needed_names
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-Kind = Literal["solution", "right answer", "stub", "misconception", "in other words", "unknown mistake", "mutant"]
+Kind = Literal[
+    "solution", "right answer", "stub", "misconception", "in other words", "two mistakes", "unknown mistake", "mutant"
+]
 RIGHT: tuple[Kind, ...] = ("solution", "right answer")
 WHOLE_FILES: tuple[Kind, ...] = (*RIGHT, "stub")
-WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "unknown mistake")
+WRITTEN: tuple[Kind, ...] = ("misconception", "in other words", "two mistakes", "unknown mistake")
 
 EVERY = 20  # a sample has every 20th wrong answer
+
+AND = "__and__"
+"""Joins the names of two misconceptions in the name of an answer that has both."""
 
 # The decorator of our definitions, which no student's file has.
 MARK = "misconception"
@@ -89,13 +94,17 @@ def _misconceptions(course: Course, unit: str) -> Iterator[Case]:
 
 
 def _mistakes(course: Course, unit: str) -> Iterator[Case]:
-    """Yield the handwritten mistakes that measure the diagnosis: paraphrases of misconceptions, and unlisted ones."""
+    """Yield the handwritten mistakes that measure the diagnosis: paraphrases of misconceptions, pairs, and others."""
     known = {one.name: one.exercise for one in misconceptions_of(course, unit)}
-    paraphrases, unlisted = (course.suites / unit / name for name in ("paraphrases.py", "unlisted_mistakes.py"))
-    for name in definitions_in(paraphrases) if paraphrases.is_file() else ():
-        if name in known:
-            sources = standing_alone(paraphrases, name, unit, known[name])
-            yield Case(unit, known[name], "in other words", name, sources)
+    kinds: tuple[tuple[str, Kind], ...] = (("paraphrases.py", "in other words"), ("pairs.py", "two mistakes"))
+    for file, kind in kinds:
+        path = course.suites / unit / file
+        for name in definitions_in(path) if path.is_file() else ():
+            exercises = {known.get(one) for one in name.split(AND)}
+            exercise = exercises.pop() if len(exercises) == 1 else None
+            if exercise and (AND in name) == (kind == "two mistakes"):
+                yield Case(unit, exercise, kind, name, standing_alone(path, name, unit, exercise))
+    unlisted = course.suites / unit / "unlisted_mistakes.py"
     for name in definitions_in(unlisted) if unlisted.is_file() else ():
         exercise, _, what = name.partition("__")
         if exercise in course.units[unit].exercises and what:

@@ -67,7 +67,10 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
                 _share("mutants that something tells from the solution, and that keep all points",
                        fates["survived"], fates["killed"] + fates["survived"]),
                 _share("known mistakes in other words that get their own name", naming.named_rightly, naming.mistakes),
-                _share("names that are the answer's own, among those given", naming.named_rightly, naming.given),
+                _share("answers with two known mistakes that get both names", naming.pairs_named, naming.pairs),
+                _share("answers with two known mistakes that get one of the names",
+                       naming.pairs_named_in_part, naming.pairs),
+                _share("answers with a name whose names are all their own", naming.true, naming.given),
                 _share("other mistakes that get a name", naming.others_named, naming.others),
             ],
         ),
@@ -102,13 +105,13 @@ def unit_page(table: UnitTable, course: Course) -> str:
         [
             f"`{name}`",
             *_exercise_totals([one]),
-            *(f"{len(found):,}" if found else "none" for found in (one.paraphrases, one.unlisted_mistakes)),
+            *(f"{len(found):,}" if found else "none" for found in (one.paraphrases, one.pairs, one.unlisted_mistakes)),
         ]
         for name, one in exercises.items()
     ]
     return ENVIRONMENT.get_template("unit.md.j2").render(
         title=course.units[table.unit].title,
-        table=_table(["exercise", *COLUMNS, "paraphrases", "unlisted mistakes"], counted),
+        table=_table(["exercise", *COLUMNS, "paraphrases", "pairs", "unlisted mistakes"], counted),
         dead=dead,
         points=sum(one.weight * len(one.dead) for one in exercises.values()),
         together=together,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from grader.audit.cases import RIGHT, WRITTEN, Kind
+from grader.audit.cases import AND, RIGHT, WRITTEN, Kind
 from grader.documents import Model
 from grader.files import PACKAGE
 
@@ -60,6 +60,7 @@ class ExerciseTable(Model):
     stub_earns: list[str] = Field(description="Criteria that an untouched stub earns.")
     misconceptions: list[MistakeFate]
     paraphrases: list[MistakeFate]
+    pairs: list[MistakeFate] = Field(description="Answers with two misconceptions; their names have both.")
     unlisted_mistakes: list[MistakeFate]
     mutants: list[MutantFate]
     dead: list[str] = Field(description="Criteria that no wrong answer loses.")
@@ -71,7 +72,7 @@ class ExerciseTable(Model):
 
     def mistakes(self) -> list[MistakeFate]:
         """Return all handwritten wrong answers."""
-        return [*self.misconceptions, *self.paraphrases, *self.unlisted_mistakes]
+        return [*self.misconceptions, *self.paraphrases, *self.pairs, *self.unlisted_mistakes]
 
 
 class UnitTable(Model):
@@ -82,18 +83,27 @@ class UnitTable(Model):
 
 
 class Naming(Model):
-    """The accuracy of the diagnosis, on answers with a known mistake and on those with another."""
+    """The accuracy of the diagnosis, on answers with one or two known mistakes and on those with another."""
 
     mistakes: int
     named_rightly: int
     named_wrongly: int
+    pairs: int
+    pairs_named: int = Field(description="By both names.")
+    pairs_named_in_part: int = Field(description="By one of the two, and no other.")
+    pairs_named_wrongly: int
     others: int
     others_named: int
 
     @property
     def given(self) -> int:
-        """The number of names that were given."""
-        return self.named_rightly + self.named_wrongly + self.others_named
+        """The number of answers that got a name."""
+        return self.true + self.named_wrongly + self.pairs_named_wrongly + self.others_named
+
+    @property
+    def true(self) -> int:
+        """The number of answers whose names are all their own."""
+        return self.named_rightly + self.pairs_named + self.pairs_named_in_part
 
     @property
     def recall(self) -> float:
@@ -102,8 +112,8 @@ class Naming(Model):
 
     @property
     def precision(self) -> float:
-        """The share of given names that are right."""
-        return self.named_rightly / self.given if self.given else 1.0
+        """The share of answers with a name whose names are all their own."""
+        return self.true / self.given if self.given else 1.0
 
 
 def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
@@ -137,6 +147,7 @@ def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str],
         stub_earns=[name for stub in of("stub") for name in criteria if name not in stub.missed],
         misconceptions=_mistakes(of("misconception")),
         paraphrases=_mistakes(of("in other words")),
+        pairs=_mistakes(of("two mistakes")),
         unlisted_mistakes=_mistakes(of("unknown mistake")),
         mutants=[_mutant(result) for result in of("mutant")],
         dead=[name for name, lost_by in losers.items() if not lost_by],
@@ -206,6 +217,11 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
             if mistake.named != [mistake.name]:
                 found.append(f"{where}: {mistake.name} is named {mistake.named or 'nothing'}")
         found += [
+            f"{where}: {pair.name} is named {pair.named}"
+            for pair in exercise.pairs
+            if not set(pair.named) <= set(pair.name.split(AND))
+        ]
+        found += [
             f"{where}: {other.name} is named {other.named}" for other in exercise.unlisted_mistakes if other.named
         ]
         for mutant in exercise.mutants:
@@ -219,11 +235,16 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
     """Count the names of the handwritten wrong answers that are not the misconceptions themselves."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
+    pairs = [(set(pair.named), set(pair.name.split(AND))) for exercise in exercises for pair in exercise.pairs]
     others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]
     return Naming(
         mistakes=len(mistakes),
         named_rightly=sum(mistake.named == [mistake.name] for mistake in mistakes),
         named_wrongly=sum(mistake.named not in ([], [mistake.name]) for mistake in mistakes),
+        pairs=len(pairs),
+        pairs_named=sum(named == own for named, own in pairs),
+        pairs_named_in_part=sum(bool(named) and named < own for named, own in pairs),
+        pairs_named_wrongly=sum(not named <= own for named, own in pairs),
         others=len(others),
         others_named=sum(bool(other.named) for other in others),
     )

@@ -6,9 +6,9 @@ The first of these steps that finds a fit decides:
 2. Two explain it together: both pass what the answer passes, each of its failures is one of theirs, and a criterion
    that only one of them fails has that one's outcome.
 3. Steps 1 and 2 without the criteria about arguments to refuse.
-4. The solution with both mistakes of a pair has the answer's outcome in every criterion.
+4. The solution with both changes of a pair has the answer's outcome in every criterion.
 
-If several fit, only what all of them share is named. From step 2 on, an error may be of another type than the
+If several fit in steps 1 to 3, only what all of them share is named; in step 4, nothing is. From step 2 on, an error may be of another type than the
 misconception's, but an error is no evidence for it.
 """
 
@@ -18,6 +18,8 @@ import functools
 import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from grader.engine.failure_matrix import recorded
 from grader.testing.backend import InProcessBackend
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 # Kinds of outcomes without behaviour to compare.
 SILENT = {"not written", "not defined", "timed out", "ended", "waiting"}
 
-MOST_PAIRS = 40
-"""The most pairs to run for one answer: each takes a few milliseconds."""
+MOST_PAIRS = 150
+"""The most pairs to run for one answer: each takes one or two milliseconds."""
 
 
 def diagnose(
@@ -118,26 +120,25 @@ class _Comparison:
             and all(self._is_alike(name, one) for one in criteria - failed)
         ]
 
-    def pairs(self, criteria: frozenset[str], *, needs_evidence: bool = True) -> list[set[str]]:
-        """Return the pairs that explain these criteria together.
-
-        needs_evidence: each of the two shows in a criterion that the other one passes.
-        """
-        failed = self.failed & criteria
-        fails = {name: theirs & criteria for name, theirs in self.fails.items() if theirs & criteria <= failed}
+    def pairs(self, criteria: frozenset[str]) -> list[set[str]]:
+        """Return the pairs that explain these criteria: each of the two shows in one that the other passes."""
         return [
             {one, other}
-            for one, other in itertools.combinations(fails, 2)
-            if fails[one] | fails[other] == failed
-            and self._shows(one, fails[one] - fails[other], needs_evidence=needs_evidence)
-            and self._shows(other, fails[other] - fails[one], needs_evidence=needs_evidence)
+            for one, other in self.possible_pairs(criteria)
+            if self._shows(one, (self.fails[one] - self.fails[other]) & criteria)
+            and self._shows(other, (self.fails[other] - self.fails[one]) & criteria)
         ]
 
-    def _shows(self, name: str, criteria: frozenset[str], *, needs_evidence: bool = True) -> bool:
+    def possible_pairs(self, criteria: frozenset[str]) -> list[tuple[str, str]]:
+        """Return the pairs whose failures together are the answer's, in these criteria."""
+        failed = self.failed & criteria
+        fails = {name: theirs & criteria for name, theirs in self.fails.items() if theirs & criteria <= failed}
+        return [pair for pair in itertools.combinations(fails, 2) if fails[pair[0]] | fails[pair[1]] == failed]
+
+    def _shows(self, name: str, criteria: frozenset[str]) -> bool:
         """Return whether the answer fails these criteria like a misconception, and one of them is evidence for it."""
-        return all(self._is_alike(name, one) for one in criteria) and (
-            not needs_evidence or any(self._is_evidence(one, self.fails[name], criteria) for one in criteria)
-        )
+        is_alike = all(self._is_alike(name, one) for one in criteria)
+        return is_alike and any(self._is_evidence(one, self.fails[name], criteria) for one in criteria)
 
     def _is_evidence(self, criterion: str, fails: frozenset[str], shown: frozenset[str]) -> bool:
         """Return whether a criterion that fails alike is evidence for a misconception.
@@ -148,7 +149,7 @@ class _Comparison:
         outcome = self.outcomes[criterion]
         if outcome.is_about_refusal:  # any answer without the check fails it, so it shows only a missing check
             return all(self.outcomes[one].is_about_refusal for one in fails)
-        return outcome.has_wrong_number or (outcome.kind != "raised" and fails <= shown)
+        return outcome.wrong_value is not None or (outcome.kind != "raised" and fails <= shown)
 
     def _is_alike(self, name: str, criterion: str) -> bool:
         return _are_alike(self.outcomes[criterion], self.rows[name][criterion])
@@ -174,20 +175,28 @@ def _without_substitutes(
     """Return the names that explain these results, which were made without substitutes: steps 1 to 4."""
     outcomes = {criterion.name: outcome for criterion, outcome in results}
     unit, exercise = results[0][0].unit, results[0][0].exercise
-    rows: Mapping[str, Row] = recorded(course, unit, exercise) or {
-        name: {criterion.name: _run(criterion, one.implementation) for criterion, _ in results}
-        for name, one in candidates.items()
+    made = recorded(course, unit, exercise) or {}
+    rows: Mapping[str, Row] = {
+        name: made[name] if name in made else {one.name: _run(one, candidate.implementation) for one, _ in results}
+        for name, candidate in candidates.items()
     }
-    rows = {name: rows[name] for name in candidates}
-    if names := explain(outcomes, rows):
-        return names
-    pairs = _Comparison(outcomes, rows).pairs(frozenset(outcomes), needs_evidence=False)
-    if len(pairs) > MOST_PAIRS:
+    return explain(outcomes, rows) or _explained_by_running(course, results, rows)
+
+
+def _explained_by_running(
+    course: Course, results: Sequence[tuple[Criterion, Outcome]], rows: Mapping[str, Row]
+) -> set[str]:
+    """Return the names of the two misconceptions of which the solution has the answer's outcomes: step 4."""
+    outcomes = {criterion.name: outcome for criterion, outcome in results}
+    pairs = _Comparison(outcomes, rows).possible_pairs(frozenset(outcomes))
+    # Estimates of random results prove little, and take long.
+    has_tensor = any(isinstance(outcome.wrong_value, torch.Tensor) for outcome in outcomes.values())
+    if len(pairs) > MOST_PAIRS or not has_tensor:
         return set()
-    if not any(outcome.has_wrong_number for outcome in outcomes.values()):
-        return set()
-    both = [(pair, with_both(course, unit, exercise, pair)) for pair in pairs]
-    return _shared([pair for pair, implementation in both if implementation and _behaves_like(results, implementation)])
+    unit, exercise = results[0][0].unit, results[0][0].exercise
+    both = [(set(pair), with_both(course, unit, exercise, pair)) for pair in pairs]
+    fitting = [pair for pair, implementation in both if implementation and _behaves_like(results, implementation)]
+    return fitting[0] if len(fitting) == 1 else set()
 
 
 def _behaves_like(results: Sequence[tuple[Criterion, Outcome]], implementation: Callable[..., Any]) -> bool:

@@ -17,6 +17,8 @@ from grader.testing.recorder import Observation, Recorder
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    import torch
+
 # Torch's NotImplementedError for a module without `forward`. Such a module is written, but wrong.
 NO_FORWARD = "is missing the required"
 # A TypeError has many causes, so its type alone does not identify a mistake.
@@ -84,9 +86,10 @@ class Outcome:
         return self.kind in ("passed", "wrong") and any(word.startswith(RAISED) for word in words)
 
     @property
-    def has_wrong_number(self) -> bool:
-        """Whether the run ended at a wrong tensor or number."""
-        return self.kind == "wrong" and bool(self.observations) and not isinstance(self.observations[-1].value, str)
+    def wrong_value(self) -> torch.Tensor | float | None:
+        """The tensor or number that the run ended at because it is wrong."""
+        value = self.observations[-1].value if self.kind == "wrong" and self.observations else None
+        return None if isinstance(value, str) else value
 
     def resembles(self, other: Outcome) -> bool:
         """Return whether two submissions that behave alike could have these outcomes."""

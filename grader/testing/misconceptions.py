@@ -126,7 +126,7 @@ def with_both(course: Course, unit: str, exercise: str, names: Collection[str]) 
     definition = changed_by_both(course.solutions / f"{unit}.py", pair, exercise, renamed)
     if definition is None:
         return None
-    exec(compile(definition, "two mistakes", "exec"), made)
+    exec(definition, made)
     implementation: Callable[..., Any] = made[exercise]
     return implementation
 

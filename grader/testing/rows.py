@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from types import CodeType
 
     from grader.course.model import Course
 
@@ -115,21 +118,20 @@ def changed_definitions(course: Course, unit: str, rows: Sequence[Row], calls: M
     )
 
 
-def changed_by_both(source: Path, pair: Sequence[Row], exercise: str, names: Mapping[str, str]) -> ast.Module | None:
-    """Return the definition of an exercise with the changes of two rows, or None if they do not go together.
+def changed_by_both(source: Path, pair: Sequence[Row], exercise: str, names: dict[str, str]) -> CodeType | None:
+    """Return the compiled definition of an exercise with the changes of two rows, or None if they do not go together.
 
     Args:
         source: The file of the solution.
         pair: The two rows.
         exercise: The exercise.
-        names: What the definitions that it calls are to be called, by their names in the solution.
+        names: The new names of the definitions that it calls, by their names in the solution.
     """
     for one, other in (pair, pair[::-1]):
-        try:
+        # The two together may be no Python, or odd Python.
+        with contextlib.suppress(ValueError, SyntaxError), warnings.catch_warnings(action="ignore"):
             [definition] = ast.parse(other.change.applied(one.change.applied(_undocumented(source, exercise)))).body
-        except (ValueError, SyntaxError):
-            continue
-        return ast.Module([_renamed(definition, dict(names))], [])
+            return compile(ast.Module([_renamed(definition, names)], []), "two mistakes", "exec")
     return None
 
 

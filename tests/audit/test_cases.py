@@ -11,6 +11,7 @@ from courses import COURSE
 
 from grader.audit.cases import (
     RIGHT,
+    WRITTEN,
     AuditError,
     Case,
     cases_of,
@@ -46,7 +47,7 @@ def test_every_exercise_has_accepted_answers_a_stub_and_wrong_answers_of_every_k
 def test_every_handwritten_mistake_is_graded(unit: str) -> None:
     """A name that matches no exercise would be skipped silently."""
     graded = {case.name for case in cases(unit)}
-    for folder in ("paraphrases", "unlisted_mistakes"):
+    for folder in ("paraphrases", "pairs", "unlisted_mistakes"):
         path = COURSE.suites / unit / f"{folder}.py"
         helpers = used_in(path)
         assert definitions_in(path).keys() - graded <= helpers
@@ -71,7 +72,7 @@ def test_no_case_has_more_of_our_code_than_it_needs(unit: str) -> None:
 
 def test_an_answer_is_defined_under_the_name_of_its_exercise() -> None:
     for case in cases("bigram_language_model"):
-        if case.kind in ("misconception", "in other words", "unknown mistake"):
+        if case.kind in WRITTEN:
             names = names_in(case.unit, case.sources)
             assert names[case.exercise].__name__ == case.name
 

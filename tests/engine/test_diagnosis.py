@@ -1,4 +1,4 @@
-"""A wrong answer that behaves like one misconception gets its name; any other gets none."""
+"""A wrong answer that behaves like one misconception, or like two together, gets their names; any other gets none."""
 
 from __future__ import annotations
 
@@ -62,13 +62,45 @@ def test_an_answer_like_no_misconception_has_no_name() -> None:
     assert diagnosis("scaled_dot_product_attention", written("scaled_dot_product_attention", source)) == []
 
 
-def test_two_mistakes_at_once_have_no_name() -> None:
+def test_two_mistakes_in_different_criteria_are_both_named() -> None:
+    """Not scaled, and always in float32: each shows in a criterion that the other one passes."""
     source = """
         def scaled_dot_product_attention(queries, keys, values):
-            weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] * 0.5, dim=-2)
-            return weights @ values, weights
+            weights = torch.softmax(queries @ keys.transpose(-2, -1), dim=-1)
+            return weights.float() @ values.float(), weights
         """
-    assert diagnosis("scaled_dot_product_attention", written("scaled_dot_product_attention", source)) == []
+    answer = written("scaled_dot_product_attention", source)
+    assert diagnosis("scaled_dot_product_attention", answer) == ["scaling_forgotten", "always_float32"]
+
+
+def test_two_mistakes_in_the_same_criteria_are_named_if_the_solution_with_both_behaves_alike() -> None:
+    """Not scaled, and without a mask: both change the weights in nearly every test."""
+    source = """
+        def head_weights(scores, head_dim):
+            return scores.softmax(dim=-1)
+        """
+    answer = written("head_weights", source)
+    assert diagnosis("head_weights", answer, "multi_head_attention") == ["scaling_forgotten", "future_visible"]
+
+
+def test_a_misconception_keeps_its_name_if_bad_arguments_are_not_refused_either() -> None:
+    """No misconception about different lengths sums anything else than zip."""
+    source = """
+        def dot_product(a, b):
+            return sum(a[i] * b[i] for i in range(len(a) - 1))
+        """
+    assert diagnosis("dot_product", written("dot_product", source), "simple_attention") == ["last_place_left_out"]
+
+
+def test_a_sentence_that_other_mistakes_share_is_no_evidence_for_a_pair() -> None:
+    """Targets that are turned round are no stretch of the data either, but neither tokens from anywhere."""
+    source = """
+        def sample_batch(data, block_size, batch_size, generator=None):
+            starts = torch.randint(0, len(data) - block_size, (batch_size,), generator=generator)
+            rows = torch.stack([data[start : start + block_size + 1] for start in starts])
+            return rows[:, :-1].flip(1), rows[:, 1:].flip(1)
+        """
+    assert diagnosis("sample_batch", written("sample_batch", source), "bigram_language_model") == []
 
 
 def test_an_answer_that_is_not_written_has_no_name() -> None:

@@ -134,6 +134,7 @@ def _print_audit(tables: list[UnitTable]) -> None:
         return  # the course has no paraphrases and no unlisted mistakes to count
     out.print(
         f"Names: {naming.named_rightly} of {naming.mistakes} known mistakes in other words, "
+        f"{naming.pairs_named} of {naming.pairs} pairs ({naming.pairs_named_in_part} in part), "
         f"{naming.others_named} of {naming.others} other mistakes; "
         f"recall {naming.recall:.1%}, precision {naming.precision:.1%}."
     )

@@ -30,10 +30,6 @@ def build_vocabulary__last_character_skipped(text):
     return sorted(set(text[:-1]))
 
 
-def build_vocabulary__ends_stripped_and_unsorted(text):
-    return list(dict.fromkeys(text.strip()))
-
-
 def build_vocabulary__pairs_of_characters(text):
     return sorted(set(zip(text, text[1:])))
 

@@ -29,10 +29,6 @@ def causal_mask__nested_lists(num_tokens):
     return [[j > i for j in range(num_tokens)] for i in range(num_tokens)]
 
 
-def causal_mask__visible_marked_with_floats(num_tokens):
-    return torch.tril(torch.ones(num_tokens, num_tokens))
-
-
 def causal_mask__last_column_left_open(num_tokens):
     mask = torch.zeros(num_tokens, num_tokens, dtype=torch.bool)
     for i in range(num_tokens):
@@ -203,12 +199,6 @@ def attention_dropout__p_as_a_percentage(weights, p, generator=None):
     assert 0 <= p < 1
     keep = torch.randint(0, 100, weights.shape, generator=generator) >= p
     return weights * keep / (1 - p)
-
-
-def attention_dropout__share_of_p_kept_and_rows_renormalized(weights, p, generator=None):
-    assert 0 <= p < 1
-    left = weights * (torch.rand(weights.shape, generator=generator) < p)
-    return F.normalize(left, p=1, dim=-1)
 
 
 def attention_dropout__softmax_of_what_is_kept(weights, p, generator=None):

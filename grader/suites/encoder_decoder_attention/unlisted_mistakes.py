@@ -58,14 +58,6 @@ def rnn_hidden_states__a_batch_of_one(inputs, W_x, W_h, bias):
     return torch.stack(states)[None]
 
 
-def rnn_hidden_states__relu_and_no_bias(inputs, W_x, W_h, bias):
-    state, states = torch.zeros_like(bias), []
-    for token in inputs:
-        state = torch.relu(token @ W_x + state @ W_h)
-        states.append(state)
-    return torch.stack(states)
-
-
 def rnn_hidden_states__mean_of_the_states_so_far(inputs, W_x, W_h, bias):
     state, states = torch.zeros_like(bias), []
     for token in inputs:
@@ -116,10 +108,6 @@ def additive_scores__exponentials(decoder_state, encoder_states, W_decoder, W_en
 
 def additive_scores__last_encoder_state_asked(decoder_state, encoder_states, W_decoder, W_encoder, v):
     return torch.tanh(encoder_states[-1] @ W_decoder + encoder_states @ W_encoder) @ v
-
-
-def additive_scores__exchanged_and_without_tanh(decoder_state, encoder_states, W_decoder, W_encoder, v):
-    return (decoder_state @ W_encoder + encoder_states @ W_decoder) @ v
 
 
 def additive_scores__python_numbers(decoder_state, encoder_states, W_decoder, W_encoder, v):
@@ -180,11 +168,6 @@ def bahdanau_context__softmax_over_the_features(decoder_state, encoder_states, W
     sums = torch.softmax(decoder_state @ W_decoder + encoder_states @ W_encoder, dim=-1)
     weights = torch.softmax(sums @ v, dim=0)
     return weights @ encoder_states, weights
-
-
-def bahdanau_context__unscaled_dot_products_and_the_last_state(decoder_state, encoder_states, W_decoder, W_encoder, v):
-    weights = torch.softmax(encoder_states @ decoder_state, dim=0)
-    return encoder_states[-1], weights
 
 
 # -- CrossAttention ----------------------------------------------------------------------------------------------
@@ -278,12 +261,6 @@ class CrossAttention__width_of_the_output_first(_Layers):
 
     def forward(self, x, context, padding_mask=None):
         return self.weights(self.W_query(x), self.W_key(context), padding_mask) @ self.W_value(context)
-
-
-class CrossAttention__unscaled_and_mask_ignored(_Layers):
-    def forward(self, x, context, padding_mask=None):
-        weights = torch.softmax(self.W_query(x) @ self.W_key(context).transpose(1, 2), dim=-1)
-        return weights @ self.W_value(context)
 
 
 class CrossAttention__mask_added_as_numbers(_Layers):

@@ -146,10 +146,6 @@ def head_weights__argmax(scores, head_dim):
     return F.one_hot(seen.argmax(-1), t).float()
 
 
-def head_weights__unscaled_and_seeing_the_future(scores, head_dim):
-    return F.softmax(scores, dim=-1)
-
-
 def head_weights__softmax_twice(scores, head_dim):
     t = scores.size(-1)
     future = torch.ones(t, t).triu(1) == 1
@@ -188,14 +184,6 @@ def split_heads__merges_heads_and_batch(x, num_heads):
 def split_heads__exchanges_the_wrong_dimensions(x, num_heads):
     assert x.size(2) % num_heads == 0
     return x.reshape(x.size(0), x.size(1), num_heads, -1).transpose(2, 3)
-
-
-def split_heads__mixes_by_reshape_and_never_looks(x, num_heads):
-    return x.reshape(x.size(0), num_heads, x.size(1), -1)
-
-
-def split_heads__deals_in_turn_and_never_looks(x, num_heads):
-    return x.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2)
 
 
 def split_heads__expects_four_dimensions(x, num_heads):
@@ -307,14 +295,6 @@ class MultiHeadAttentionWrapper__flips_the_tokens(Right):
         return super().forward(x).flip(1)
 
 
-class MultiHeadAttentionWrapper__adds_up_and_drops_the_bias(Right):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, dropout, num_heads)
-
-    def forward(self, x):
-        return sum(head(x) for head in self.heads)
-
-
 class MultiHeadAttentionWrapper__heads_in_a_dictionary(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
@@ -329,11 +309,6 @@ class MultiHeadAttentionWrapper__heads_in_a_dictionary(nn.Module):
 class MultiHeadAttentionWrapper__each_head_gets_its_part_of_the_inputs(Right):
     def forward(self, x):
         return torch.cat([h(part) for h, part in zip(self.heads, x.chunk(len(self.heads), dim=1))], dim=-1)
-
-
-class MultiHeadAttentionWrapper__dropout_and_bias_exchanged(Right):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, float(qkv_bias), num_heads, dropout > 0)
 
 
 class MultiHeadAttentionWrapper__one_head_after_the_other(Right):
@@ -382,10 +357,6 @@ class MultiHeadAttentionWrapper__half_the_dropout(Right):
 
 
 # -- two_dimensional_output ---
-
-
-def two_dimensional_output__one_wide_head_with_a_bias(d_in, context_length):
-    return Right(d_in, 2, context_length, 0.0, 1, qkv_bias=True)
 
 
 def two_dimensional_output__heads_as_wide_as_the_inputs(d_in, context_length):
@@ -668,15 +639,6 @@ def stack_heads__biases_thought_of_everywhere(wrapper, attention):
         whole.bias.copy_(torch.cat([part.bias for part in parts]))
 
 
-def stack_heads__gradients_asked_of_the_attention_frozen_in_whole(wrapper, attention):
-    for _, whole, parts in matching(wrapper, attention):
-        whole.weight.data = torch.cat([part.weight.data for part in parts])
-        if whole.bias is not None:
-            whole.bias.data = torch.cat([part.bias.data for part in parts])
-    for module in wrapper, attention:
-        module.requires_grad_(False)
-
-
 # -- gpt2_small_attention ---
 
 
@@ -694,10 +656,6 @@ def gpt2_small_attention__width_of_the_feed_forward():
 
 def gpt2_small_attention__gpt2_medium_with_twelve_heads():
     return MultiHeadAttention(1024, 1024, 1024, 0.0, 12)
-
-
-def gpt2_small_attention__toy_context_and_biases():
-    return MultiHeadAttention(768, 768, 6, 0.0, 12, qkv_bias=True)
 
 
 def gpt2_small_attention__heads_as_wide_as_64():

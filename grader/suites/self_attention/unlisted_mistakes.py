@@ -161,12 +161,6 @@ class SelfAttention_v1__inputs_normalised(_Matrices):
         return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
 
 
-class SelfAttention_v1__unscaled_and_squeezed(_Matrices):
-    def forward(self, x):
-        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-        return (torch.softmax(q @ k.T, dim=-1) @ v).squeeze()
-
-
 # -- SelfAttention_v2 --------------------------------------------------------------------------------------------
 
 

@@ -50,13 +50,6 @@ def dot_product__products_multiplied(a, b):
     return total
 
 
-def dot_product__last_left_out_and_lengths_not_compared(a, b):
-    total = 0
-    for i in range(len(a) - 1):
-        total += a[i] * b[i]
-    return total
-
-
 # -- attention_scores --------------------------------------------------------------------------------------------
 
 

@@ -43,11 +43,6 @@ class LayerNorm__softmax(Affine):
         return torch.softmax(x, dim=-1) * self.scale + self.shift
 
 
-class LayerNorm__unbiased_and_without_eps(Affine):
-    def forward(self, x):
-        return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) * self.scale + self.shift
-
-
 class LayerNorm__eps_inside_and_outside(Affine):
     def forward(self, x):
         var, mean = torch.var_mean(x, -1, keepdim=True, unbiased=False)
