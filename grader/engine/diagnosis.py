@@ -8,8 +8,8 @@ The first of these steps that finds a fit decides:
 3. Steps 1 and 2 without the criteria about arguments to refuse.
 4. The solution with both changes of a pair has the answer's outcome in every criterion.
 
-If several fit in steps 1 to 3, only what all of them share is named; in step 4, nothing is. From step 2 on, an error may be of another type than the
-misconception's, but an error is no evidence for it.
+If several fit in steps 1 to 3, only what all of them share is named; if several fit in step 4, nothing is. From step 2
+on, an error may be of another type than the misconception's, but an error is no evidence for it.
 """
 
 from __future__ import annotations
