@@ -38,6 +38,9 @@ class Repository:
     branch: str = "main"
     activity: list[dict[str, Any]] = field(default_factory=list)
     keeps_activity: bool = True
+    visibility: str = "private"
+    issues: list[dict[str, Any]] = field(default_factory=list)
+    """The issues and pull requests, each with its comments under `comments`."""
 
     def push(
         self,
@@ -109,6 +112,12 @@ class LocalGitHub:
             def do_POST(self) -> None:
                 self._answer()
 
+            def do_PUT(self) -> None:
+                self._answer()
+
+            def do_PATCH(self) -> None:
+                self._answer()
+
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 url = urlsplit(self.path)
@@ -150,7 +159,8 @@ class LocalGitHub:
             return Answer(404, body={"message": "Not Found"})
         name, rest = found[1], found[2] or ""
         if method == "GET" and not rest:
-            return Answer(200, body={"full_name": name, "default_branch": repository.branch})
+            about = {"full_name": name, "default_branch": repository.branch, "visibility": repository.visibility}
+            return Answer(200, body=about)
         if method == "GET" and rest == "/activity" and repository.keeps_activity:
             entries = [entry for entry in repository.activity if entry["ref"] == query.get("ref", entry["ref"])]
             each, page = int(query.get("per_page", 30)), int(query.get("page", 1))
@@ -162,7 +172,82 @@ class LocalGitHub:
         if method == "POST" and (status := re.fullmatch("/statuses/([0-9a-f]{40})", rest)):
             self.statuses.append((name, status[1], json.loads(body)))
             return Answer(201, body={})
-        return Answer(404, body={"message": "Not Found"})
+        if method == "GET" and (status := re.fullmatch("/commits/([0-9a-f]{40})/status", rest)):
+            latest = {
+                one["context"]: one for where, commit, one in self.statuses if (where, commit) == (name, status[1])
+            }
+            return Answer(200, body={"statuses": list(latest.values())})
+        content = json.loads(body or b"null")
+        if rest.startswith("/issues"):
+            return _answer_on_issues(repository, method, rest, content)
+        return _answer_with_git(repository.bare, method, rest, query, content)
+
+
+def _answer_on_issues(repository: Repository, method: str, rest: str, content: dict[str, str]) -> Answer:
+    """List, create or change issues and their comments."""
+    thread = re.fullmatch(r"/issues/(\d+)/comments", rest)
+    entries = repository.issues[int(thread[1]) - 1]["comments"] if thread else repository.issues
+    if method == "GET":
+        return Answer(200, body=entries)
+    if method == "PATCH":
+        comments = [comment for issue in repository.issues for comment in issue["comments"]]
+        [changed] = [comment for comment in comments if comment["id"] == int(rest.rpartition("/")[2])]
+        changed.update(content)
+        return Answer(200, body=changed)
+    identity = (
+        {"id": sum(len(issue["comments"]) for issue in repository.issues)}
+        if thread
+        else {"number": len(repository.issues) + 1, "comments": []}
+    )
+    entries.append({**identity, **content})
+    return Answer(201, body=entries[-1])
+
+
+def _answer_with_git(bare: Path, method: str, rest: str, query: dict[str, str], content: Any) -> Answer:
+    """Read or write objects and references of the repository itself."""
+    match method, rest.removeprefix("/").split("/"):
+        case "GET", ["git", "ref", *name]:
+            found = git(bare, "for-each-ref", "--format=%(objectname)", f"refs/{'/'.join(name)}")
+            return Answer(200, body={"object": {"sha": found}}) if found else Answer(404)
+        case "POST", ["git", "trees"]:
+            entries = [(one["mode"], one["path"], _blob(bare, one["content"].encode())) for one in content["tree"]]
+            return Answer(201, body={"sha": _tree(bare, entries)})
+        case "POST", ["git", "commits"]:
+            return Answer(201, body={"sha": _commit(bare, content["tree"], content["parents"], content["message"])})
+        case "POST", ["git", "refs"]:
+            git(bare, "update-ref", content["ref"], content["sha"], NOTHING)
+            return Answer(201, body={})
+        case "GET", ["contents", path]:
+            present = git(bare, "ls-tree", f"refs/heads/{query['ref']}", path).split()
+            if not present:
+                return Answer(404)
+            text = git(bare, "show", present[2]) + "\n"
+            return Answer(200, body={"sha": present[2], "content": base64.encodebytes(text.encode()).decode()})
+        case "PUT", ["contents", path]:
+            branch = f"refs/heads/{content['branch']}"
+            listed = (line.split(None, 3) for line in git(bare, "ls-tree", branch).splitlines())
+            entries = [(mode, name, oid) for mode, _, oid, name in listed]
+            if (path, content["sha"]) not in [(name, oid) for _, name, oid in entries]:
+                return Answer(409)
+            kept = [entry for entry in entries if entry[1] != path]
+            new = ("100644", path, _blob(bare, base64.b64decode(content["content"])))
+            git(bare, "update-ref", branch, _commit(bare, _tree(bare, [*kept, new]), [branch], content["message"]))
+            return Answer(200, body={})
+    return Answer(404, body={"message": "Not Found"})
+
+
+def _blob(bare: Path, content: bytes) -> str:
+    return git(bare, "hash-object", "-w", "--stdin", content=content)
+
+
+def _tree(bare: Path, entries: list[tuple[str, str, str]]) -> str:
+    lines = "".join(f"{mode} blob {oid}\t{name}\n" for mode, name, oid in entries)
+    return git(bare, "mktree", content=lines.encode())
+
+
+def _commit(bare: Path, tree: str, parents: list[str], message: str) -> str:
+    options = [option for parent in parents for option in ("-p", parent)]
+    return git(bare, "commit-tree", tree, *options, "-m", message)
 
 
 @contextmanager

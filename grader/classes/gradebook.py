@@ -19,10 +19,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Grade:
-    """One student's grade in each unit, or why there is none."""
+    """One student's report of record on each unit, or why there is none."""
 
     student: Student
-    units: dict[str, model.Unit | str]
+    reports: dict[str, model.Report | str]
+
+    @property
+    def units(self) -> dict[str, model.Unit | str]:
+        """The grade in each unit, or why there is none."""
+        return {name: one if isinstance(one, str) else one.units[name] for name, one in self.reports.items()}
 
     @property
     def graded(self) -> list[model.Unit]:
@@ -64,7 +69,7 @@ def grades(collected: Collected, reports: Path) -> list[Grade]:
             f"{reports}/<unit> first."
         )
     return [
-        Grade(student, {unit: _unit(student, unit, reports / unit) for unit in collected.units})
+        Grade(student, {unit: _report(student, unit, reports / unit) for unit in collected.units})
         for student in collected.students
     ]
 
@@ -127,8 +132,8 @@ def _section(title: str, meaning: str, sentences: list[tuple[Student, list[str]]
     return ["", f"### {title}", "", meaning, "", *lines] if lines else []
 
 
-def _unit(student: Student, name: str, folder: Path) -> model.Unit | str:
-    """Return the unit of the report on the collected commit, or why there is none."""
+def _report(student: Student, name: str, folder: Path) -> model.Report | str:
+    """Return the report on a unit in the collected commit, or why there is none."""
     work = student.units.get(name)
     if student.problem or work is None:
         return student.problem or "it was not collected."
@@ -141,7 +146,7 @@ def _unit(student: Student, name: str, folder: Path) -> model.Unit | str:
         return f"the report in {folder} is of another commit: grade again."
     if found.suites != "hidden":
         return f"the report in {folder} is by the visible tests: grade with `grader grade`."
-    return found.units[name]
+    return found
 
 
 def _possible(grades: list[Grade], unit: str) -> int:

@@ -1,15 +1,28 @@
-"""`grader collect`, `grader table` and `grader status`: a class on GitHub."""
+"""`grader collect`, `grader table`, `grader status` and `grader feedback`: a class on GitHub."""
 
 from __future__ import annotations
 
 import datetime
+import enum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.cli.console import CourseFolder, one_of, progress, require_folder, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Way(enum.StrEnum):
+    """Where students read their feedback."""
+
+    branch = "branch"
+    comment = "comment"
+    folder = "folder"
 
 
 def collect(
@@ -80,10 +93,49 @@ def status(
     from grader.classes.collected import read_collected
     from grader.classes.gradebook import grades
     from grader.integrations.github.api import GitHub
-    from grader.integrations.github.status import post_statuses
+    from grader.integrations.github.sender import send
+    from grader.integrations.github.status import statuses
 
-    posted = list(post_statuses(grades(read_collected(collected), reports), GitHub.from_environment()))
-    problems = [f"{who}: {problem}" for who, problem in posted if problem]
-    say(f"{len(posted) - len(problems)} of {len(posted)} statuses are posted.")
-    if problems:
-        raise stop(IMPERFECT, *problems)
+    found = grades(read_collected(collected), reports)
+    _print_sent(send(statuses(found, GitHub.from_environment())), "statuses are posted")
+
+
+def feedback(
+    reports: Annotated[Path, typer.Argument(help="The folder of <unit>/<student>.json.")],
+    collected: Annotated[Path, typer.Option(help="The collected.json of `grader collect`.")],
+    to: Annotated[Way, typer.Option(help="A branch or an issue of each student's repository, or a folder.")],
+    into: Annotated[Path | None, typer.Option("--out", help="The folder, for `--to folder`.")] = None,
+    folder_of_course: CourseFolder = None,
+) -> None:
+    """Send students the reports of record as Markdown. Exit 1 where one cannot be sent.
+
+    A second run changes only what is different since.
+    """
+    from grader.classes.collected import read_collected
+    from grader.classes.gradebook import grades
+    from grader.course.find import find_course
+    from grader.integrations.github.api import GitHub
+    from grader.integrations.github.feedback import deliveries, to_branch, to_comments, to_folder
+    from grader.integrations.github.sender import send
+
+    if (to is Way.folder) != (into is not None):
+        raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
+    course = find_course(folder_of_course)
+    found = grades(read_collected(collected), reports)
+    if into is None:
+        write = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment())
+    else:
+        require_folder(into)
+        write = partial(to_folder, into)
+    with writing(f"Not all could be written to {into}"):
+        sent = send(deliveries(found, course, datetime.datetime.now(datetime.UTC), write))
+        _print_sent(sent, "students have their feedback")
+
+
+def _print_sent(sent: Iterable[tuple[str, str | None]], what: str) -> None:
+    """Print how many were sent, and stop with the problems of the others."""
+    problems = dict(sent)
+    found = [f"{recipient}: {problem}" for recipient, problem in problems.items() if problem]
+    say(f"{len(problems) - len(found)} of {len(problems)} {what}.")
+    if found:
+        raise stop(IMPERFECT, *found)

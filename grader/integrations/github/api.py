@@ -1,4 +1,4 @@
-"""GitHub's API: a repository's default branch, the pushes to it with their times, and commit statuses."""
+"""GitHub's API: repositories, the pushes to them with their times, commit statuses, and requests for anything else."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from grader.classes.collected import Push
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import requests
 
 API, SERVER = "https://api.github.com", "https://github.com"
 
 MOST_PAGES = 200
-"""The most pages that are read, of 100 pushes each."""
+"""The most pages that are read of a list, of 100 entries each."""
 
 TOKEN = "GITHUB_TOKEN (in the workflow: the secret CLASS_TOKEN)"
 """Where the token comes from, for messages."""
 
 _TIMEOUT = (10, 60)
 _NOT_KEPT = {404, 410, 501}
+_STATUSES = "Commit statuses: read and write"
+_AGAIN = "run the same command again later"
+_TO_DO = {
+    409: "push something to it if it is empty, or else run the same command again",
+    410: "turn on its issues in its settings on GitHub, or choose another way",
+}
 
 
 class GitHubError(GraderError):
@@ -68,13 +76,20 @@ class GitHub:
 
     def default_branch(self, repository: str) -> str:
         """Return the name of a repository's default branch. Raises GitHubError."""
-        with self._request("GET", f"repos/{repository}") as response:
-            if response.status_code in {401, 403, 404}:
-                raise GitHubError(self._no_access(repository, response.status_code))
-            branch = _json(response, dict).get("default_branch")
+        branch = self._about(repository).get("default_branch")
         if not isinstance(branch, str) or not branch:
             raise GitHubError(f"GitHub names no default branch of {repository}.")
         return branch
+
+    def require_private(self, repository: str) -> None:
+        """Raise GitHubError if people without an invitation can read a repository."""
+        about = self._about(repository)
+        visibility = about.get("visibility") or ("private" if about.get("private") else "public")
+        if visibility != "private":
+            raise GitHubError(
+                f"{repository} is {visibility}, so others could read the grade: make it private in its settings on "
+                "GitHub, then run the same command again."
+            )
 
     def pushes(self, repository: str) -> list[Push]:
         """Return all pushes to all branches, the newest first.
@@ -83,36 +98,88 @@ class GitHub:
             NotKept: GitHub keeps no record of pushes.
             GitHubError: There may be a record, but it cannot be read.
         """
-        parameters: dict[str, str] | None = {"per_page": "100"}
-        address = f"repos/{repository}/activity"
         found: list[Push] = []
-        for _ in range(MOST_PAGES):
-            with self._request("GET", address, params=parameters) as response:
-                if response.status_code in _NOT_KEPT:
-                    raise NotKept(f"GitHub gives no record of pushes ({response.status_code})")
-                if response.status_code in {401, 403}:
-                    raise GitHubError(self._no_access(repository, response.status_code))
-                found += map(_push, _json(response, list))
-                address, parameters = response.links.get("next", {}).get("url", ""), None
-            if not address:
+        for response in self._pages(f"repos/{repository}/activity"):
+            if response.status_code in _NOT_KEPT:
+                raise NotKept(f"GitHub gives no record of pushes ({response.status_code})")
+            if response.status_code in {401, 403}:
+                raise GitHubError(self._no_access(repository, response.status_code))
+            found += map(_push, _json(response, list))
+            if "next" not in response.links:
                 return sorted(found, key=lambda push: push.at, reverse=True)
         raise GitHubError(
             f"{repository} has more than {len(found)} pushes, and no more of GitHub's record are read: what was there "
             "in time has to be found by hand."
         )
 
+    def statuses(self, repository: str, commit: str) -> dict[str, tuple[str, str]]:
+        """Return the latest state and description of each context of a commit."""
+        found = self.ask("GET", repository, f"commits/{commit}/status?per_page=100", _STATUSES) or {}
+        return {one.get("context"): (one.get("state"), one.get("description")) for one in found.get("statuses", [])}
+
     def post_status(self, repository: str, commit: str, context: str, description: str) -> None:
         """Post a status that says success beside a commit."""
         status = {"state": "success", "context": context, "description": description}
-        with self._request("POST", f"repos/{repository}/statuses/{commit}", json=status) as response:
-            if response.status_code in {401, 403, 404}:
-                raise GitHubError(
-                    f"GitHub does not let this token write statuses of {repository} ({response.status_code}): give the "
-                    f"token in {TOKEN} the permission `Commit statuses: read and write`."
-                )
-            _json(response, dict)
+        self.ask("POST", repository, f"statuses/{commit}", _STATUSES, status)
 
-    def _request(self, method: str, address: str, **about: Any) -> requests.Response:
+    def ask(
+        self, method: str, repository: str, path: str, permission: str, content: Any = None, *, once: bool = False
+    ) -> Any:
+        """Send a request on a repository. Return the JSON of the answer, or None if a GET finds nothing.
+
+        Args:
+            method: GET, or a method that writes.
+            repository: OWNER/NAME.
+            path: The rest of the address.
+            permission: What the token needs, for messages.
+            content: What to send as JSON.
+            once: Whether GitHub would obey the same request twice: then it is sent again only after a refusal.
+
+        Raises:
+            GitHubError: It is refused, or fails.
+        """
+        with self._request(method, f"repos/{repository}/{path}", once=once, json=content) as response:
+            return self._found(response, repository, permission)
+
+    def entries(self, repository: str, path: str, permission: str) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a list of a repository, from all of its pages. Raises GitHubError."""
+        for response in self._pages(f"repos/{repository}/{path}"):
+            yield from self._found(response, repository, permission) or []
+
+    def _about(self, repository: str) -> dict[str, Any]:
+        with self._request("GET", f"repos/{repository}") as response:
+            if response.status_code in {401, 403, 404}:
+                raise GitHubError(self._no_access(repository, response.status_code))
+            found: dict[str, Any] = _json(response, dict)
+            return found
+
+    def _found(self, response: requests.Response, repository: str, permission: str) -> Any:
+        """Return the JSON of an answer; None if a GET finds nothing. Raises GitHubError."""
+        status = response.status_code
+        if status == 404 and response.request.method == "GET":
+            return None
+        if status == 401:
+            raise GitHubError(self._no_access(repository, status))
+        if status in {403, 404}:
+            raise GitHubError(
+                f"GitHub does not let this token write to {repository} ({status}): give the token in {TOKEN} the "
+                f"permission `{permission}`."
+            )
+        if status >= 400:
+            raise GitHubError(f"GitHub answers {status} for {repository}: {_TO_DO.get(status, _AGAIN)}.")
+        return _json(response, (dict, list))
+
+    def _pages(self, address: str) -> Iterator[requests.Response]:
+        """Yield the pages of a list, up to MOST_PAGES."""
+        parameters: dict[str, str] | None = {"per_page": "100"}
+        for _ in range(MOST_PAGES):
+            with self._request("GET", address, params=parameters) as response:
+                yield response
+                address, parameters = response.links.get("next", {}).get("url", ""), None
+            if not address:
+                return
+
+    def _request(self, method: str, address: str, *, once: bool = False, **about: Any) -> requests.Response:
         """Send a request, again while the answer is transient, and return the answer."""
         import requests
         from requests.adapters import HTTPAdapter
@@ -121,15 +188,15 @@ class GitHub:
 
         address = address if address.startswith(f"{self.api}/") else f"{self.api}/{address}"
         with requests.Session() as session:
-            session.mount(self.api, HTTPAdapter(max_retries=github_retry()))
+            session.mount(self.api, HTTPAdapter(max_retries=github_retry(once=once)))
             try:
                 response = session.request(method, address, auth=self._sign, timeout=_TIMEOUT, **about)
             except requests.RequestException as error:
                 problem = f"GitHub could not be reached at {self.api} ({type(error).__name__})"
-                raise GitHubError(f"{problem}: run the same command again later.") from None
+                raise GitHubError(f"{problem}: {_AGAIN}.") from None
         if response.raw.retries.total == 0 and response.status_code in TRANSIENT:
             problem = f"GitHub still answers {response.status_code} after {TRIES} tries"
-            raise GitHubError(f"{problem}: run the same command again later.")
+            raise GitHubError(f"{problem}: {_AGAIN}.")
         return response
 
     def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -150,7 +217,7 @@ class GitHub:
         )
 
 
-def _json(response: requests.Response, kind: type) -> Any:
+def _json(response: requests.Response, kind: type | tuple[type, ...]) -> Any:
     try:
         response.raise_for_status()
         found = response.json()

@@ -16,7 +16,8 @@ TRIES = 5
 LONGEST_WAIT = 60.0
 """The most seconds between two tries, even if GitHub asks for more."""
 
-TRANSIENT = frozenset({403, 429, 500, 502, 503, 504})
+REFUSED = frozenset({403, 429})
+TRANSIENT = REFUSED | {500, 502, 503, 504}
 
 
 class GitHubRetry(Retry):
@@ -48,8 +49,16 @@ class GitHubRetry(Retry):
         return min(max(0.0, wait), LONGEST_WAIT)
 
 
-def github_retry() -> Retry:
-    """Return the policy for one request. After the last try, the answer is returned as it is."""
+def github_retry(*, once: bool = False) -> Retry:
+    """Return the policy for one request. After the last try, the answer is returned as it is.
+
+    With `once`, nothing is tried again that GitHub may have done already.
+    """
     return GitHubRetry(
-        TRIES - 1, allowed_methods=None, status_forcelist=TRANSIENT, backoff_factor=1, raise_on_status=False
+        TRIES - 1,
+        read=0 if once else None,
+        allowed_methods=None,
+        status_forcelist=REFUSED if once else TRANSIENT,
+        backoff_factor=1,
+        raise_on_status=False,
     )

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from grader.integrations.github.api import GitHub, GitHubError
+from grader.integrations.github.sender import Delivery
 from grader.reports.model import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grader.classes.gradebook import Grade
+    from grader.integrations.github.api import GitHub
 
 
-def post_statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[tuple[str, str | None]]:
-    """Post the points of each graded unit. Yield the student and unit, and the error or None."""
+def statuses(grades: Iterable[Grade], github: GitHub) -> Iterator[Delivery]:
+    """Yield the points of each graded unit, as a status of its commit."""
     for grade in grades:
         for name, unit in grade.units.items():
             work = grade.student.units.get(name)
-            if not isinstance(unit, Unit) or not work or not work.commit:
-                continue
-            problem = None
-            try:
-                github.post_status(
-                    grade.student.repository,
-                    work.commit,
-                    f"grade of record/{name}",
-                    f"{unit.points} of {unit.possible} points",
-                )
-            except GitHubError as error:
-                problem = str(error)
-            yield f"{grade.student.student}, {name}", problem
+            if isinstance(unit, Unit) and work and work.commit:
+                about = (f"grade of record/{name}", f"{unit.points} of {unit.possible} points")
+                post = partial(_post, github, grade.student.repository, work.commit, *about)
+                yield Delivery(f"{grade.student.student}, {name}", post)
+
+
+def _post(github: GitHub, repository: str, commit: str, context: str, description: str) -> None:
+    if github.statuses(repository, commit).get(context) != ("success", description):
+        github.post_status(repository, commit, context, description)

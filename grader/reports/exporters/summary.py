@@ -10,11 +10,12 @@ from grader.reports.exporters.escape import code, markdown, sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grader.reports.model import Message, Report, Unit
+    from grader.reports.model import Message, QuizItem, Report, Unit
 
 MOST_BYTES = 200_000
 """GitHub accepts a mebibyte per step, but nobody reads that much."""
 MOST_ATTEMPTS = 20
+MOST_OF_AN_EXPLANATION = 2000
 
 _MARKS: dict[reading.State, str] = {
     "done": "✔",
@@ -26,17 +27,17 @@ _MARKS: dict[reading.State, str] = {
 }
 
 
-def summary(report: Report) -> str:
+def summary(report: Report, most: int = MOST_BYTES) -> str:
     """Return the points and their meaning, what to look at next, a table of the units, and folded details.
 
-    If it is too long, the details of the last units are left out, and a sentence says so.
+    If it has more than `most` bytes, the details of the last units are left out, and a sentence says so.
     """
     blocks = [*_opening(report), *_details(report)]
     shortened = "The rest is left out here because it is too long. The report has all of it."
     size = 0
     for number, block in enumerate(blocks):
         size += len(block.encode()) + 2
-        if size > MOST_BYTES:
+        if size > most:
             return "\n\n".join([*blocks[:number], shortened]) + "\n"
     return "\n\n".join(blocks) + "\n"
 
@@ -152,8 +153,17 @@ def _unit(report: Report, name: str, unit: Unit, own: list[reading.Entry]) -> It
                 yield f"**{code(entry.name)}**\n\n" + "\n".join(lines)
     if unit.quiz:
         lines = [f"- {markdown(problem)}" for problem in reading.quiz_problems(unit.quiz)]
-        lines += [f"- {code(item)}: {sentence(text)}" for item, text in reading.answer_feedback(unit.quiz)]
+        lines += [line for name, item in unit.quiz.items.items() for line in _answer(name, item)]
         yield "\n".join([f"**Quiz**: {_quiz_points(unit)}", *(["", *lines] if lines else [])])
+
+
+def _answer(name: str, item: QuizItem) -> Iterator[str]:
+    """Yield the feedback on an answer and, if the report has them, the right answer and its explanation."""
+    yield from (f"- {code(name)}: {sentence(text)}" for text in item.sentences)
+    if item.answer is not None:
+        yield f"- {code(name)}, the right answer: {sentence(item.answer, MOST_OF_AN_EXPLANATION)}"
+    if item.explanation is not None:
+        yield f"  - {sentence(item.explanation, MOST_OF_AN_EXPLANATION)}"
 
 
 def _exercises(own: list[reading.Entry]) -> str:

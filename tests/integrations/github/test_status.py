@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from local_github import TOKEN, Answer, LocalGitHub, local_github
+from made_reports import report
 
 from grader.classes.collected import Student, Work
 from grader.classes.gradebook import Grade
 from grader.integrations.github.api import GitHub
-from grader.integrations.github.status import post_statuses
+from grader.integrations.github.sender import send
+from grader.integrations.github.status import statuses
 from grader.reports.model import Unit
 
 COMMIT = "a" * 40
@@ -42,7 +44,7 @@ def grade(name: str, unit: Unit | str, commit: str | None = COMMIT) -> Grade:
         units={"sums": work(commit)},
         noticed=[],
     )
-    return Grade(student, {"sums": unit})
+    return Grade(student, {"sums": unit if isinstance(unit, str) else report({"sums": unit})})
 
 
 def unit(points: int) -> Unit:
@@ -63,22 +65,29 @@ def client(hub: LocalGitHub) -> GitHub:
 
 def test_a_status_gives_the_points_beside_the_commit_that_was_graded(hub: LocalGitHub) -> None:
     hub.create("our-course/ada")
-    assert list(post_statuses([grade("ada", unit(12))], client(hub))) == [("ada, sums", None)]
+    assert list(send(statuses([grade("ada", unit(12))], client(hub)))) == [("ada, sums", None)]
     status = {"state": "success", "context": "grade of record/sums", "description": "12 of 30 points"}
     assert hub.statuses == [("our-course/ada", COMMIT, status)]
+
+
+def test_a_status_is_posted_again_only_if_the_points_are_others(hub: LocalGitHub) -> None:
+    hub.create("our-course/ada")
+    for points in (12, 12, 13):
+        assert list(send(statuses([grade("ada", unit(points))], client(hub)))) == [("ada, sums", None)]
+    assert [status["description"] for _, _, status in hub.statuses] == ["12 of 30 points", "13 of 30 points"]
 
 
 def test_a_student_without_a_grade_or_a_push_gets_no_status(hub: LocalGitHub) -> None:
     hub.create("our-course/ada")
     not_graded = [grade("ada", "there is no report"), grade("ada", unit(0), commit=None)]
-    assert list(post_statuses(not_graded, client(hub))) == []
+    assert list(send(statuses(not_graded, client(hub)))) == []
     assert hub.asked == []
 
 
 def test_a_status_that_cannot_be_posted_does_not_stop_the_others(hub: LocalGitHub) -> None:
     hub.create("our-course/bob")
     hub.instead[f"/repos/our-course/bob/statuses/{COMMIT}"] = [Answer(503, {"Retry-After": "0"})]
-    posted = dict(post_statuses([grade("ada", unit(1)), grade("bob", unit(2))], client(hub)))
+    posted = dict(send(statuses([grade("ada", unit(1)), grade("bob", unit(2))], client(hub))))
     assert "Commit statuses: read and write" in str(posted["ada, sums"])
     assert posted["bob, sums"] is None
     assert [name for name, _, _ in hub.statuses] == ["our-course/bob"]

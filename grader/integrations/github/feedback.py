@@ -1,0 +1,115 @@
+"""Sends feedback: to a branch of the student's repository, to comments on an issue there, or to a folder."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from typing import TYPE_CHECKING
+
+from grader.classes.feedback import feedback
+from grader.files import write_atomically
+from grader.integrations.github.api import GitHub, GitHubError
+from grader.integrations.github.sender import Delivery
+from grader.reports.model import Unit
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from grader.classes.gradebook import Grade
+    from grader.course.model import Course
+
+BRANCH = "grader-feedback"
+"""GitHub Classroom has a branch `feedback` of its own, the base of its pull request."""
+FILE = "README.md"
+"""GitHub shows it on the page of the branch."""
+TITLE = "Feedback on your grades"
+MOST_OF_A_COMMENT = 60_000
+"""The most bytes of a summary: GitHub accepts 65,536 characters in a comment."""
+
+_MARK = "<!-- grader feedback -->"
+_OPENING = "Each unit has a comment with its grade of record and what it was given for. Questions are welcome here."
+_CONTENTS, _ISSUES = "Contents: read and write", "Issues: read and write"
+
+
+def deliveries(
+    grades: Iterable[Grade],
+    course: Course,
+    now: datetime.datetime,
+    to: Callable[[Grade, Course, datetime.datetime], None],
+) -> Iterator[Delivery]:
+    """Yield the feedback of each student who has a grade; `to` is one of the functions below."""
+    for grade in grades:
+        if grade.graded:
+            yield Delivery(grade.student.student, partial(to, grade, course, now))
+
+
+def to_folder(folder: Path, grade: Grade, course: Course, now: datetime.datetime) -> None:
+    """Write folder/<student>.md. Raises OSError."""
+    write_atomically(folder / f"{grade.student.student}.md", feedback(grade, grade.units, course, now))
+
+
+def to_branch(github: GitHub, grade: Grade, course: Course, now: datetime.datetime) -> None:
+    """Write FILE on BRANCH, which has no commit in common with the student's branches.
+
+    Raises:
+        GraderError: It cannot be written, or somebody else made the branch; nothing is changed.
+    """
+    repository = grade.student.repository
+    text = f"{_MARK}\n{feedback(grade, grade.units, course, now)}"
+    github.require_private(repository)
+    if github.ask("GET", repository, f"git/ref/heads/{BRANCH}", _CONTENTS):
+        _replace(github, repository, text)
+        return
+    entry = {"path": FILE, "mode": "100644", "type": "blob", "content": text}
+    tree = github.ask("POST", repository, "git/trees", _CONTENTS, {"tree": [entry]})
+    commit = {"message": TITLE, "tree": tree["sha"], "parents": []}
+    made = github.ask("POST", repository, "git/commits", _CONTENTS, commit)
+    github.ask("POST", repository, "git/refs", _CONTENTS, {"ref": f"refs/heads/{BRANCH}", "sha": made["sha"]})
+
+
+def to_comments(github: GitHub, grade: Grade, course: Course, now: datetime.datetime) -> None:
+    """Write one comment for each unit on the issue TITLE, in place of an earlier one on the same unit.
+
+    Raises:
+        GraderError: One cannot be written; those before it are there.
+    """
+    repository = grade.student.repository
+    units = [name for name, unit in grade.units.items() if isinstance(unit, Unit)]
+    texts = {unit: feedback(grade, [unit], course, now, MOST_OF_A_COMMENT) for unit in units}
+    github.require_private(repository)
+    found = github.entries(repository, "issues?state=all&direction=asc", _ISSUES)
+    ours = (one["number"] for one in found if "pull_request" not in one and _text(one).startswith(_MARK))
+    number = next(ours, None)
+    if number is None:
+        issue = {"title": TITLE, "body": f"{_MARK}\n{_OPENING}"}
+        number = github.ask("POST", repository, "issues", _ISSUES, issue, once=True)["number"]
+    comments = list(github.entries(repository, f"issues/{number}/comments", _ISSUES))
+    for unit, text in texts.items():
+        mark = f"<!-- grader feedback: {unit} -->"
+        content = {"body": f"{mark}\n{text}".strip()}
+        earlier = next((one for one in comments if _text(one).startswith(mark)), None)
+        if earlier is None:
+            github.ask("POST", repository, f"issues/{number}/comments", _ISSUES, content, once=True)
+        elif _text(earlier) != content["body"]:
+            github.ask("PATCH", repository, f"issues/comments/{earlier['id']}", _ISSUES, content)
+
+
+def _replace(github: GitHub, repository: str, text: str) -> None:
+    """Replace the file of the branch, unless it has this text."""
+    path = f"contents/{FILE}"
+    present = github.ask("GET", repository, f"{path}?ref={BRANCH}", _CONTENTS) or {}
+    earlier = base64.b64decode(present.get("content", "")).decode("utf-8", "replace")
+    if not earlier.startswith(_MARK):
+        raise GitHubError(
+            f"{repository} has a branch {BRANCH} that is not from this command: rename it, then run the command again."
+        )
+    if earlier != text:
+        content = {"message": TITLE, "content": base64.b64encode(text.encode()).decode(), "branch": BRANCH}
+        github.ask("PUT", repository, path, _CONTENTS, {**content, "sha": present["sha"]})
+
+
+def _text(entry: Mapping[str, str | None]) -> str:
+    """Return the text of an issue or comment, with the line ends that were sent."""
+    return (entry["body"] or "").replace("\r\n", "\n").strip()
