@@ -69,6 +69,8 @@ def quiz(
     problem: str | None = None,
     remarks: Iterable[str] = (),
     sentences: Iterable[str] = (),
+    answer: str | None = None,
+    explanation: str | None = None,
 ) -> Quiz:
     item = QuizItem(
         answered=answered and problem is None,
@@ -76,8 +78,8 @@ def quiz(
         possible=possible,
         problem=problem,
         sentences=list(sentences),
-        answer=None,
-        explanation=None,
+        answer=answer,
+        explanation=explanation,
     )
     summary = f"{item.answered:d} of 1 answered"
     return Quiz(

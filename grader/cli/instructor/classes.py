@@ -117,6 +117,7 @@ def feedback(
     from grader.integrations.github.api import GitHub
     from grader.integrations.github.feedback import deliveries, to_branch, to_comments, to_folder
     from grader.integrations.github.sender import send
+    from grader.text import listed
 
     if (to is Way.folder) != (into is not None):
         raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
@@ -127,9 +128,11 @@ def feedback(
     else:
         require_folder(into)
         write = partial(to_folder, into)
+    if missing := [grade.student.student for grade in found if not grade.graded]:
+        say(f"Without a grade, so without feedback: {listed(missing)}. `grader table` says why.")
     with writing(f"Not all could be written to {into}"):
         sent = send(deliveries(found, course, datetime.datetime.now(datetime.UTC), write))
-        _print_sent(sent, "students have their feedback")
+        _print_sent(sent, "students with a grade have their feedback")
 
 
 def _print_sent(sent: Iterable[tuple[str, str | None]], what: str) -> None:

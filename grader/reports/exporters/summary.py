@@ -161,7 +161,8 @@ def _answer(name: str, item: QuizItem) -> Iterator[str]:
     """Yield the feedback on an answer and, if the report has them, the right answer and its explanation."""
     yield from (f"- {code(name)}: {sentence(text)}" for text in item.sentences)
     if item.answer is not None:
-        yield f"- {code(name)}, the right answer: {sentence(item.answer, MOST_OF_AN_EXPLANATION)}"
+        answer = "; ".join(item.answer.splitlines())
+        yield f"- {code(name)}, the right answer: {sentence(answer, MOST_OF_AN_EXPLANATION)}"
     if item.explanation is not None:
         yield f"  - {sentence(item.explanation, MOST_OF_AN_EXPLANATION)}"
 

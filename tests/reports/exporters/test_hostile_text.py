@@ -57,7 +57,7 @@ WHOLE = report(
                 "mode": exercise(0, 1, waiting_for="word"),
             },
             remarks=["word"],
-            quiz=quiz(2, 4, problem="word", remarks=["word"], sentences=["word"]),
+            quiz=quiz(2, 4, problem="word", remarks=["word"], sentences=["word"], answer="word", explanation="word"),
         ),
         "lost": unit({"gone": exercise(0, 1)}, path=None, remarks=["word"]),
     },

@@ -112,6 +112,14 @@ def test_after_its_due_date_a_quiz_shows_feedback_on_each_answer() -> None:
     assert "an_item : That is the median ." in text_of(made)
 
 
+def test_it_shows_the_right_answer_and_its_explanation_if_the_report_has_them() -> None:
+    answered = quiz(2, 4, answer="a) The mean.\nc) The `median`.", explanation="Both are *averages*.")
+    items = shown(report({"sums": unit({"total": exercise(1)}, quiz=answered)})).find_all("li")
+    assert items[0].get_text(" ", strip=True) == (
+        "an_item , the right answer: a) The mean.; c) The median . Both are *averages*."
+    )
+
+
 def test_a_table_shows_the_state_of_each_unit() -> None:
     made = report(
         {

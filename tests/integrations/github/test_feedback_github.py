@@ -42,15 +42,15 @@ class Class:
     def grade(self) -> None:
         """Collect and grade everybody."""
         environment = {**courses.environment(self.root), **self.hub.environment()}
-        for arguments in (
-            ("collect", "roster.csv", "--out", "collected", "--unit", "sums"),
-            ("grade", "collected/sums", "--unit", "sums", "--out", "reports/sums"),
+        for code, arguments in (
+            (1, ("collect", "roster.csv", "--out", "collected", "--unit", "sums")),
+            (0, ("grade", "collected/sums", "--unit", "sums", "--out", "reports/sums")),
         ):
             command = courses.grader_command(*arguments)
             done = subprocess.run(
                 command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
             )
-            assert done.returncode == 0, done.stderr
+            assert done.returncode == code, done.stderr
 
     def send(self, to: str, *more: object) -> Result:
         options = [
@@ -77,7 +77,7 @@ class Class:
 def over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
     """A class that was graded before the unit was due and again after it.
 
-    Ada's answer raises a hostile text and her quiz has a wrong answer. Bob is right.
+    Ada's answer raises a hostile text and her quiz has a wrong answer. Bob is right. Eve's repository is missing.
     """
     root = courses.make_small_course(tmp_path_factory.mktemp("course"))
     settings = root / "autograder.yml"
@@ -89,7 +89,9 @@ def over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
         answers = {"exercises/sums.py": RAISES, "exercises/sums_quiz.md": write_sheet(questions, None, QUIZ)}
         hub.create("our-course/ada").push(answers, EARLY)
         hub.create("our-course/bob").push({"exercises/sums.py": RIGHT}, EARLY)
-        (folder / "roster.csv").write_text("student,repository\nada,our-course/ada\nbob,our-course/bob\n")
+        (folder / "roster.csv").write_text(
+            "student,repository\nada,our-course/ada\nbob,our-course/bob\neve,our-course/eve\n"
+        )
         one = Class(root, hub, folder)
         one.grade()
         one.sent.append(one.send("folder", "--out", folder / "before"))
@@ -103,7 +105,11 @@ def over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
 def after(over: Class, tmp_path: Path) -> str:
     """Ada's feedback after the unit was due."""
     done = over.send("folder", "--out", tmp_path / "new" / "after")
-    assert (done.exit_code, done.output) == (0, "2 of 2 students have their feedback.\n")
+    assert done.exit_code == 0
+    assert done.output == (
+        "Without a grade, so without feedback: eve. `grader table` says why.\n"
+        "2 of 2 students with a grade have their feedback.\n"
+    )
     assert sorted(path.name for path in (tmp_path / "new" / "after").iterdir()) == ["ada.md", "bob.md"]
     return (tmp_path / "new" / "after" / "ada.md").read_text(encoding="utf-8")
 
@@ -142,7 +148,7 @@ def test_after_the_due_date_it_has_the_quiz_answers_with_their_explanations(afte
 
 def test_a_report_from_before_the_due_date_is_not_sent_after_it(over: Class) -> None:
     assert over.sent[1].exit_code == 1
-    assert "0 of 2 students have their feedback." in over.sent[1].output
+    assert "0 of 2 students with a grade have their feedback." in over.sent[1].output
     assert "ada: the report on sums was made before the due date, or with another autograder" in over.sent[1].output
     assert list((over.folder / "outdated").iterdir()) == []
 
@@ -196,7 +202,7 @@ def test_a_students_own_branch_of_that_name_is_left_alone(over: Class, ada: Repo
     git(ada.bare, "branch", "grader-feedback", "main")
     done = over.send("branch")
     assert done.exit_code == 1
-    assert "1 of 2 students have their feedback." in done.output
+    assert "1 of 2 students with a grade have their feedback." in done.output
     assert "ada: our-course/ada has a branch grader-feedback that is not from this command: rename it" in done.output
     assert git(ada.bare, "rev-parse", BRANCH) == git(ada.bare, "rev-parse", "main")
 
@@ -224,7 +230,7 @@ def test_a_public_repository_gets_nothing_and_the_others_get_theirs(over: Class,
     ada.visibility = "public"
     done = over.send(way)
     assert done.exit_code == 1
-    assert "1 of 2 students have their feedback." in done.output
+    assert "1 of 2 students with a grade have their feedback." in done.output
     assert "ada: our-course/ada is public, so others could read the grade: make it private" in done.output
     assert (ada.issues, git(ada.bare, "for-each-ref", BRANCH)) == ([], "")
 
