@@ -23,13 +23,11 @@ def feedback(
 ) -> str:
     """Return the reports of record on these units as one text: what was graded, then the summary.
 
-    The text depends on the time only in what the course shows before and after a due date.
-
     Args:
         grade: The student's grade.
         units: The units, at least one of them with a grade.
         course: The course.
-        now: The time of sending.
+        now: The time of sending, which the text does not contain.
         most: The most bytes of the summary.
 
     Raises:
@@ -81,15 +79,13 @@ def _utc(time: datetime.datetime) -> str:
 def _together(reports: dict[str, Report]) -> Report:
     """Return one report on all of these units, each from the report on it."""
     units = {name: report.units[name] for name, report in reports.items()}
-    isolations = [report.isolation for report in reports.values()]
-    first = next(iter(reports.values()))
-    return first.model_copy(
+    least_isolated = min(reports.values(), key=lambda report: report.isolation.enough)
+    return least_isolated.model_copy(
         update={
             "handed_in": any(report.handed_in for report in reports.values()),
             "points": sum(unit.points for unit in units.values()),
             "possible": sum(unit.possible for unit in units.values()),
             "units": units,
             "messages": [one for name, report in reports.items() for one in report.messages if one.unit == name],
-            "isolation": next((one for one in isolations if not one.enough), first.isolation),
         }
     )

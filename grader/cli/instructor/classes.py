@@ -121,18 +121,17 @@ def feedback(
 
     if (to is Way.folder) != (into is not None):
         raise GraderError("--out: name a folder with `--to folder`, and leave the option out otherwise.")
-    course = find_course(folder_of_course)
+    course, now = find_course(folder_of_course), datetime.datetime.now(datetime.UTC)
     found = grades(read_collected(collected), reports)
     if into is None:
-        write = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment())
+        way = partial(to_branch if to is Way.branch else to_comments, GitHub.from_environment(), course, now)
     else:
         require_folder(into)
-        write = partial(to_folder, into)
+        way = partial(to_folder, into, course, now)
     if missing := [grade.student.student for grade in found if not grade.graded]:
         say(f"Without a grade, so without feedback: {listed(missing)}. `grader table` says why.")
-    with writing(f"Not all could be written to {into}"):
-        sent = send(deliveries(found, course, datetime.datetime.now(datetime.UTC), write))
-        _print_sent(sent, "students with a grade have their feedback")
+    with writing(f"Not all could be written to {into or 'GitHub'}"):
+        _print_sent(send(deliveries(found, way)), "students with a grade have their feedback")
 
 
 def _print_sent(sent: Iterable[tuple[str, str | None]], what: str) -> None:

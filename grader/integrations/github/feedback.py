@@ -33,24 +33,19 @@ _OPENING = "Each unit has a comment with its grade of record and what it was giv
 _CONTENTS, _ISSUES = "Contents: read and write", "Issues: read and write"
 
 
-def deliveries(
-    grades: Iterable[Grade],
-    course: Course,
-    now: datetime.datetime,
-    to: Callable[[Grade, Course, datetime.datetime], None],
-) -> Iterator[Delivery]:
+def deliveries(grades: Iterable[Grade], to: Callable[[Grade], None]) -> Iterator[Delivery]:
     """Yield the feedback of each student who has a grade; `to` is one of the functions below."""
     for grade in grades:
         if grade.graded:
-            yield Delivery(grade.student.student, partial(to, grade, course, now))
+            yield Delivery(grade.student.student, partial(to, grade))
 
 
-def to_folder(folder: Path, grade: Grade, course: Course, now: datetime.datetime) -> None:
+def to_folder(folder: Path, course: Course, now: datetime.datetime, grade: Grade) -> None:
     """Write folder/<student>.md. Raises OSError."""
     write_atomically(folder / f"{grade.student.student}.md", feedback(grade, grade.units, course, now))
 
 
-def to_branch(github: GitHub, grade: Grade, course: Course, now: datetime.datetime) -> None:
+def to_branch(github: GitHub, course: Course, now: datetime.datetime, grade: Grade) -> None:
     """Write FILE on BRANCH, which has no commit in common with the student's branches.
 
     Raises:
@@ -69,7 +64,7 @@ def to_branch(github: GitHub, grade: Grade, course: Course, now: datetime.dateti
     github.ask("POST", repository, "git/refs", _CONTENTS, {"ref": f"refs/heads/{BRANCH}", "sha": made["sha"]})
 
 
-def to_comments(github: GitHub, grade: Grade, course: Course, now: datetime.datetime) -> None:
+def to_comments(github: GitHub, course: Course, now: datetime.datetime, grade: Grade) -> None:
     """Write one comment for each unit on the issue TITLE, in place of an earlier one on the same unit.
 
     Raises:

@@ -10,10 +10,9 @@ from pathlib import Path
 import courses
 import pytest
 from bs4 import BeautifulSoup
-from click.testing import Result
 from local_github import Answer, LocalGitHub, Repository, git, local_github
 from markdown_it import MarkdownIt
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from grader.cli.instructor import app
 from grader.quizzes.sheet import write_sheet
