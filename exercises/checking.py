@@ -1,4 +1,7 @@
-"""What the visible tests share: the worked examples, and checks that say in a sentence what is wrong."""
+"""What the visible tests share: the worked examples, and checks that say in a sentence what is wrong.
+
+Checks of properties, such as unchanged arguments or gradients, are in grader.testing.contracts.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,26 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader.testing.checks import CheckFailed
+from grader.testing.checks import REFUSALS, CheckFailed, dtype_name
+from grader.testing.differences import difference, number
+from grader.testing.recorder import note
+from grader.testing.solution_values import FILENAME, read_values, solution_value
 from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))
+# What the solution gives in each test that calls expect_solution. `grader build` writes the file.
+SOLUTION_VALUES = read_values(Path(__file__).with_name(FILENAME))
 
 
 def worked_example(name: str) -> torch.Tensor:
     """Return the numbers of one worked example, rounded to four decimals."""
     return torch.tensor(WORKED_EXAMPLES["examples"][name]["value"])
+
+
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Return numbers from -2 to 2 with one decimal: always the same ones for a shape and a seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(-20, 21, shape, generator=generator) / 10
 
 
 def expect_results(name: str, yours: Any, wanted: tuple[str, ...]) -> Any:
@@ -27,34 +41,75 @@ def expect_results(name: str, yours: Any, wanted: tuple[str, ...]) -> Any:
     return yours
 
 
+def expect_solution(name: str, yours: Any, *, shape: str, idea: str) -> None:
+    """Compare a tensor or number with that of the solution. Each name occurs once in a test."""
+    expect_values(name, yours, solution_value(SOLUTION_VALUES, name, yours), shape=shape, idea=idea)
+
+
 def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, idea: str) -> None:
-    """Compare type, shape and values, and fail with the first difference and the idea behind the result."""
+    """Compare type, shape and values, and fail with the first row or column that differs and the idea behind it."""
+    if expected.dim() == 0:
+        yours = as_number(name, yours, idea)
     if not isinstance(yours, torch.Tensor):
         fail(f"{name} should be a tensor, yours is {described(yours)}: {idea}.")
     if yours.shape != expected.shape:
         fail(f"{name} should have shape {shape} = {tuple(expected.shape)}, yours is {tuple(yours.shape)}: {idea}.")
-    close = torch.isclose(yours.detach().to(expected.dtype), expected, rtol=0, atol=WORKED_EXAMPLES["tolerance"])
-    if not close.all():
-        place = tuple((~close).nonzero()[0].tolist())
-        where = f"{name}[{', '.join(map(str, place))}]"
-        fail(f"{where} should be {expected[place].item():.4f}, yours is {yours[place].item():.4f}: {idea}.")
+    note(yours.detach())
+    if expected.dtype == torch.bool and yours.dtype != torch.bool:
+        raise CheckFailed(
+            f"{name} should be a tensor of True and False (torch.bool), yours is {dtype_name(yours.dtype)}: {idea}."
+        )
+    if apart := difference(yours, expected):
+        raise CheckFailed(f"{name}{apart.place} should be {apart.expected}, yours is {apart.yours}: {idea}.")
+
+
+def as_number(name: str, yours: Any, idea: str) -> torch.Tensor:
+    """Return one number, plain or in a tensor of one element, as a tensor without dimensions."""
+    if isinstance(yours, torch.Tensor) and yours.numel() == 1:
+        return yours.reshape(())
+    if isinstance(yours, bool) or not isinstance(yours, int | float):
+        fail(f"{name} should be one number, yours is {described(yours)}: {idea}.")
+    return torch.tensor(float(yours))
+
+
+def expect_number(name: str, yours: Any, expected: float, *, within: float, idea: str) -> None:
+    """Expect a number, plain or in a tensor of one element, that differs by at most `within`."""
+    found = as_number(name, yours, idea).item()
+    note(float(found), within)
+    if not abs(found - expected) <= within:
+        raise CheckFailed(f"{name} should be near {number(expected)}, yours is {number(found)}: {idea}.")
+
+
+def expect_true(condition: bool, sentence: str) -> None:
+    """Fail with this sentence unless the condition holds."""
+    if not condition:
+        fail(sentence)
+    note("holds")
 
 
 def expect_unchanged(name: str, after: Any, before: torch.Tensor) -> None:
     """Fail if a call has changed this argument."""
-    if not torch.equal(after, before):
-        fail(f"{name} should be the same after the call as before, yours is changed: make a new tensor instead.")
+    sentence = f"{name} should be the same after the call as before, yours is changed: make a new tensor instead."
+    expect_true(torch.equal(after, before), sentence)
 
 
 def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea: str) -> None:
-    """Fail unless the function refuses these arguments with a ValueError or an AssertionError."""
+    """Fail unless the function refuses these arguments with a ValueError or an AssertionError.
+
+    name: what it should refuse, such as "p = 1.5".
+    """
     try:
-        function(*arguments)
+        result = function(*arguments)
     except Raised as error:
-        if {"ValueError", "AssertionError"}.isdisjoint(error.types):
+        if error.types[0] == "NotImplementedError":
             raise
-        return
-    fail(f"{name} should raise a ValueError here, yours raises nothing: {idea}.")
+        if REFUSALS & set(error.types):
+            note("raised an allowed error")
+            return
+        found = f"raises {one(error.types[0])}"
+    else:
+        found = f"returns {described(result)}"
+    fail(f"{name} should be refused with a ValueError; yours {found}: {idea}.")
 
 
 def expect_module(name: str, yours: Any) -> RemoteObject:
@@ -83,16 +138,19 @@ def kept(module: RemoteObject, name: str) -> Any:
 
 
 def fail(sentence: str) -> NoReturn:
-    """Fail the test with this sentence."""
+    """Fail the test with this sentence, which is all that is recorded of the result."""
+    note(sentence)
     raise CheckFailed(sentence)
 
 
 def described(result: Any) -> str:
     """Describe a result in a few words."""
     if isinstance(result, torch.Tensor):
-        return f"one tensor of shape {tuple(result.shape)}"
+        return f"a tensor of shape {tuple(result.shape)}"
     if isinstance(result, tuple | list):
         return f"a {type(result).__name__} of {len(result)}"
+    if isinstance(result, bool | int | float):
+        return number(result)
     return "None" if result is None else one(type_name(result))
 
 

@@ -77,7 +77,7 @@ def test_encode(student: Student) -> None:
 @pytest.mark.example("encode")
 def test_encode_refuses_an_unknown_character(student: Student) -> None:
     """A text with a character that is not in the vocabulary raises a ValueError."""
-    expect_error("encode", student.encode, "dog", VOCABULARY, idea="`d` is not in the vocabulary")
+    expect_error("the text `dog`", student.encode, "dog", VOCABULARY, idea="`d` is not in the vocabulary")
 
 
 @pytest.mark.example("decode")
@@ -92,7 +92,7 @@ def test_decode(student: Student) -> None:
 def test_decode_refuses_an_unknown_id(student: Student, wrong: int) -> None:
     """An id without a character in the vocabulary raises a ValueError."""
     idea = f"8 characters have the ids 0 to 7, and {wrong} is not one of them"
-    expect_error("decode", student.decode, [3, wrong], VOCABULARY, idea=idea)
+    expect_error(f"the id {wrong}", student.decode, [3, wrong], VOCABULARY, idea=idea)
 
 
 def batch_of(student: Student, *generator: RemoteObject, rows: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
@@ -127,7 +127,7 @@ def test_sample_batch_draws_every_start(student: Student) -> None:
 def test_sample_batch_refuses_data_that_is_too_short(student: Student) -> None:
     """Four tokens have no piece of four with a target for each token: a ValueError."""
     idea = "four tokens do not contain a piece of four and the target of its last token"
-    expect_error("sample_batch", student.sample_batch, DATA[:4], 4, 2, idea=idea)
+    expect_error("data with four tokens", student.sample_batch, DATA[:4], 4, 2, idea=idea)
 
 
 @pytest.mark.example("sample_batch")

@@ -154,7 +154,7 @@ def test_attention_dropout_with_p_zero(student: Student) -> None:
 def test_attention_dropout_refuses_a_p_that_is(student: Student, p: float) -> None:
     """A p below 0, or of 1 or more, raises a ValueError."""
     idea = f"p = {p} is not at least 0 and below 1"
-    expect_error("attention_dropout", student.attention_dropout, CAUSAL_WEIGHTS, p, idea=idea)
+    expect_error(f"p = {p}", student.attention_dropout, CAUSAL_WEIGHTS, p, idea=idea)
 
 
 @pytest.mark.example("attention_dropout")

@@ -110,7 +110,7 @@ def test_unroll_heads(student: Student) -> None:
 @pytest.mark.example("unroll_heads")
 def test_unroll_heads_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally: a ValueError."""
-    expect_error("unroll_heads", student.unroll_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
+    expect_error("num_heads = 4", student.unroll_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("group_by_head")
@@ -171,7 +171,7 @@ def test_split_heads(student: Student) -> None:
 @pytest.mark.example("split_heads")
 def test_split_heads_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally: a ValueError."""
-    expect_error("split_heads", student.split_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
+    expect_error("num_heads = 4", student.split_heads, worked_example("ten_steps.queries"), 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("merge_heads")
@@ -274,7 +274,7 @@ def test_dropout_of_multi_head_attention_acts_in_training(student: Student) -> N
 @pytest.mark.example("MultiHeadAttention")
 def test_multi_head_attention_refuses_what_does_not_divide(student: Student) -> None:
     """Four heads cannot share six features equally: a ValueError."""
-    expect_error("MultiHeadAttention", student.MultiHeadAttention, 3, 6, 6, 0.0, 4, idea=INDIVISIBLE)
+    expect_error("num_heads = 4", student.MultiHeadAttention, 3, 6, 6, 0.0, 4, idea=INDIVISIBLE)
 
 
 @pytest.mark.example("stack_heads")

@@ -89,7 +89,7 @@ def test_sinusoidal_encoding_of_a_single_position(student: Student) -> None:
 def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
     """An odd number of columns cannot form pairs: a ValueError."""
     expect_error(
-        "sinusoidal_encoding", student.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs"
+        f"d_model = {d_model}", student.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs"
     )
 
 

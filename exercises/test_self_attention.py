@@ -190,7 +190,7 @@ def test_transfer_weights_refuses_a_bias(student: Student) -> None:
     second = expect_module("SelfAttention_v2(3, 2, True)", student.SelfAttention_v2(3, 2, True))
     second.set({"W_value.bias": torch.ones(2)})
     expect_error(
-        "transfer_weights",
+        "a bias of W_value",
         student.transfer_weights,
         second,
         seeded_attention_v1(student),

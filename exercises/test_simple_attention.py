@@ -1,7 +1,8 @@
-"""The worked example of unit 1: six tokens of three numbers, with nothing to train. Run `pytest` in this folder.
+"""The visible tests of unit 1, attention without weights. Run `grader check simple_attention`, or `pytest` here.
 
-`student` is your file: `student.dot_product(a, b)` is what your dot_product gives. The grader uses the
-rules in the docstrings, with other sizes and other numbers than these.
+`student` is your file: `student.dot_product(a, b)` is what your dot_product gives. Tests without a rule repeat the
+worked example of the unit: six tokens of three numbers. The others try one rule of your docstring each, with numbers
+from `numbers`. The grader tries the same rules with other sizes and numbers.
 """
 
 from __future__ import annotations
@@ -10,27 +11,34 @@ from typing import Any
 
 import pytest
 import torch
-from checking import described, expect_error, expect_results, expect_values, fail, worked_example
+from checking import (
+    expect_error,
+    expect_number,
+    expect_results,
+    expect_solution,
+    expect_values,
+    numbers,
+    worked_example,
+)
 
-from grader.testing.student import Student
+from grader.testing.contracts import (
+    expect_any_layout,
+    expect_arguments_kept,
+    expect_float64,
+    expect_gradients_fit,
+)
+from grader.testing.student import RemoteCallable, Student
 
 INPUTS = worked_example("inputs")
 SCORES = worked_example("simple.scores_of_token_2")
 WEIGHTS = worked_example("simple.weights")[1]
-SOFTMAX = "exponentials divided by their sum along dim, so that each list of scores sums to one"
+
+# -- dot_product -----------------------------------------------------------------------------------------------------
+
+PRODUCT = "multiply the numbers at the same position, and add up the products"
 
 
-def expect_number(yours: Any, expected: float, idea: str) -> None:
-    """Hold a result to one number, plain or in a tensor."""
-    try:
-        number = float(yours)
-    except (TypeError, ValueError, RuntimeError):
-        fail(f"the result should be one number, yours is {described(yours)}: {idea}.")
-    if not abs(number - expected) < 1e-4:
-        fail(f"the result should be {expected:.4f}, yours is {number:.4f}: {idea}.")
-
-
-@pytest.mark.example("dot_product")
+@pytest.mark.example("dot_product", rule="the result is the sum of the products of the numbers at the same position")
 @pytest.mark.parametrize(
     ("example", "a", "b"),
     [
@@ -41,24 +49,59 @@ def expect_number(yours: Any, expected: float, idea: str) -> None:
 )
 def test_dot_product(student: Student, example: str, a: Any, b: Any) -> None:
     """A dot product multiplies the numbers at the same position and adds up the products."""
-    idea = "multiply the numbers at the same position, and add up the products"
-    expect_number(student.dot_product(a, b), worked_example(example).item(), idea)
+    expected = worked_example(example).item()
+    expect_number("the result", student.dot_product(a, b), expected, within=1e-4, idea=PRODUCT)
 
 
-@pytest.mark.example("dot_product")
-def test_dot_product_of_nothing(student: Student) -> None:
-    """The dot product of two empty lists is 0."""
-    expect_number(student.dot_product([], []), 0, "a sum without terms is 0")
-
-
-@pytest.mark.example("dot_product")
+@pytest.mark.example(
+    "dot_product", rule="a and b may be lists, tuples or tensors with one dimension, with ints or floats"
+)
 @pytest.mark.parametrize(
-    ("a", "b"), [pytest.param([1, 2, 3], [4, 5], id="longer"), pytest.param([1, 2], [3, 4, 5], id="shorter")]
+    ("a", "b", "expected"),
+    [
+        pytest.param([1, -2, 6, 3], [5, 4, 0, 2], 3, id="lists_of_ints"),
+        pytest.param((1.5, -2.0), (0.5, 0.25), 0.25, id="tuples_of_floats"),
+        pytest.param([2.5], [-3.0], -7.5, id="a_single_number"),
+        pytest.param(torch.tensor([2, 0, -1, 3, 1]), torch.tensor([1, 9, 4, 2, 5]), 9, id="tensors_of_ints"),
+        pytest.param(torch.tensor([0.5, 2.0]).double(), torch.tensor([3.0, -1.5]).double(), -1.5, id="tensors"),
+    ],
+)
+def test_dot_product_of(student: Student, a: Any, b: Any, expected: float) -> None:
+    """A dot product takes lists, tuples and tensors of any length, with ints or floats."""
+    expect_number("the result", student.dot_product(a, b), expected, within=1e-4, idea=PRODUCT)
+
+
+@pytest.mark.example("dot_product", rule="for two empty sequences the result is 0")
+@pytest.mark.parametrize("empty", [pytest.param([], id="lists"), pytest.param((), id="tuples")])
+def test_dot_product_of_empty(student: Student, empty: Any) -> None:
+    """The dot product of two empty sequences is 0."""
+    expect_number("the result", student.dot_product(empty, empty), 0, within=0, idea="a sum without terms is 0")
+
+
+@pytest.mark.example("dot_product", rule="different lengths raise ValueError or AssertionError")
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        pytest.param([1, 2, 3], [4, 5], id="longer"),
+        pytest.param([1, 2], [3, 4, 5], id="shorter"),
+        pytest.param([2], [3, 4], id="single"),
+        pytest.param([1, 2, 3], [], id="empty"),
+    ],
 )
 def test_dot_product_refuses_different_lengths(student: Student, a: list[int], b: list[int]) -> None:
     """Two sequences of different lengths have no dot product: a ValueError."""
     idea = f"one sequence has {len(a)} numbers and the other {len(b)}"
-    expect_error("dot_product", student.dot_product, a, b, idea=idea)
+    expect_error(f"a = {a} with b = {b}", student.dot_product, a, b, idea=idea)
+
+
+@pytest.mark.example("dot_product", rule="the arguments are not changed")
+def test_dot_product_keeps_its_arguments(student: Student) -> None:
+    """After the call, a and b are the same as before, in lists and in tensors."""
+    expect_arguments_kept(student.dot_product, a=[3, 1, 2], b=[4, 0, 5])
+    expect_arguments_kept(student.dot_product, a=numbers(4), b=numbers(4, seed=1))
+
+
+# -- attention_scores ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.example("attention_scores")
@@ -73,55 +116,221 @@ def test_attention_scores(student: Student) -> None:
     )
 
 
-@pytest.mark.example("normalize_by_sum")
-def test_normalize_by_sum(student: Student) -> None:
-    """The scores of the second token, each divided by the sum of all scores."""
-    expect_values(
-        "the result",
-        student.normalize_by_sum(SCORES),
-        worked_example("simple.normalized_by_sum_token_2"),
+@pytest.mark.example(
+    "attention_scores",
+    rule=["score i is the dot product of the query with row i of the inputs, not scaled",
+          "any number of tokens, including one"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("tokens", "features"),
+    [pytest.param(8, 5, id="eight"), pytest.param(2, 2, id="two"), pytest.param(1, 4, id="one")],
+)
+def test_attention_scores_of_tokens(student: Student, tokens: int, features: int) -> None:
+    """A query that is none of the inputs gets one score for each input."""
+    expect_solution(
+        f"the scores of {tokens} tokens",
+        student.attention_scores(numbers(features, seed=1), numbers(tokens, features)),
         shape="(T,)",
-        idea="each score is divided by the sum of all scores",
+        idea="each is the dot product of the query with one row of the inputs",
     )
 
 
-@pytest.mark.example("softmax_naive")
-def test_softmax_naive_of_one_list_of_scores(student: Student) -> None:
-    """Softmax turns the scores of the second token into weights."""
-    expect_values("the result", student.softmax_naive(SCORES), WEIGHTS, shape="(T,)", idea=SOFTMAX)
+@pytest.mark.example("attention_scores", rule="float32 and float64 arguments both work")
+def test_attention_scores_in_float64(student: Student) -> None:
+    """Float64 arguments give the same scores as float32 ones."""
+    expect_float64(student.attention_scores, keeps=False, query=numbers(4), inputs=numbers(6, 4))
 
 
-@pytest.mark.example("softmax_stable")
-def test_softmax_stable_of_one_list_of_scores(student: Student) -> None:
-    """Softmax turns the scores of the second token into weights."""
-    expect_values("the result", student.softmax_stable(SCORES), WEIGHTS, shape="(T,)", idea=SOFTMAX)
+@pytest.mark.example("attention_scores", rule="gradients flow to the query and to the inputs")
+def test_gradients_of_attention_scores(student: Student) -> None:
+    """The scores depend on the query and on the inputs, and so do their gradients."""
+    expect_gradients_fit(student.attention_scores, query=numbers(4), inputs=numbers(6, 4))
 
 
-def expect_softmax_along(softmax: Any, dim: int) -> None:
-    # A table with two lists of scores, which lie in its rows or, transposed, in its columns.
-    scores, weights = torch.stack([SCORES, SCORES.flip(0)]), torch.stack([WEIGHTS, WEIGHTS.flip(0)])
-    if dim == 0:
-        scores, weights = scores.T, weights.T
-    expect_values(f"the result for dim={dim}", softmax(scores, dim), weights, shape="of x", idea=SOFTMAX)
+@pytest.mark.example("attention_scores", rule="the arguments are not changed")
+def test_attention_scores_keep_their_arguments(student: Student) -> None:
+    """After the call, query and inputs are the same as before."""
+    expect_arguments_kept(student.attention_scores, query=numbers(4), inputs=numbers(6, 4))
 
 
-@pytest.mark.example("softmax_naive")
-@pytest.mark.parametrize("dim", [pytest.param(0, id="0"), pytest.param(1, id="1"), pytest.param(-1, id="last")])
-def test_softmax_naive_along_dimension(student: Student, dim: int) -> None:
-    """Softmax turns a table of scores into weights that sum to one along dim."""
-    expect_softmax_along(student.softmax_naive, dim)
+# -- normalize_by_sum ------------------------------------------------------------------------------------------------
+
+SHARE = "each score is divided by the sum of all scores"
 
 
-@pytest.mark.example("softmax_stable")
-@pytest.mark.parametrize("dim", [pytest.param(0, id="0"), pytest.param(1, id="1"), pytest.param(-1, id="last")])
-def test_softmax_stable_along_dimension(student: Student, dim: int) -> None:
-    """Softmax turns a table of scores into weights that sum to one along dim."""
-    expect_softmax_along(student.softmax_stable, dim)
+@pytest.mark.example("normalize_by_sum")
+def test_normalize_by_sum(student: Student) -> None:
+    """The scores of the second token, each divided by the sum of all scores."""
+    expected = worked_example("simple.normalized_by_sum_token_2")
+    expect_values("the result", student.normalize_by_sum(SCORES), expected, shape="(T,)", idea=SHARE)
 
 
-@pytest.mark.example("softmax_stable")
+@pytest.mark.example(
+    "normalize_by_sum",
+    rule=["each result is the score divided by the sum of all scores, also for negative scores",
+          "any number of scores, including one"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        pytest.param([3.0, -1.0, 2.0], [0.75, -0.25, 0.5], id="mixed"),
+        pytest.param([-1.0, -2.0, -5.0, -2.0], [0.1, 0.2, 0.5, 0.2], id="negative"),
+        pytest.param([-4.0], [1.0], id="one"),
+    ],
+)
+def test_normalize_by_sum_of_scores(student: Student, scores: list[float], expected: list[float]) -> None:
+    """Positive and negative scores are divided by their sum, so the results sum to one."""
+    result = student.normalize_by_sum(torch.tensor(scores))
+    expect_values(f"the result for {scores}", result, torch.tensor(expected), shape="(T,)", idea=SHARE)
+
+
+@pytest.mark.example("normalize_by_sum", rule="float32 and float64 scores both work")
+def test_normalize_by_sum_in_float64(student: Student) -> None:
+    """Float64 scores give the same results as float32 ones."""
+    expect_float64(student.normalize_by_sum, keeps=False, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
+
+
+@pytest.mark.example("normalize_by_sum", rule="gradients flow to the scores, also through their sum")
+def test_gradients_of_normalize_by_sum(student: Student) -> None:
+    """Each score changes its own result, and through the sum it changes all others."""
+    expect_gradients_fit(student.normalize_by_sum, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
+
+
+@pytest.mark.example("normalize_by_sum", rule="the scores are not changed")
+def test_normalize_by_sum_keeps_the_scores(student: Student) -> None:
+    """After the call, the scores are the same as before."""
+    expect_arguments_kept(student.normalize_by_sum, scores=torch.tensor([2.0, 0.5, 1.5, 4.0]))
+
+
+# -- softmax_naive and softmax_stable --------------------------------------------------------------------------------
+
+SOFTMAX = "exponentials divided by their sum along dim, so that each list of scores sums to one"
+EXPONENTIALS = "each result is the exponential of its entry, divided by the sum of the exponentials along `dim`"
+LAST_DIM = "without `dim`, the sum runs along the last dimension"
+ANY_DIM = "dim may be any dimension, counted from the front or (if negative) from the back"
+
+
+def expect_softmax(softmax: RemoteCallable) -> None:
+    expect_values("the result for the worked example", softmax(SCORES), WEIGHTS, shape="(T,)", idea=SOFTMAX)
+    for shape in ((3, 4), (2, 2), (5, 1)):
+        for dim in (0, 1):
+            name = f"the result for x of shape {shape} and dim={dim}"
+            expect_solution(name, softmax(numbers(*shape), dim), shape="of x", idea=SOFTMAX)
+
+
+def expect_last_dimension(softmax: RemoteCallable) -> None:
+    for shape in ((3,), (2, 5), (2, 3, 4)):
+        name = f"the result for x of shape {shape} without dim"
+        expect_solution(
+            name, softmax(numbers(*shape)), shape="of x", idea="each list along the last dimension sums to 1"
+        )
+
+
+def expect_any_dimension(softmax: RemoteCallable) -> None:
+    for dim in (0, 1, 2, -1, -2, -3):
+        result = softmax(numbers(2, 4, 3), dim)
+        expect_solution(f"the result for x of shape (2, 4, 3) and dim={dim}", result, shape="of x", idea=SOFTMAX)
+
+
+@pytest.mark.example("softmax_naive", rule=EXPONENTIALS)
+def test_softmax_naive(student: Student) -> None:
+    """Softmax turns scores, one list or a table of them, into weights that sum to one along dim."""
+    expect_softmax(student.softmax_naive)
+
+
+@pytest.mark.example("softmax_stable", rule=EXPONENTIALS)
+def test_softmax_stable(student: Student) -> None:
+    """Softmax turns scores, one list or a table of them, into weights that sum to one along dim."""
+    expect_softmax(student.softmax_stable)
+
+
+@pytest.mark.example("softmax_naive", rule=LAST_DIM)
+def test_softmax_naive_without_dim(student: Student) -> None:
+    """Without dim, each list of scores lies along the last dimension."""
+    expect_last_dimension(student.softmax_naive)
+
+
+@pytest.mark.example("softmax_stable", rule=LAST_DIM)
+def test_softmax_stable_without_dim(student: Student) -> None:
+    """Without dim, each list of scores lies along the last dimension."""
+    expect_last_dimension(student.softmax_stable)
+
+
+@pytest.mark.example("softmax_naive", rule=ANY_DIM)
+def test_softmax_naive_along_any_dimension(student: Student) -> None:
+    """In three dimensions, dim counts from 0 to 2 or from -3 to -1."""
+    expect_any_dimension(student.softmax_naive)
+
+
+@pytest.mark.example("softmax_stable", rule=ANY_DIM)
+def test_softmax_stable_along_any_dimension(student: Student) -> None:
+    """In three dimensions, dim counts from 0 to 2 or from -3 to -1."""
+    expect_any_dimension(student.softmax_stable)
+
+
+@pytest.mark.example("softmax_naive", rule="float32 and float64 entries both work")
+def test_softmax_naive_in_float64(student: Student) -> None:
+    """Float64 entries give the same results as float32 ones."""
+    expect_float64(student.softmax_naive, keeps=False, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_stable", rule="the result keeps the dtype of x, float32 or float64")
+def test_softmax_stable_in_float64(student: Student) -> None:
+    """Float64 entries give the same results as float32 ones, in float64."""
+    expect_float64(student.softmax_stable, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_naive", rule="gradients flow to x")
+def test_gradients_of_softmax_naive(student: Student) -> None:
+    """Each entry changes its own result, and through the sum it changes the others of its list."""
+    expect_gradients_fit(student.softmax_naive, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_stable", rule="gradients flow to x")
+def test_gradients_of_softmax_stable(student: Student) -> None:
+    """Each entry changes its own result, and through the sum it changes the others of its list."""
+    expect_gradients_fit(student.softmax_stable, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_naive", rule="x is not changed")
+def test_softmax_naive_keeps_x(student: Student) -> None:
+    """After the call, x is the same as before."""
+    expect_arguments_kept(student.softmax_naive, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_stable", rule="x is not changed")
+def test_softmax_stable_keeps_x(student: Student) -> None:
+    """After the call, x is the same as before."""
+    expect_arguments_kept(student.softmax_stable, x=numbers(3, 4))
+
+
+@pytest.mark.example("softmax_stable", rule="x may be non-contiguous, for example the result of a transpose")
+def test_softmax_stable_of_a_transposed_x(student: Student) -> None:
+    """A transposed x has the same numbers in another order in memory, and gives the same results."""
+    expect_any_layout(student.softmax_stable, x=numbers(3, 4))
+    expect_any_layout(student.softmax_stable, x=numbers(2, 3, 4))
+
+
+@pytest.mark.example("softmax_stable", rule="entries of ±10,000, in any combination, give finite and correct results")
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        pytest.param([10_000.0, 10_000.0, 9_000.0, 10_000.0], [1 / 3, 1 / 3, 0, 1 / 3], id="large"),
+        pytest.param([-10_000.0, -10_000.0], [0.5, 0.5], id="small"),
+        pytest.param([-10_000.0, 10_000.0, 0.0], [0, 1, 0], id="mixed"),
+        pytest.param([[10_000.0, 9_000.0], [-10_000.0, -10_000.0]], [[1, 0], [0.5, 0.5]], id="rows_far_apart"),
+    ],
+)
+def test_softmax_stable_of_entries_that_are(student: Student, x: Any, expected: Any) -> None:
+    """Each list has its own maximum. Without it, the exponentials are neither infinite nor all zero."""
+    idea = "subtract the maximum of each list along dim: then no exponential is larger than 1"
+    result = student.softmax_stable(torch.tensor(x))
+    expect_values(f"the result for {x}", result, torch.tensor(expected, dtype=torch.float32), shape="of x", idea=idea)
+
+
+@pytest.mark.example("softmax_stable", rule=EXPONENTIALS)
 @pytest.mark.parametrize("shift", [pytest.param(10_000, id="large"), pytest.param(-10_000, id="small")])
-def test_softmax_stable_of_entries_that_are(student: Student, shift: int) -> None:
+def test_softmax_stable_of_shifted_scores(student: Student, shift: int) -> None:
     """If you add the same number to all scores, no weight changes, even if the number is very large."""
     expect_values(
         f"the result for scores moved by {shift}",
@@ -132,66 +341,150 @@ def test_softmax_stable_of_entries_that_are(student: Student, shift: int) -> Non
     )
 
 
-@pytest.mark.example("softmax_stable")
-def test_softmax_stable_of_rows_that_lie_far_apart(student: Student) -> None:
-    """Each list of scores has its own maximum."""
-    expect_values(
-        "the result for two rows, one near 10,000 and one near -10,000",
-        student.softmax_stable(torch.stack([SCORES.double() + 10_000, SCORES.double() - 10_000])),
-        torch.stack([WEIGHTS, WEIGHTS]),
-        shape="of x",
-        idea="each list of scores has its own maximum, along dim",
-    )
-
-
-@pytest.mark.example("softmax_stable")
-def test_softmax_stable_of_a_hidden_entry(student: Student) -> None:
+@pytest.mark.example(
+    "softmax_stable",
+    rule="an entry of -inf beside finite ones gives 0, and the other results are the same as without it",
+)
+@pytest.mark.parametrize(
+    "others", [pytest.param(numbers(5), id="five"), pytest.param(numbers(1) - 20_000, id="one_that_is_very_low")]
+)
+def test_softmax_stable_of_minus_infinity_beside(student: Student, others: torch.Tensor) -> None:
     """A score of -inf has the weight 0, and the other weights are the same as without it."""
     expect_values(
-        "the result for scores with -inf at the end",
-        student.softmax_stable(torch.cat([SCORES, torch.tensor([-torch.inf])])),
-        torch.cat([WEIGHTS, torch.zeros(1)]),
+        "the result for x with -inf at the end",
+        student.softmax_stable(torch.cat([others, torch.tensor([-torch.inf])])),
+        torch.cat([student.softmax_stable(others), torch.zeros(1)]),
         shape="(T,)",
         idea="the exponential of -inf is 0, so the other weights are the same as without it",
     )
 
 
+# -- context_vector --------------------------------------------------------------------------------------------------
+
+MIXTURE = "it is the sum of the rows of the inputs, each times its weight"
+
+
 @pytest.mark.example("context_vector")
 def test_context_vector(student: Student) -> None:
     """The context of the second token is the sum of the inputs, each times its weight."""
-    expect_values(
-        "the context",
-        student.context_vector(WEIGHTS, INPUTS),
-        worked_example("simple.context_vectors")[1],
-        shape="(d,)",
-        idea="it is the sum of the rows of the inputs, each times its weight",
-    )
+    expected = worked_example("simple.context_vectors")[1]
+    expect_values("the context", student.context_vector(WEIGHTS, INPUTS), expected, shape="(d,)", idea=MIXTURE)
 
 
-def contexts_and_weights(student: Student) -> Any:
-    yours = student.simple_self_attention(INPUTS)
-    return expect_results("simple_self_attention", yours, ("contexts", "weights"))
+@pytest.mark.example(
+    "context_vector",
+    rule=["the result is the sum of the rows of the inputs, each row i times weight i",
+          "any number of tokens, including one"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("tokens", "features"),
+    [
+        pytest.param(4, 5, id="four"),
+        pytest.param(2, 2, id="two"),
+        pytest.param(1, 3, id="one"),
+        pytest.param(7, 1, id="seven_of_one_number"),
+    ],
+)
+def test_context_vector_of_tokens(student: Student, tokens: int, features: int) -> None:
+    """The context has one number for each feature, for any number of tokens."""
+    result = student.context_vector(numbers(tokens, seed=1).softmax(0), numbers(tokens, features))
+    expect_solution(f"the context of {tokens} tokens", result, shape="(d,)", idea=MIXTURE)
 
 
-@pytest.mark.example("simple_self_attention")
+@pytest.mark.example(
+    "context_vector",
+    rule="the weights are used without any change, also if they are negative or do not sum to one",
+)
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        pytest.param([2.0, 0.0, 1.0], [2.0, 3.0], id="large"),
+        pytest.param([0.5, -1.0, 0.0], [0.5, -1.5], id="negative"),
+    ],
+)
+def test_context_vector_of_weights_that_are(student: Student, weights: list[float], expected: list[float]) -> None:
+    """Any weights count as they are."""
+    inputs = torch.tensor([[1.0, 0.5], [0.0, 1.75], [0.0, 2.0]])
+    result = student.context_vector(torch.tensor(weights), inputs)
+    expect_values(f"the context for {weights}", result, torch.tensor(expected), shape="(d,)", idea=MIXTURE)
+
+
+@pytest.mark.example("context_vector", rule="float32 and float64 arguments both work")
+def test_context_vector_in_float64(student: Student) -> None:
+    """Float64 arguments give the same context as float32 ones."""
+    expect_float64(student.context_vector, keeps=False, weights=numbers(5), inputs=numbers(5, 3))
+
+
+@pytest.mark.example("context_vector", rule="gradients flow to the weights and to the inputs")
+def test_gradients_of_context_vector(student: Student) -> None:
+    """The context depends on the weights and on the inputs, and so do its gradients."""
+    expect_gradients_fit(student.context_vector, weights=numbers(5), inputs=numbers(5, 3))
+
+
+@pytest.mark.example("context_vector", rule="the arguments are not changed")
+def test_context_vector_keeps_its_arguments(student: Student) -> None:
+    """After the call, weights and inputs are the same as before."""
+    expect_arguments_kept(student.context_vector, weights=numbers(5), inputs=numbers(5, 3))
+
+
+# -- simple_self_attention -------------------------------------------------------------------------------------------
+
+
+def contexts_and_weights(student: Student, inputs: torch.Tensor) -> Any:
+    return expect_results("simple_self_attention", student.simple_self_attention(inputs), ("contexts", "weights"))
+
+
+@pytest.mark.example(
+    "simple_self_attention",
+    rule=["the scores are the dot products of every token with every token, not scaled and not masked",
+          "row i of the weights is the softmax of token i's scores over all tokens, so each row sums to one"],
+)  # fmt: skip
 def test_weights_of_simple_self_attention(student: Student) -> None:
     """The weights of all tokens: softmax of the scores, along each row."""
-    expect_values(
-        "weights",
-        contexts_and_weights(student)[1],
-        worked_example("simple.weights"),
-        shape="(T, T)",
-        idea="softmax of inputs @ inputs.T along each row",
-    )
+    idea = "softmax of inputs @ inputs.T along each row"
+    _, weights = contexts_and_weights(student, INPUTS)
+    expect_values("weights", weights, worked_example("simple.weights"), shape="(T, T)", idea=idea)
+    _, weights = contexts_and_weights(student, numbers(3, 4))
+    expect_solution("weights of 3 tokens", weights, shape="(T, T)", idea=idea)
 
 
-@pytest.mark.example("simple_self_attention")
+@pytest.mark.example(
+    "simple_self_attention",
+    rule=["context i is the sum of the inputs, each times its weight in row i",
+          "the result is the pair (contexts, weights)"],
+)  # fmt: skip
 def test_contexts_of_simple_self_attention(student: Student) -> None:
     """The contexts of all tokens: the inputs mixed by each row of weights."""
-    expect_values(
-        "contexts",
-        contexts_and_weights(student)[0],
-        worked_example("simple.context_vectors"),
-        shape="(T, d)",
-        idea="row i is the sum of the inputs, each times its weight in row i",
-    )
+    idea = "row i is the sum of the inputs, each times its weight in row i"
+    contexts, _ = contexts_and_weights(student, INPUTS)
+    expect_values("contexts", contexts, worked_example("simple.context_vectors"), shape="(T, d)", idea=idea)
+    contexts, _ = contexts_and_weights(student, numbers(3, 4))
+    expect_solution("contexts of 3 tokens", contexts, shape="(T, d)", idea=idea)
+
+
+@pytest.mark.example("simple_self_attention", rule="any number of tokens, including one")
+@pytest.mark.parametrize("tokens", [pytest.param(5, id="five"), pytest.param(2, id="two"), pytest.param(1, id="one")])
+def test_simple_self_attention_of_tokens(student: Student, tokens: int) -> None:
+    """Any number of tokens attend. A single token gives all its weight to itself."""
+    contexts, weights = contexts_and_weights(student, numbers(tokens, 2))
+    idea = "each token has a row of weights, and a context as wide as a token"
+    expect_solution(f"weights of {tokens} tokens", weights, shape="(T, T)", idea=idea)
+    expect_solution(f"contexts of {tokens} tokens", contexts, shape="(T, d)", idea=idea)
+
+
+@pytest.mark.example("simple_self_attention", rule="float32 and float64 inputs both work")
+def test_simple_self_attention_in_float64(student: Student) -> None:
+    """Float64 inputs give the same contexts and weights as float32 ones."""
+    expect_float64(student.simple_self_attention, keeps=False, inputs=numbers(4, 3))
+
+
+@pytest.mark.example("simple_self_attention", rule="gradients flow to the inputs")
+def test_gradients_of_simple_self_attention(student: Student) -> None:
+    """Contexts and weights depend on the inputs, and so do their gradients."""
+    expect_gradients_fit(student.simple_self_attention, inputs=numbers(4, 3))
+
+
+@pytest.mark.example("simple_self_attention", rule="the inputs are not changed")
+def test_simple_self_attention_keeps_the_inputs(student: Student) -> None:
+    """After the call, the inputs are the same as before."""
+    expect_arguments_kept(student.simple_self_attention, inputs=numbers(4, 3))

@@ -49,6 +49,7 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes()]
     fates = sum((exercise.fates() for exercise in exercises), Counter[Fate]())
+    ticks = [table.ticks for table in tables]
     template = ENVIRONMENT.get_template("accuracy.md.j2")
     notes = course.suites / NOTES
     return template.render(
@@ -75,6 +76,16 @@ def accuracy_page(tables: Sequence[UnitTable], course: Course) -> str:
             ],
         ),
         operators=_table(["slip", "what it does", *MUTANT_COLUMNS], _operator_rows(tables)),
+        ticks=_table(
+            ["`grader check`", "share", "95 % interval"],
+            [
+                _share("wrong answers, written by hand, with a full tick",
+                       sum(len(one.ticked) for one in ticks), sum(one.wrong for one in ticks)),
+                _share("right answers without a full tick",
+                       sum(len(one.refused) for one in ticks), sum(one.right for one in ticks)),
+            ],
+        ),
+        ticked=[f"`{name}`" for one in ticks for name in one.ticked],
         digest=digest_of(course),
     )  # fmt: skip
 

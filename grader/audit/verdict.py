@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from grader.audit.cases import AND, RIGHT, WRITTEN, Kind
+from grader.audit.ticks import Ticks
 from grader.documents import Model
 from grader.files import PACKAGE
 
@@ -80,6 +81,7 @@ class UnitTable(Model):
 
     unit: str
     exercises: dict[str, ExerciseTable]
+    ticks: Ticks
 
 
 class Naming(Model):
@@ -116,7 +118,9 @@ class Naming(Model):
         return self.true / self.given if self.given else 1.0
 
 
-def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], course: Course) -> UnitTable:
+def table_of(
+    unit: str, results: Iterable[Result], criteria: Mapping[str, Sequence[str]], ticks: Ticks, course: Course
+) -> UnitTable:
     """Return the table of a unit. criteria: the names of each exercise's criteria."""
     found: dict[str, list[Result]] = {exercise: [] for exercise in course.units[unit].exercises}
     for result in results:
@@ -125,7 +129,7 @@ def table_of(unit: str, results: Iterable[Result], criteria: Mapping[str, Sequen
         exercise: _exercise(exercise, found[exercise], criteria[exercise], weight)
         for exercise, weight in course.units[unit].exercises.items()
     }
-    return UnitTable(unit=unit, exercises=exercises)
+    return UnitTable(unit=unit, exercises=exercises, ticks=ticks)
 
 
 def _exercise(exercise: str, results: Sequence[Result], criteria: Sequence[str], weight: int) -> ExerciseTable:
@@ -203,9 +207,9 @@ def problems_of(table: UnitTable) -> list[str]:
 def problems_of_a_sample(table: UnitTable) -> list[str]:
     """Return the problems that a sample can show too.
 
-    These are right answers that lose points, wrong ones that keep all, and wrong names.
+    These are right answers that lose points or fail a visible test, wrong ones that keep all, and wrong names.
     """
-    found = []
+    found = [f"{table.unit}: a right answer gets no tick: {one}" for one in table.ticks.refused]
     for name, exercise in table.exercises.items():
         where = f"{table.unit}/{name}"
         found += [f"{where}: a right answer loses points: {one}" for one in exercise.losing_accepted_answers]

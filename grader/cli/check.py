@@ -13,6 +13,7 @@ from rich.text import Text
 
 from grader.cli.console import safe
 from grader.course.find import find_course
+from grader.course.rules import read_rules
 from grader.documents import nearest
 from grader.engine.client import Grading
 from grader.errors import GraderError
@@ -25,18 +26,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grader.course.model import Course
+    from grader.course.rules import Rules
     from grader.reports.model import Message, Report
 
 WIDTH = 100
 
 
-def check_answers(named: Path | None, name: str | None, student: str | None) -> Report:
+def check_answers(named: Path | None, name: str | None, student: str | None) -> tuple[Report, Rules]:
     """Grade the answers in this folder by the visible tests.
 
     Args:
         named: The folder of the course that --course names.
         name: An exercise or a unit to check alone; by default, all units.
         student: The student's name; by default the folder's.
+
+    Returns:
+        The report, and the rules of the exercises with whether a visible test tries them.
 
     Raises:
         GraderError: There is nothing to check, the course or the submission cannot be read, or the grading failed.
@@ -57,7 +62,7 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
         [(_, graded)] = grading.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
         raise GraderError(f"Your answers could not be checked: {graded}.")
-    return graded.report
+    return graded.report, read_rules(course)
 
 
 def _unit_of(name: str, course: Course) -> str:
@@ -90,11 +95,12 @@ def _as_name(folder: Path) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+|^[^A-Za-z0-9]+", "-", folder.name).lstrip("._-") or "me"
 
 
-def show(report: Report, name: str | None, console: Console) -> bool:
+def show(report: Report, rules: Rules, name: str | None, console: Console) -> bool:
     """Print which exercises pass and which do not yet.
 
     Args:
         report: The report of a check.
+        rules: The rules of the exercises.
         name: Print this exercise or unit alone; by default, every unit that was begun.
         console: The terminal.
 
@@ -109,7 +115,7 @@ def show(report: Report, name: str | None, console: Console) -> bool:
         if name is None and not is_begun:
             untouched.append(unit_name)
         elif own:
-            _show_unit(report, unit_name, own, name, console)
+            _show_unit(report, rules, unit_name, own, name, console)
             if unit.quiz and name in (None, unit_name):
                 _say(console, f"quiz: {unit.quiz.summary}", indent=4)
                 for problem in filter(None, [item.problem for item in unit.quiz.items.values()]):
@@ -129,7 +135,9 @@ def show(report: Report, name: str | None, console: Console) -> bool:
     return count == len(shown)
 
 
-def _show_unit(report: Report, unit_name: str, own: list[Entry], name: str | None, console: Console) -> None:
+def _show_unit(
+    report: Report, rules: Rules, unit_name: str, own: list[Entry], name: str | None, console: Console
+) -> None:
     """Print the exercises of a unit and where its code failed; for a single exercise, also its output."""
     unit = report.units[unit_name]
     kinds = {"raised", "not run", "printed"} if name in unit.exercises else {"raised", "not run"}
@@ -140,18 +148,22 @@ def _show_unit(report: Report, unit_name: str, own: list[Entry], name: str | Non
         _say(console, problem)
     # If the file could not be read, each exercise would only repeat why.
     for entry in own if unit.path else ():
-        _show_exercise(entry, console)
+        _show_exercise(entry, rules.get(unit_name, {}).get(entry.name, {}), console)
     tested = {entry.name for entry in own if not entry.exercise.waiting_for}
     for message in messages:
         if message.exercise in tested:
             _say(console, f"{message.exercise}: {_text(message)}")
 
 
-def _show_exercise(entry: Entry, console: Console) -> None:
-    """Print one line for an exercise, and the main issue below it."""
+def _show_exercise(entry: Entry, rules: dict[str, bool], console: Console) -> None:
+    """Print one line for an exercise, and the main issue below it.
+
+    A tick says how many of the rules it is about, because the visible tests may not try all of them.
+    """
     tests = entry.exercise.tests
-    count = f"{sum(test.outcome == 'passed' for test in tests)} of {len(tests)}"
+    count = f"{sum(test.outcome == 'passed' for test in tests)} of {len(tests)} tests pass"
     if entry.state == "done":
+        count = f"{sum(rules.values())} of {len(rules)} rules tried" if rules else count
         console.print(f"  [green]✓[/] {escape(entry.name):32} {count}")
     elif entry.state == "in progress":
         console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")

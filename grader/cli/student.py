@@ -56,12 +56,12 @@ def check(
     from grader.cli.check import check_answers, show
     from grader.reports.model import write_report
 
-    report = check_answers(course, name, student)
+    report, rules = check_answers(course, name, student)
     if into is not None:
         with writing(f"The report could not be written to {into}"):
             into.mkdir(parents=True, exist_ok=True)
             write_report(report, None, into)
-    if not show(report, name, out):
+    if not show(report, rules, name, out):
         raise typer.Exit(IMPERFECT)
 
 

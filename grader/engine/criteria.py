@@ -1,4 +1,4 @@
-"""Criteria: collects and runs hidden tests. A criterion is one hidden test."""
+"""Criteria: collects and runs hidden and visible tests. A criterion is one test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from grader.course.model import left_out
 from grader.course.modules import import_file
+from grader.course.selection import tests_left_out
 from grader.engine.outcomes import Outcome, judge
 from grader.engine.replay import Recorded
 from grader.errors import InternalError
@@ -31,13 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One hidden test of an exercise. sentence: what a student reads if it fails. rule: the stub's words."""
+    """One test of an exercise. sentence: what a student reads if it fails. rules: the stub's words that it tries."""
 
     unit: str
     exercise: str
     name: str
     sentence: str
-    rule: str
+    rules: tuple[str, ...]
     function: Callable[..., None]
     version: str
     substitutes: Substitutes = NO_SUBSTITUTES
@@ -63,7 +65,7 @@ class Criterion:
         Raises:
             InternalError: It could not be run, and the submission is not the cause.
         """
-        recorder = Recorder()
+        recorder = Recorder(f"{self.unit}/{self.name}")
         student, ended_with = None, None
         try:
             student = self._prepared(backend)
@@ -169,7 +171,7 @@ def criterion_of(
     """
     name = name or function.__name__.removeprefix("test_")
     parameters = parameters or {}
-    # A visible test has the mark `example`, without a rule.
+    # A visible test has the mark `example`. It needs no rule: then it is only a worked example.
     marker = mark or _mark(getattr(function, "pytestmark", ()), "exercise", "example")
     if marker is None or len(marker.args) != 1 or (marker.name == "exercise" and "rule" not in marker.kwargs):
         raise ValueError("it needs @pytest.mark.exercise('name', rule='the stub's words')")
@@ -180,7 +182,9 @@ def criterion_of(
     if not sentence:
         raise ValueError("it needs a docstring: the sentence that a student reads")
     given = functools.partial(function, **parameters) if parameters else function
-    return Criterion(unit, marker.args[0], name, sentence, marker.kwargs.get("rule", ""), given, version, substitutes)
+    rule = marker.kwargs.get("rule", ())
+    rules = (rule,) if isinstance(rule, str) else tuple(rule)
+    return Criterion(unit, marker.args[0], name, sentence, rules, given, version, substitutes)
 
 
 @functools.cache
@@ -194,6 +198,16 @@ def criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
     substitutes = hidden_substitutes(course)
     suites = map(import_file, course.hidden_tests(unit))
     return [one for suite in suites for one in criteria_of(suite, unit, course.version, substitutes).values()]
+
+
+def visible_criteria_of_unit(course: Course, unit: str) -> list[Criterion]:
+    """Return the criteria of a unit's visible tests, without those that call an exercise that the course leaves out."""
+    path = course.exercises / f"test_{unit}.py"
+    if not path.is_file():
+        return []
+    removed = tests_left_out(path.read_text(encoding="utf-8"), left_out(course).get(unit, []))
+    found = criteria_of(import_file(path), unit, course.version)
+    return [criterion for (test, _), criterion in found.items() if test not in removed]
 
 
 def _mark(marks: Sequence[pytest.Mark], *names: str) -> pytest.Mark | None:

@@ -41,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Find the course, and register its marks."""
     config.addinivalue_line("markers", "exercise(name, rule): the exercise a test belongs to, and the stub's own words")
-    config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
+    config.addinivalue_line(
+        "markers", "example(name, rule): the exercise of a visible test, and the words that it tries"
+    )
     tests = next((Path(one) for one in config.args if Path(one).exists()), None)
     config.stash[COURSE] = find_course(config.getoption("--course"), around=tests)
 

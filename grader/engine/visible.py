@@ -14,6 +14,7 @@ import pytest
 
 from grader.course.find import find_course
 from grader.course.selection import deselect
+from grader.engine.criteria import criteria_of
 from grader.engine.outcomes import judge
 from grader.sandbox.failures import Failure
 from grader.testing.backend import InProcessBackend
@@ -22,7 +23,7 @@ from grader.testing.recorder import Recorder
 from grader.testing.student import Student
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from types import ModuleType
 
 __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
@@ -30,7 +31,9 @@ __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark of visible tests."""
-    config.addinivalue_line("markers", "example(name): the exercise that a visible test is an example of")
+    config.addinivalue_line(
+        "markers", "example(name, rule): the exercise of a visible test, and the stub's words that it tries"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,13 +43,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def student(request: pytest.FixtureRequest) -> Student:
+def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
     backend = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
     # Errors name a line in these files.
     backend.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
-    return Student(backend, unit)
+    cases = request.node.callspec.indices.values() if hasattr(request.node, "callspec") else ()
+    place = request.node.originalname, max(cases, default=0)
+    with Recorder(f"{unit}/{criteria_of(request.module, unit, '')[place].name}").recording():
+        yield Student(backend, unit)
 
 
 def _imported(unit: str, folder: Path) -> ModuleType:

@@ -98,5 +98,6 @@ def _quiz_text(quiz: Quiz | Questions, is_over: bool) -> str:
 @cache
 def _grader_digest(course: Course, suites: Suites) -> bytes:
     grader = [*sorted(PACKAGE.rglob("*.py")), *sorted(PACKAGE.rglob("*.ini"))]
-    tests = course.exercises.glob("*.py") if suites == "visible" else course.suites.rglob("*.py")
+    visible = (path for pattern in ("*.py", "*.json") for path in course.exercises.glob(pattern))
+    tests = visible if suites == "visible" else course.suites.rglob("*.py")
     return digest(grader, PACKAGE) + digest([course.root / FILENAME, *sorted(tests)], course.root)

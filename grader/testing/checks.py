@@ -84,7 +84,7 @@ def expect_dtype(value: Any, dtype: torch.dtype) -> None:
     tensor = expect_tensor(value)
     note(_family(tensor.dtype, dtype))
     if tensor.dtype != dtype:
-        raise CheckFailed(f"The result is {_dtype_name(tensor.dtype)} where the arguments were {_dtype_name(dtype)}.")
+        raise CheckFailed(f"The result is {dtype_name(tensor.dtype)} where the arguments were {dtype_name(dtype)}.")
 
 
 def expect_values(result: Any, count: int) -> tuple[Any, ...]:
@@ -232,5 +232,6 @@ def _family(found: torch.dtype, expected: torch.dtype) -> str:
     return str(found) if expected.is_floating_point else "floats"
 
 
-def _dtype_name(dtype: torch.dtype) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return the name of a dtype, without torch's."""
     return str(dtype).removeprefix("torch.")

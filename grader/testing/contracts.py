@@ -1,14 +1,32 @@
-"""Checks that many exercises share: right results, right gradients, and unchanged arguments."""
+"""Checks that many exercises share, for visible and hidden tests.
+
+The first part compares with right results. The second part needs none: it states properties of any right answer, such
+as that the arguments stay unchanged or that gradients are those of the student's own function.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from grader.testing.checks import expect_close, expect_gradients, expect_same, expect_values, oracle_gradients
-from grader.testing.student import RemoteCallable, Student
+from grader.sandbox import protocol
+from grader.testing.checks import (
+    CheckFailed,
+    dtype_name,
+    expect_close,
+    expect_gradients,
+    expect_same,
+    expect_tensor,
+    expect_true,
+    expect_values,
+    oracle_gradients,
+)
+from grader.testing.differences import difference
+from grader.testing.draws import Draw, expect_draws_by_state, expect_draws_from_a_generator, expect_global_draws
+from grader.testing.recorder import note
+from grader.testing.student import Raised, Refused, RemoteCallable, RemoteObject, Student
 
 if TYPE_CHECKING:
     from grader.testing.inputs import Fresh
@@ -75,3 +93,185 @@ def expect_gradients_of(student: Student, exercise: str, right: Right, arguments
     floats = [one for one in arguments if isinstance(one, torch.Tensor) and one.is_floating_point()]
     function, others = right(student), arguments[len(floats) :]
     expect_gradients(found, oracle_gradients(lambda *leaves: function(*leaves, *others), floats, {}))
+
+
+# -- properties that need no right answer to compare with -----------------------------------------------------------
+# Each makes calls with named arguments, in the order of the function's own. The names are for the student.
+
+
+def expect_arguments_kept(call: RemoteCallable, /, **arguments: Any) -> None:
+    """Expect a call not to change its tensors and lists."""
+    _, after = expect_values(call.with_arguments(*arguments.values()), 2)
+    for (name, before), found in zip(arguments.items(), after, strict=True):
+        reason = f"`{name}` should be the same after the call as before; yours changes it. Make a new tensor instead."
+        if isinstance(before, torch.Tensor):
+            expect_same(found, before, reason)
+        else:
+            expect_true(type(found) is type(before) and found == before, reason)
+
+
+def expect_each_alone(call: RemoteCallable, /, batched: Sequence[str] = (), **arguments: Any) -> None:
+    """Expect each element of a batch to have the same result alone as in the batch.
+
+    batched: the arguments whose first dimension is the batch; by default all tensors.
+    """
+    chosen = batched or [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
+    together = _tensors_of(call(*arguments.values()))
+    for n in range(len(arguments[chosen[0]])):
+        one = {name: value[n : n + 1] if name in chosen else value for name, value in arguments.items()}
+        alone = _tensors_of(call(*one.values()))
+        where = f"for element {n} of the batch alone"
+        _expect_alike(alone, [each[n : n + 1] for each in together], where, "in the batch", "Do not mix the elements.")
+
+
+def expect_any_layout(call: RemoteCallable, /, **arguments: Any) -> None:
+    """Expect the same result if the tensors, of two or more dimensions, are transposed in memory."""
+    plain = _tensors_of(call(*arguments.values()))
+    views = [
+        value.mT.contiguous().mT if isinstance(value, torch.Tensor) and value.dim() > 1 else value
+        for value in arguments.values()
+    ]
+    advice = "Non-contiguous tensors have the same numbers in another order in memory: use `reshape`, not `view`."
+    found = _tensors_of(_unless_raised(call, views, f"if {_listed(arguments)} non-contiguous. {advice}"))
+    _expect_alike(found, plain, "for non-contiguous arguments", "for contiguous ones", advice)
+
+
+def expect_float64(call: RemoteCallable, /, keeps: bool = True, **arguments: Any) -> None:
+    """Expect the same numbers for float64 as for float32. keeps: whether the result should have the same dtype too.
+
+    A module is converted to float64, and back.
+    """
+    plain = _tensors_of(call(*_converted(arguments, torch.float32)))
+    if isinstance(call, RemoteObject):
+        call.to(torch.float64)
+    advice = "A new tensor needs the dtype of the argument, for example `dtype=x.dtype`."
+    values = _converted(arguments, torch.float64)
+    found = _tensors_of(_unless_raised(call, values, f"if {_listed(arguments)} float64. {advice}"))
+    _expect_alike(found, plain, "in float64", "in float32", advice)
+    for one, dtype in [(one, torch.float32) for one in plain] + [(one, torch.float64) for one in found]:
+        if keeps and one.is_floating_point():
+            note(dtype_name(one.dtype))
+            if one.dtype != dtype:
+                given, yours = f"{_listed(arguments)} {dtype_name(dtype)}", dtype_name(one.dtype)
+                raise CheckFailed(f"The result should keep the dtype: if {given}, yours is {yours}. {advice}")
+    if isinstance(call, RemoteObject):
+        call.to(torch.float32)
+
+
+STEP, SLOPES_WITHIN = 1e-2, 1e-2
+CUT_OFF = "Do not cut it off with `.detach()`, `.item()`, `.data`, `torch.tensor(…)` or `torch.no_grad()`."
+
+
+def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = (), **arguments: Any) -> None:
+    """Expect the gradients of the float arguments, and of parameters, to be the slopes of the student's own function.
+
+    A slope is a central difference along a fixed direction. With a step of 1e-2, rounding in float32 and the curvature
+    of smooth functions change it by less than a hundredth. parameters: their names in the module, which is `call`.
+    """
+    values = list(arguments.values())
+    found = _gradients(call, values, _listed([*arguments, *parameters]))
+    floats = {str(n): one for n, one in enumerate(values) if isinstance(one, torch.Tensor) and one.is_floating_point()}
+    initial = call.parameters() if isinstance(call, RemoteObject) else {}
+    names = list(arguments)
+    for key, value in {**floats, **{name: initial[name].detach() for name in parameters}}.items():
+        name = names[int(key)] if key in floats else key
+        for direction in _directions(value):
+            slope = _slope(call, values, key, value, direction)
+            gradient = found.get(key)
+            note(torch.zeros_like(value) if gradient is None else gradient)
+            what = f"No gradient reaches `{name}`" if gradient is None else f"The gradient of `{name}` is incomplete"
+            along = 0.0 if gradient is None else (gradient.double() * direction).sum().item()
+            if not abs(along - slope) <= SLOPES_WITHIN * max(1.0, abs(slope)):
+                raise CheckFailed(f"{what}, although the result depends on it. {CUT_OFF}")
+
+
+def _gradients(call: RemoteCallable, values: Sequence[Any], names: str) -> dict[str, torch.Tensor | None]:
+    try:
+        return call.gradients(*values)[1]
+    except Refused as error:
+        if type(error) is not Refused:
+            raise
+        note("no gradient")
+        raise CheckFailed(f"The result has no gradient, although {names} in it. {CUT_OFF}") from None
+
+
+def _directions(value: torch.Tensor) -> list[torch.Tensor]:
+    """Return two fixed directions of length one, in float64."""
+    steps = torch.arange(value.numel(), dtype=torch.float64).reshape(value.shape)
+    return [direction / direction.norm() for direction in ((steps + 0.5).cos(), (1.7 * steps + 0.3).sin())]
+
+
+def _slope(call: RemoteCallable, values: list[Any], key: str, value: torch.Tensor, direction: torch.Tensor) -> float:
+    """Return the change of the weighted sum of the result along a direction, divided by the step."""
+    ends = []
+    for step in (STEP, -STEP):
+        moved = (value.double() + step * direction).to(value.dtype)
+        if key.isdigit():
+            result = call(*(moved if n == int(key) else one for n, one in enumerate(values)))
+        else:
+            assert isinstance(call, RemoteObject)
+            call.set({key: moved})
+            result = call(*values)
+            call.set({key: value})
+        outputs = [one.double() for one in _tensors_of(result) if one.is_floating_point()]
+        ends.append(sum((one * protocol.cotangent(one.shape, one.dtype)).sum().item() for one in outputs))
+    return (ends[0] - ends[1]) / (2 * STEP)
+
+
+def expect_generator_used(student: Student, draw: Draw) -> None:
+    """Expect draws to come from the generator that is given, and else from torch's global one."""
+    other = "Two generators with other states give the same draws: draw from `generator`."
+    expect_draws_from_a_generator(student, draw, other)
+    same = "The same state of the generator gives other draws: take every draw from `generator`."
+    expect_draws_by_state(student, draw, same, other)
+    expect_global_draws(
+        student,
+        draw,
+        "Without a generator, `torch.manual_seed` should fix the draws: draw from torch's global generator.",
+        "Without a generator, another `torch.manual_seed` gives the same draws: set no seed yourself.",
+        "Without a generator, a second call repeats the draws of the first: set no seed yourself.",
+    )
+
+
+def _converted(arguments: dict[str, Any], dtype: torch.dtype) -> list[Any]:
+    return [
+        one.to(dtype) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
+        for one in arguments.values()
+    ]
+
+
+def _tensors_of(result: Any) -> list[torch.Tensor]:
+    """Return the tensors of a result: itself, or those in a tuple or list."""
+    return [expect_tensor(one) for one in (result if isinstance(result, tuple | list) else (result,))]
+
+
+def _unless_raised(call: RemoteCallable, values: Sequence[Any], when: str) -> Any:
+    """Make a call. when: what the student reads after "It raised an error" if it does."""
+    try:
+        return call(*values)
+    except Raised as error:
+        if error.types[0] == "NotImplementedError":
+            raise
+        note(f"raised {error.types[0]}")
+        raise CheckFailed(f"{error.reason.removesuffix('.')} {when}") from None
+
+
+def _expect_alike(found: list[torch.Tensor], others: list[torch.Tensor], here: str, there: str, advice: str) -> None:
+    """Expect the same tensors from two calls of the student's own function."""
+    expect_true(len(found) == len(others), f"It returns {len(found)} results {here}, and {len(others)} {there}.")
+    for n, (one, other) in enumerate(zip(found, others, strict=True)):
+        note(one)
+        result = "The result" if len(found) == 1 else f"Result {n + 1} of {len(found)}"
+        if one.shape != other.shape:
+            raise CheckFailed(
+                f"{result} has shape {tuple(one.shape)} {here}, and {tuple(other.shape)} {there}. {advice}"
+            )
+        if apart := difference(one, other):
+            where = f" at {apart.place}" if apart.place else ""
+            raise CheckFailed(f"{result}{where} is {apart.yours} {here}, and {apart.expected} {there}. {advice}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names with their verb, such as "`x` and `y` are"."""
+    quoted = [f"`{name}`" for name in names]
+    return f"{quoted[0]} is" if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]} are"

@@ -38,8 +38,9 @@ class Observation:
 class Recorder:
     """The observations of one run, in order, and remarks for the student that cost no points."""
 
-    def __init__(self) -> None:
-        """Start without observations."""
+    def __init__(self, test: str = "") -> None:
+        """Start without observations. test: the unit and the name of the test that runs."""
+        self.test = test
         self.observations: list[Observation] = []
         self.remarks: list[str] = []
 
@@ -55,6 +56,12 @@ class Recorder:
 
 # The recorder of the current run. Suites call the checks as plain functions, so they cannot pass it on.
 _CURRENT: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+def running_test() -> str:
+    """Return the unit and the name of the test that runs, such as "sums/adding_up"; "" if none does."""
+    recorder = _CURRENT.get()
+    return recorder.test if recorder else ""
 
 
 def note(value: torch.Tensor | float | str, within: float = 0.0) -> None:

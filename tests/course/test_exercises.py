@@ -101,7 +101,7 @@ def test_an_untouched_stub_fails_every_visible_test_with_one_sentence(folder: Pa
         pytest.param(
             "raise ValueError(",
             "print(",
-            "transfer_weights should raise a ValueError here, yours raises nothing: "
+            "a bias of W_value should be refused with a ValueError; yours returns None: "
             "the bias of W_value is not zero, and attention_v1 has no bias.",
             marks=proof,
         ),

@@ -14,6 +14,7 @@ from grader.cli.console import CourseFolder, one_of, out, progress, say, stop, w
 from grader.errors import IMPERFECT, GraderError
 
 if TYPE_CHECKING:
+    from grader.audit.ticks import Ticks
     from grader.audit.verdict import UnitTable
     from grader.course.model import Course
 
@@ -33,8 +34,11 @@ def build(course: CourseFolder = None) -> None:
         written = [*build_exercises(found), *write_workflow(found), *build_misconceptions(found, found.units)]
         for path in written:
             say(f"{'wrote' if path.exists() else 'removed'} {path}")
+        from grader.audit.visible import build as build_visible
         from grader.engine import failure_matrix
 
+        for path in build_visible(found):
+            say(f"wrote {path}")
         missing = failure_matrix.outdated(found, found.units)
         with progress(len(missing), "recording misconceptions") as advance:
             failure_matrix.fill(found, found.units, lambda exercise: advance(exercise, "recorded", 1))
@@ -61,6 +65,9 @@ def audit(
     unit: Annotated[str | None, typer.Option(help="Audit this unit alone.")] = None,
     into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only list the answers with a wrong tick, in seconds, and write nothing.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
     course: CourseFolder = None,
 ) -> None:
@@ -80,15 +87,21 @@ def audit(
     from grader.audit.cases import cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
+    from grader.audit.ticks import ticks_of
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
+    from grader.audit.visible import untried_rules
     from grader.engine import failure_matrix
     from grader.testing.misconceptions import build as build_misconceptions
 
     folder = into or found.caches / "audit"
     with writing(f"The tables could not be written to {folder}"):
         build_misconceptions(found, units)
-        failure_matrix.fill(found, units)
         cases = [case for name in units for case in cases_of(found, name)]
+        ticks = {name: ticks_of(found, name, cases) for name in units}
+        if visible:
+            _print_ticks(ticks, {name: untried_rules(found, name) for name in units})
+            return
+        failure_matrix.fill(found, units)
         cases = sample(cases) if quick else cases
         results = []
         with progress(len(cases), "auditing") as advance:
@@ -96,7 +109,9 @@ def audit(
                 results += done
                 advance(f"{done[0].case.unit}/{done[0].case.exercise}", "audited", len(done))
         tables = [
-            table_of(name, [one for one in results if one.case.unit == name], criteria_names(found, name), found)
+            table_of(
+                name, [one for one in results if one.case.unit == name], criteria_names(found, name), ticks[name], found
+            )
             for name in units
         ]
         written = []
@@ -112,6 +127,23 @@ def audit(
         say(sentence)
     if problems:
         raise stop(IMPERFECT, *problems, f"{len(problems)} problems were found.")
+
+
+def _print_ticks(ticks: dict[str, Ticks], untried: dict[str, list[str]]) -> None:
+    """Print the wrong answers with a full tick, the rules without a visible test, and right answers without a tick.
+
+    Raises typer.Exit for the latter.
+    """
+    for unit, found in ticks.items():
+        say(f"{unit}: {len(found.ticked)} of {found.wrong} wrong answers get a full tick.")
+        for name in found.ticked:
+            say(f"  {name}")
+        say(f"{unit}: {len(untried[unit])} rules have no visible test.")
+        for rule in untried[unit]:
+            say(f"  {rule}")
+    refused = [f"{unit}: a right answer gets no tick: {one}" for unit, found in ticks.items() for one in found.refused]
+    if refused:
+        raise stop(IMPERFECT, *refused)
 
 
 def _print_audit(tables: list[UnitTable]) -> None:

@@ -1,0 +1,99 @@
+"""The visible tests: the files that `grader build` writes for them, and which known answers get a tick."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import courses
+import pytest
+from courses import COURSE
+
+from grader.audit.cases import cases_of
+from grader.audit.ticks import ticks_of
+from grader.audit.visible import files_of
+from grader.course.rules import read_rules
+from grader.testing.misconceptions import build as build_misconceptions
+
+VISIBLE = '''\
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.testing.checks import expect_close
+from grader.testing.solution_values import read_values, solution_value
+
+VALUES = read_values(Path(__file__).with_name("expected_values.json"))
+
+
+@pytest.mark.example("add", rule="add adds")
+def test_sum(student):
+    """The sum of two numbers."""
+    yours = student.add(torch.tensor([1.0, 2.0]), torch.tensor([0.1234567, 3.0]))
+    expect_close(yours, solution_value(VALUES, "the sum", yours))
+'''
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """A small course with one visible test, whose hidden test has the rule that it tries."""
+    root = courses.make_small_course(tmp_path)
+    source = root / "solutions" / "sums.py"
+    source.write_text(f"# %%\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
+    (root / "exercises" / "test_sums.py").write_text(VISIBLE, encoding="utf-8")
+    return root
+
+
+def test_the_files_in_exercises_are_those_that_build_writes() -> None:
+    texts = files_of(COURSE)
+    assert {path.name for path in texts} == {"rules.json", "expected_values.json"}
+    outdated = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    assert outdated == [], "run `grader build`"
+
+
+def test_every_exercise_has_rules() -> None:
+    rules = read_rules(COURSE)
+    assert {unit: list(described.exercises) for unit, described in COURSE.units.items()} == {
+        unit: list(of_unit) for unit, of_unit in rules.items()
+    }
+    assert all(of_exercise for of_unit in rules.values() for of_exercise in of_unit.values())
+
+
+def test_every_wrong_answer_to_unit_one_loses_its_tick_and_every_right_one_has_it() -> None:
+    build_misconceptions(COURSE, ["simple_attention"])
+    found = ticks_of(COURSE, "simple_attention", cases_of(COURSE, "simple_attention"))
+    assert (found.ticked, found.refused) == ([], [])
+    assert found.wrong > 200
+    assert found.right > 20
+
+
+def test_build_writes_what_the_solution_gives_and_which_rules_are_tried(course: Path) -> None:
+    done = courses.run_grader(course, "build")
+    assert done.returncode == 0, done.stderr
+    values = course / "exercises" / "expected_values.json"
+    assert json.loads(values.read_text(encoding="utf-8")) == {"sums": {"sum": {"the sum": [1.12346, 5.0]}}}
+    rules = json.loads((course / "exercises" / "rules.json").read_text(encoding="utf-8"))
+    assert rules == {"sums": {"add": {"add adds": True}, "Scale": {"Scale scales": False}}}
+    # A value that differs only by rounding stays, and one that differs more is written again.
+    values.write_text(values.read_text(encoding="utf-8").replace("1.12346", "1.12344"), encoding="utf-8")
+    courses.run_grader(course, "build")
+    assert "1.12344" in values.read_text(encoding="utf-8")
+    values.write_text(values.read_text(encoding="utf-8").replace("1.12344", "1.25"), encoding="utf-8")
+    courses.run_grader(course, "build")
+    assert "1.12346" in values.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("add adds", "add subtracts", "sum tries a rule that add has not: 'add subtracts'. Quote one of the stub's"),
+        ("torch.tensor([0.1234567, 3.0])", "1.0, 2.0", "the solution fails sum:"),
+    ],
+)
+def test_build_refuses_a_visible_test_that_is_wrong(course: Path, old: str, new: str, sentence: str) -> None:
+    path = course / "exercises" / "test_sums.py"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    done = courses.run_grader(course, "build")
+    assert done.returncode != 0
+    assert sentence in " ".join(done.stderr.split())
