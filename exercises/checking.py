@@ -60,7 +60,9 @@ def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, 
             f"{name} should be a tensor of True and False (torch.bool), yours is {dtype_name(yours.dtype)}: {idea}."
         )
     if apart := difference(yours, expected):
-        raise CheckFailed(f"{name}{apart.place} should be {apart.expected}, yours is {apart.yours}: {idea}.")
+        is_short = name.replace(".", "").isidentifier()  # such as `weights`, so that `weights[0]` reads as code
+        what, where = (f"{name}{apart.place}", "") if is_short or not apart.place else (name, f" at {apart.place}")
+        raise CheckFailed(f"{what} should be {apart.expected}{where}, yours is {apart.yours}: {idea}.")
 
 
 def as_number(name: str, yours: Any, idea: str) -> torch.Tensor:
@@ -77,7 +79,8 @@ def expect_number(name: str, yours: Any, expected: float, *, within: float, idea
     found = as_number(name, yours, idea).item()
     note(float(found), within)
     if not abs(found - expected) <= within:
-        raise CheckFailed(f"{name} should be near {number(expected)}, yours is {number(found)}: {idea}.")
+        near = "near " if within > 1e-3 else ""
+        raise CheckFailed(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}.")
 
 
 def expect_true(condition: bool, sentence: str) -> None:

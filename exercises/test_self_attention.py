@@ -264,7 +264,7 @@ def test_self_attention_v1(student: Student) -> None:
 def test_self_attention_v1_of_tokens(student: Student, tokens: int) -> None:
     """The first version attends with its three matrices, for any number of tokens."""
     output = attention_v1(student, 3, 4)(numbers(tokens, 3))
-    expect_solution(f"the output for {tokens} tokens", output, shape="(T, d_out)", idea=ATTENDED)
+    expect_solution(f"the output for T = {tokens}", output, shape="(T, d_out)", idea=ATTENDED)
 
 
 @pytest.mark.example("SelfAttention_v1", rule="gradients reach all three parameters and the inputs")
@@ -331,7 +331,7 @@ def test_self_attention_v2(student: Student) -> None:
 def test_self_attention_v2_of_tokens(student: Student, tokens: int) -> None:
     """The second version attends with its three layers, for any number of tokens."""
     output = attention_v2(student, 3, 4)(numbers(tokens, 3))
-    expect_solution(f"the output for {tokens} tokens", output, shape="(T, d_out)", idea=ATTENDED)
+    expect_solution(f"the output for T = {tokens}", output, shape="(T, d_out)", idea=ATTENDED)
 
 
 @pytest.mark.example(
@@ -382,7 +382,10 @@ def two_modules(student: Student, d_in: int, d_out: int, **biases: torch.Tensor)
     return student.make("Holder", **layers), student.make("Holder", **others)
 
 
-def expect_transfer(second: RemoteObject, first: RemoteObject, d_in: int, d_out: int) -> None:
+def expect_transfer(student: Student, d_in: int, d_out: int, **biases: torch.Tensor) -> None:
+    second, first = two_modules(student, d_in, d_out, **biases)
+    expected = second(numbers(4, d_in))
+    student.transfer_weights(second, first)
     parameters = first.parameters()
     for name, matrix in zip(NAMES, matrices(d_in, d_out), strict=True):
         expect_true(
@@ -392,9 +395,8 @@ def expect_transfer(second: RemoteObject, first: RemoteObject, d_in: int, d_out:
         idea = f"x @ attention_v1.{name} should give what the layer attention_v2.{name} gives for x"
         expect_values(f"attention_v1.{name}", parameters[name], matrix, shape="(d_in, d_out)", idea=idea)
         expect_true(parameters[name].requires_grad, f"{name} of attention_v1 should still require gradients.")
-    outputs = first(numbers(4, d_in)), second(numbers(4, d_in))
     idea = "it uses the weights of attention_v2, with its own forward"
-    expect_values("the output of attention_v1", outputs[0], outputs[1], shape="(T, d_out)", idea=idea)
+    expect_values("the output of attention_v1", first(numbers(4, d_in)), expected, shape="(T, d_out)", idea=idea)
 
 
 @pytest.mark.example(
@@ -410,9 +412,7 @@ def expect_transfer(second: RemoteObject, first: RemoteObject, d_in: int, d_out:
 )
 def test_transfer_weights_to_matrices_that_are(student: Student, d_in: int, d_out: int) -> None:
     """Afterwards the first module computes with the weights of the second, in the shape that it uses."""
-    second, first = two_modules(student, d_in, d_out)
-    student.transfer_weights(second, first)
-    expect_transfer(second, first, d_in, d_out)
+    expect_transfer(student, d_in, d_out)
 
 
 @pytest.mark.example("transfer_weights")
@@ -471,9 +471,7 @@ def expect_refused_biases(student: Student, name: str) -> None:
 @pytest.mark.example("transfer_weights", rule="biases that are all zero raise no error")
 def test_transfer_weights_takes_biases_that_are_zero(student: Student) -> None:
     """Biases that are all zero change no output, so the weights are moved as without them."""
-    second, first = two_modules(student, 3, 5, W_query=torch.zeros(5))
-    student.transfer_weights(second, first)
-    expect_transfer(second, first, 3, 5)
+    expect_transfer(student, 3, 5, W_query=torch.zeros(5))
 
 
 # -- dot_product_variance --------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_attention_scores(student: Student) -> None:
 def test_attention_scores_of_tokens(student: Student, tokens: int, features: int) -> None:
     """A query that is none of the inputs gets one score for each input."""
     expect_solution(
-        f"the scores of {tokens} tokens",
+        f"the scores for T = {tokens}",
         student.attention_scores(numbers(features, seed=1), numbers(tokens, features)),
         shape="(T,)",
         idea="each is the dot product of the query with one row of the inputs",
@@ -388,7 +388,7 @@ def test_context_vector(student: Student) -> None:
 def test_context_vector_of_tokens(student: Student, tokens: int, features: int) -> None:
     """The context has one number for each feature, for any number of tokens."""
     result = student.context_vector(numbers(tokens, seed=1).softmax(0), numbers(tokens, features))
-    expect_solution(f"the context of {tokens} tokens", result, shape="(d,)", idea=MIXTURE)
+    expect_solution(f"the context for T = {tokens}", result, shape="(d,)", idea=MIXTURE)
 
 
 @pytest.mark.example(
@@ -445,7 +445,7 @@ def test_weights_of_simple_self_attention(student: Student) -> None:
     _, weights = contexts_and_weights(student, INPUTS)
     expect_values("weights", weights, worked_example("simple.weights"), shape="(T, T)", idea=idea)
     _, weights = contexts_and_weights(student, numbers(3, 4))
-    expect_solution("weights of 3 tokens", weights, shape="(T, T)", idea=idea)
+    expect_solution("weights for T = 3", weights, shape="(T, T)", idea=idea)
 
 
 @pytest.mark.example(
@@ -459,7 +459,7 @@ def test_contexts_of_simple_self_attention(student: Student) -> None:
     contexts, _ = contexts_and_weights(student, INPUTS)
     expect_values("contexts", contexts, worked_example("simple.context_vectors"), shape="(T, d)", idea=idea)
     contexts, _ = contexts_and_weights(student, numbers(3, 4))
-    expect_solution("contexts of 3 tokens", contexts, shape="(T, d)", idea=idea)
+    expect_solution("contexts for T = 3", contexts, shape="(T, d)", idea=idea)
 
 
 @pytest.mark.example("simple_self_attention", rule="any number of tokens, including one")
@@ -468,8 +468,8 @@ def test_simple_self_attention_of_tokens(student: Student, tokens: int) -> None:
     """Any number of tokens attend. A single token gives all its weight to itself."""
     contexts, weights = contexts_and_weights(student, numbers(tokens, 2))
     idea = "each token has a row of weights, and a context as wide as a token"
-    expect_solution(f"weights of {tokens} tokens", weights, shape="(T, T)", idea=idea)
-    expect_solution(f"contexts of {tokens} tokens", contexts, shape="(T, d)", idea=idea)
+    expect_solution(f"weights for T = {tokens}", weights, shape="(T, T)", idea=idea)
+    expect_solution(f"contexts for T = {tokens}", contexts, shape="(T, d)", idea=idea)
 
 
 @pytest.mark.example("simple_self_attention", rule="float32 and float64 inputs both work")

@@ -169,7 +169,7 @@ def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = ()
     of smooth functions change it by less than the tolerance. parameters: their names in the module, which is `call`.
     """
     values = list(arguments.values())
-    found = _gradients(call, values, _listed([*arguments, *parameters]))
+    found = _gradients(call, values)
     floats = {str(n): one for n, one in enumerate(values) if isinstance(one, torch.Tensor) and one.is_floating_point()}
     initial = call.parameters() if isinstance(call, RemoteObject) else {}
     names = list(arguments)
@@ -184,14 +184,19 @@ def expect_gradients_fit(call: RemoteCallable, /, parameters: Sequence[str] = ()
             raise CheckFailed(f"{what}, although the result depends on it. {CUT_OFF}")
 
 
-def _gradients(call: RemoteCallable, values: Sequence[Any], names: str) -> dict[str, torch.Tensor | None]:
+def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.Tensor | None]:
     try:
         return call.gradients(*values)[1]
+    except Raised as error:
+        if "in-place" not in error.detail:
+            raise
+        note("changed in place")
+        raise CheckFailed("It changes a tensor in place, so it has no gradients. Make a new tensor instead.") from None
     except Refused as error:
         if type(error) is not Refused:
             raise
         note("no gradient")
-        raise CheckFailed(f"The result has no gradient, although {names} in it. {CUT_OFF}") from None
+        raise CheckFailed(f"No gradient flows back from the result. {CUT_OFF}") from None
 
 
 def _direction(value: torch.Tensor) -> torch.Tensor:

@@ -13,6 +13,7 @@ from grader.audit.cases import cases_of
 from grader.audit.ticks import ticks_of
 from grader.audit.visible import files_of
 from grader.course.rules import read_rules
+from grader.integrations.release.wheel import received
 from grader.testing.misconceptions import build as build_misconceptions
 
 VISIBLE = '''\
@@ -48,6 +49,7 @@ def course(tmp_path: Path) -> Path:
 def test_the_files_in_exercises_are_those_that_build_writes() -> None:
     texts = files_of(COURSE)
     assert {path.name for path in texts} == {"rules.json", "expected_values.json"}
+    assert {path.name for path in texts} <= received(COURSE).keys()  # so students have them
     outdated = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
     assert outdated == [], "run `grader build`"
 

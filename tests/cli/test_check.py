@@ -68,7 +68,10 @@ def test_a_mistake_shows_the_expected_and_the_actual_result(checked: subprocess.
     assert (
         "Softmax turns scores, one list or a table of them, into weights that sum to one along dim." in checked.stdout
     )
-    assert "the result for x of shape (3, 4) and dim=0[0] should be [" in checked.stdout
+    assert (
+        "the result for x of shape (3, 4) and dim=0 should be [0.0618, 0.3638, 0.1354, 0.0722] at [0], yours is ["
+        in checked.stdout
+    )
 
 
 def test_the_quiz_counts_the_answers_given(checked: subprocess.CompletedProcess[str]) -> None:

@@ -80,7 +80,8 @@ def student_of(function: Function) -> Student:
         (expect_float64, softmax, lambda x: x.float(), "if `x` is float64, yours is float32"),
         (expect_float64, softmax, lambda x: x.double(), "if `x` is float32, yours is float64"),
         (expect_gradients_fit, softmax, softmax_with_a_constant_sum, "The gradient of `x` is incomplete"),
-        (expect_gradients_fit, softmax, lambda x: softmax(x.detach()), "The result has no gradient"),
+        (expect_gradients_fit, softmax, doubled_in_place, "It changes a tensor in place, so it has no gradients."),
+        (expect_gradients_fit, softmax, lambda x: softmax(x.detach()), "No gradient flows back from the result."),
     ],
 )
 def test_a_right_answer_keeps_a_contract_and_a_wrong_one_reads_why_it_does_not(
