@@ -202,7 +202,8 @@ def _gradients(call: RemoteCallable, values: Sequence[Any]) -> dict[str, torch.T
 def _direction(value: torch.Tensor) -> torch.Tensor:
     """Return a fixed direction of length one, in float64, along which every entry changes by another step."""
     steps = (torch.arange(value.numel(), dtype=torch.float64) + 0.5).cos().reshape(value.shape)
-    return steps / steps.norm()
+    direction: torch.Tensor = steps / steps.norm()
+    return direction
 
 
 def _slope(call: RemoteCallable, values: list[Any], key: str, value: torch.Tensor, direction: torch.Tensor) -> float:

@@ -21,7 +21,7 @@ EARLIER = ("normalize_by_sum", "softmax_stable", "attention_dropout")
 
 
 def criterion(function: Any) -> Criterion:
-    return Criterion("answers", "attend", function.__name__, "A sentence.", "a rule", function, "1", SUBSTITUTES)
+    return Criterion("answers", "attend", function.__name__, "A sentence.", ("a rule",), function, "1", SUBSTITUTES)
 
 
 def attends(student: Student, fresh: Fresh) -> None:
