@@ -109,10 +109,12 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
         if REFUSALS & set(error.types):
             note("raised an allowed error")
             return
+        note(f"raised {error.types[0]}")
         found = f"raises {one(error.types[0])}"
     else:
+        note("raised nothing")
         found = f"returns {described(result)}"
-    fail(f"{name} should be refused with a ValueError; yours {found}: {idea}.")
+    raise CheckFailed(f"{name} should be refused with a ValueError; yours {found}: {idea}.")
 
 
 def expect_module(name: str, yours: Any) -> RemoteObject:

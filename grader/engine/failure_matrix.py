@@ -120,11 +120,7 @@ def _read(file: Path, key: bytes) -> Rows | None:
         data = file.read_bytes()
     except OSError:
         return None
-    if not data.startswith(key):
-        return None
-    message, tensors = protocol.unpack(*protocol.halves(data[len(key) :]))
-    rows = values.decode(message["rows"], tensors)
-    return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
+    return unpacked(data[len(key) :]) if data.startswith(key) else None
 
 
 def _record(course: Course, unit: str, exercise: str) -> None:
@@ -142,10 +138,22 @@ def _record(course: Course, unit: str, exercise: str) -> None:
             raise MisconceptionError(
                 f"{one.place}: {one.name} loses no criterion of {exercise}: change what it does, or add the criterion."
             )
+    write_atomically(_file(course, unit, exercise), key_of(course, unit) + packed(rows))
+
+
+def packed(rows: Rows) -> bytes:
+    """Return the part of these outcomes that the diagnosis compares, as bytes."""
     tensors: list[torch.Tensor] = []
     plain = {name: {criterion: _plain(one) for criterion, one in row.items()} for name, row in rows.items()}
     message = {"rows": values.encode(plain, tensors)}
-    write_atomically(_file(course, unit, exercise), key_of(course, unit) + protocol.pack(message, tensors))
+    return protocol.pack(message, tensors)
+
+
+def unpacked(data: bytes) -> Rows:
+    """Return what `packed` packed."""
+    message, tensors = protocol.unpack(*protocol.halves(data))
+    rows = values.decode(message["rows"], tensors)
+    return {name: {criterion: _outcome(*one) for criterion, one in row.items()} for name, row in rows.items()}
 
 
 def _plain(outcome: Outcome) -> tuple[Any, ...]:

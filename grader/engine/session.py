@@ -22,12 +22,15 @@ from grader.engine.messages import Handshake, Reply, Request, read_request, to_l
 from grader.engine.outcomes import Outcome
 from grader.engine.plugin import CRITERION, RUNNER
 from grader.engine.runner import Runner
+from grader.engine.signatures import FILENAME, Coded, Signature, read_signatures, recognize
 from grader.reports.results import Described, Diagnosed, Judged, Result
 from grader.sandbox import lockdown
 from grader.sandbox.processes import ForkServer
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grader.course.model import Course
     from grader.engine.budget import Budget
     from grader.engine.criteria import Criterion
@@ -46,6 +49,7 @@ class Engine:
         self.replies = replies
         self.pytest_report: dict[str, Any] = {}
         self.known: dict[str, list[Misconception]] = {}
+        self.signatures: dict[str, list[Coded]] = {}
 
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         """Keep pytest's own report for the result."""
@@ -97,8 +101,9 @@ class Engine:
         )
 
     def load_misconceptions(self) -> None:
-        """Import the misconceptions once, before any fork. The visible tests need none."""
+        """Import the misconceptions once, before any fork; for the visible tests, read their signatures."""
         if not self.is_hidden:
+            self.signatures = read_signatures(self.course.exercises / FILENAME)
             return
         self.known = {unit: misconceptions_of(self.course, unit) for unit in self.course.units}
         for unit in self.known:
@@ -161,17 +166,23 @@ class Engine:
         )
 
     def diagnoses(self, outcomes: dict[Criterion, Outcome]) -> list[Diagnosed]:
-        """Return the misconception of each exercise whose outcomes match exactly one."""
-        if not self.known:
-            return []
+        """Return what is known about the mistakes in each exercise."""
         results: dict[tuple[str, str], list[tuple[Criterion, Outcome]]] = {}
         for criterion, outcome in outcomes.items():
             results.setdefault((criterion.unit, criterion.exercise), []).append((criterion, outcome))
         return [
             Diagnosed(unit, exercise, found.name, found.sentence)
             for (unit, exercise), outcomes in results.items()
-            for found in diagnose(self.course, exercise, outcomes, self.known[unit])
+            for found in self.recognized(unit, exercise, outcomes)
         ]
+
+    def recognized(
+        self, unit: str, exercise: str, results: list[tuple[Criterion, Outcome]]
+    ) -> Sequence[Misconception | Signature]:
+        """Return the misconceptions behind the outcomes of one exercise."""
+        if self.is_hidden:
+            return diagnose(self.course, exercise, results, self.known[unit])
+        return recognize(exercise, results, self.signatures.get(exercise, []))
 
 
 def judged(criterion: Criterion, outcome: Outcome) -> Judged:
