@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import torch
 
+    from grader.testing.properties import Comparison
+
 # Torch's NotImplementedError for a module without `forward`. Such a module is written, but wrong.
 NO_FORWARD = "is missing the required"
 # A TypeError has many causes, so its type alone does not identify a mistake.
@@ -35,6 +37,7 @@ class Outcome:
     """The outcome of one run. reason, detail, line, file: see Failure. kind: why there is no value.
 
     substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
+    comparison: the tensors that differ. is_in_training: whether it ended in a module's training mode.
     """
 
     passed: bool
@@ -46,6 +49,8 @@ class Outcome:
     observations: tuple[Observation, ...] = field(default=(), repr=False)
     substitutes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    comparison: Comparison | None = field(default=None, repr=False, compare=False)
+    is_in_training: bool = False
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """Return this outcome with its cause: the statement that should have defined a missing name.
@@ -117,6 +122,10 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
     Raises:
         InternalError: The submission is not the cause of the error.
     """
+    return replace(_judged(error, recorder), is_in_training=recorder.is_in_training)
+
+
+def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
     seen = tuple(recorder.observations)
     match error:
         case None:
@@ -126,7 +135,7 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
         case _ if ran_out_of_memory(error):
             raise LimitExceeded(OUT_OF_MEMORY) from error
         case CheckFailed():
-            return Outcome(False, "wrong", error.reason, observations=seen)
+            return Outcome(False, "wrong", error.reason, observations=seen, comparison=error.comparison)
         case Raised():
             if error.types[0] == "NotImplementedError" and NO_FORWARD not in error.detail:
                 kind, reason = "not written", NOT_WRITTEN

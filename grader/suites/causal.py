@@ -14,6 +14,7 @@ import torch
 from grader.testing.checks import ABSOLUTE, RELATIVE, expect_close, expect_tensor, expect_true
 from grader.testing.draws import expect_count, expect_own_draws
 from grader.testing.inputs import Fresh
+from grader.testing.properties import LOOKS_AHEAD
 from grader.testing.student import RemoteObject, Student
 
 # Hides the frames of these checks in pytest's tracebacks, which then end at the line of the test.
@@ -215,7 +216,7 @@ def expect_no_look_ahead(outputs: torch.Tensor, expected: torch.Tensor) -> None:
         return ~torch.isclose(some.double(), others.double(), rtol=1e-4, atol=1e-5).all(-1)
 
     changed, allowed = differ(outputs, outputs[0]), differ(expected, expected[0])  # (3, T)
-    expect_true(not bool((changed & ~allowed)[1, :-1].any()), "An output changed with a token that comes later.")
+    expect_true(not bool((changed & ~allowed)[1, :-1].any()), LOOKS_AHEAD)
     expect_true(bool(changed[1, -1]), "The last output did not change with its own token.")
     expect_true(bool(changed[2, 1]), "The second output did not change with the first token.")
 

@@ -14,6 +14,7 @@ import torch
 
 from grader.sandbox import protocol
 from grader.sandbox.failures import Failure, Raised
+from grader.testing.properties import GRADIENTS, Comparison
 from grader.testing.recorder import note, remark
 
 if TYPE_CHECKING:
@@ -41,12 +42,13 @@ NUMBER_WORDS = ("none", "one value", "two values", "three values", "four values"
 
 
 class CheckFailed(AssertionError):
-    """A check that failed; `reason` is the sentence for the student."""
+    """A check that failed. reason: the sentence for the student. comparison: the tensors that it compared, if any."""
 
-    def __init__(self, reason: str) -> None:
-        """Take the sentence."""
+    def __init__(self, reason: str, comparison: Comparison | None = None) -> None:
+        """Take the sentence and the tensors."""
         super().__init__(reason)
         self.reason = reason
+        self.comparison = comparison
 
 
 def remark_ready_made(names: Collection[str], call: RemoteCallable, *arguments: Any) -> None:
@@ -71,12 +73,17 @@ def expect_tensor(value: Any, shape: Sequence[int] | None = None) -> torch.Tenso
 
 def expect_close(value: Any, expected: torch.Tensor, what: str = "The values", within: float = ABSOLUTE) -> None:
     """Expect a tensor of the expected shape and, up to rounding in float32, values. The dtype may differ."""
-    tensor = expect_tensor(value, expected.shape)
+    tensor = expect_tensor(value)
+    comparison = Comparison(what, tensor, expected)
+    try:
+        expect_tensor(tensor, expected.shape)
+    except CheckFailed as wrong_shape:
+        raise CheckFailed(wrong_shape.reason, comparison) from None
     note(tensor)
     if not torch.isfinite(tensor.double()).all() and torch.isfinite(expected.double()).all():
-        raise CheckFailed(f"{what} are not all finite numbers.")
+        raise CheckFailed(f"{what} are not all finite numbers.", comparison)
     if not torch.allclose(tensor.double(), expected.double(), rtol=RELATIVE, atol=within):
-        raise CheckFailed(f"{what} are not the expected ones, although the shape is correct.")
+        raise CheckFailed(f"{what} are not the expected ones, although the shape is correct.", comparison)
 
 
 def expect_dtype(value: Any, dtype: torch.dtype) -> None:
@@ -187,10 +194,11 @@ def expect_gradients(found: dict[str, torch.Tensor | None], expected: dict[str, 
     for name, gradient in expected.items():
         value = found.get(name)
         if value is None:
-            note(torch.zeros_like(gradient))  # as if it were multiplied by zero: nothing is learnt
+            none = torch.zeros_like(gradient)  # as if it were multiplied by zero: nothing is learnt
+            note(none)
             what = f"argument {int(name) + 1}" if name.isdigit() else shown(name)
-            raise CheckFailed(f"No gradient reaches {what}.")
-        expect_close(value, gradient, "The gradients")
+            raise CheckFailed(f"No gradient reaches {what}.", Comparison(GRADIENTS, none, gradient))
+        expect_close(value, gradient, GRADIENTS)
 
 
 def shown(value: Any) -> str:

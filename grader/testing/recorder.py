@@ -36,13 +36,17 @@ class Observation:
 
 
 class Recorder:
-    """The observations of one run, in order, and remarks for the student that cost no points."""
+    """The observations of one run, in order, and remarks for the student that cost no points.
+
+    is_in_training: whether the test has put a module into training mode.
+    """
 
     def __init__(self, test: str = "") -> None:
         """Start without observations. test: the unit and the name of the test that runs."""
         self.test = test
         self.observations: list[Observation] = []
         self.remarks: list[str] = []
+        self.is_in_training = False
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -74,3 +78,9 @@ def remark(sentence: str) -> None:
     """Record a remark of the current run, if there is one."""
     if recorder := _CURRENT.get():
         recorder.remarks.append(sentence)
+
+
+def note_mode(is_in_training: bool) -> None:
+    """Record the mode into which the current run, if there is one, has put a module."""
+    if recorder := _CURRENT.get():
+        recorder.is_in_training = is_in_training

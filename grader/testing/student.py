@@ -13,6 +13,7 @@ from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.values import TENSORS, Handle
+from grader.testing.recorder import note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
 if TYPE_CHECKING:
@@ -134,10 +135,12 @@ class RemoteObject(RemoteCallable, Handle):
 
     def train(self) -> None:
         """Put the module into training mode."""
+        note_mode(is_in_training=True)
         self._notify("train", mode=True)
 
     def eval(self) -> None:
         """Put the module into evaluation mode."""
+        note_mode(is_in_training=False)
         self._notify("train", mode=False)
 
     def to(self, dtype: torch.dtype) -> None:

@@ -1,0 +1,84 @@
+"""Names a property of an exercise's wrong results, for answers that behave like no misconception."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from grader.engine.diagnosis import SILENT
+from grader.testing.properties import GRADIENTS, LOOKS_AHEAD
+from grader.testing.relations import Property
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grader.engine.outcomes import Outcome
+
+ONLY_IN_TRAINING = Property(
+    "only_in_training",
+    "Only tests in training mode fail; those in evaluation mode pass. Check what dropout acts on, and how strongly.",
+)
+ONLY_GRADIENTS = Property(
+    "only_gradients",
+    "Only tests of gradients fail; those of values pass. Look for detach, no_grad, .data or .item(), and for new "
+    "tensors that are made from the numbers of others.",
+)
+FUTURE_MATTERS = Property(
+    "future_matters",
+    "Two texts that differ only in their last token have different outputs before it. No output may depend on a later "
+    "token, or on another text.",
+)
+
+
+def recognized(outcomes: Sequence[Outcome]) -> list[Property]:
+    """Return the property that best describes the outcomes of all criteria of one exercise.
+
+    The list is empty if the answer is right, gave nothing to compare, or has no known property.
+    """
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    if not failed or any(outcome.kind in SILENT for outcome in failed):
+        return []
+    some_pass = len(failed) < len(outcomes)
+    if some_pass and all(outcome.is_in_training for outcome in failed):
+        return [ONLY_IN_TRAINING]
+    # Wrong values have wrong gradients, which say less.
+    with_values = [outcome for outcome in failed if not _is_of_gradients(outcome)]
+    if some_pass and not with_values:
+        return [ONLY_GRADIENTS]
+    shared = _shared(with_values)
+    if not any(one.is_specific for one in shared) and _looks_ahead(failed):
+        return [FUTURE_MATTERS]
+    return shared
+
+
+def _is_of_gradients(outcome: Outcome) -> bool:
+    return outcome.comparison is not None and outcome.comparison.what == GRADIENTS
+
+
+def _looks_ahead(failed: Sequence[Outcome]) -> bool:
+    """Return whether a token sees later ones. Outputs that are no numbers differ in any case."""
+    is_finite = all(outcome.comparison.is_finite for outcome in failed if outcome.comparison)
+    return is_finite and any(outcome.reason == LOOKS_AHEAD for outcome in failed)
+
+
+def _shared(failed: Sequence[Outcome]) -> list[Property]:
+    """Return the property that most of the failed comparisons have. Its sentence says how many tests show it."""
+    compared = [outcome.comparison for outcome in failed if outcome.comparison]
+    # If all expected values are zeros and ones, much holds by chance, or cannot be seen.
+    telling = [comparison for comparison in compared if comparison.is_telling] or compared
+    found = [(comparison.what, one) for comparison in telling for one in dict.fromkeys(comparison.properties())]
+    counts = Counter(one for _, one in found)
+
+    def is_enough(one: Property) -> bool:
+        if one.is_specific:
+            return 2 * counts[one] >= len(telling)
+        return counts[one] == len(telling) and 2 * counts[one] >= len(failed)
+
+    best = max(filter(is_enough, counts), key=lambda one: (one.is_specific, counts[one]), default=None)
+    if best is None:
+        return []
+    subjects = {what for what, one in found if one == best}
+    subject = subjects.pop() if len(subjects) == 1 else "The values"
+    if counts[best] < len(failed):
+        subject = f"In {counts[best]} of {len(failed)} failed tests, {subject[0].lower()}{subject[1:]}"
+    return [best._replace(sentence=f"{subject} {best.sentence}")]

@@ -1,0 +1,53 @@
+"""The properties of one failed comparison: how the student's values are related to the expected ones.
+
+They need no known mistake: "transposed" holds for each result that, transposed, is the expected one. The values come
+from a student process. Tensors that are large or not finite have no properties.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from grader.testing.relations import OF_ANOTHER_SHAPE, OF_THE_SAME_SHAPE, Property, close, is_varied
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MOST_NUMBERS, MOST_DIMENSIONS = 10_000, 5
+# What `expect_close` calls gradients.
+GRADIENTS = "The gradients"
+# The reason of a test in which a token sees later ones.
+LOOKS_AHEAD = "An output changed with a token that comes later."
+
+
+class Comparison(NamedTuple):
+    """A comparison that failed. what: a plural that names the values, such as "The weights"."""
+
+    what: str
+    value: Tensor
+    expected: Tensor
+
+    def properties(self) -> list[Property]:
+        """Return the properties of the values, the most helpful first, with sentences that lack their subject."""
+        if not _is_comparable(self.value) or not _is_comparable(self.expected):
+            return []
+        value, expected = self.value.detach().double(), self.expected.detach().double()
+        if close(value, expected):
+            return []  # the comparison has another tolerance
+        detectors = OF_THE_SAME_SHAPE if value.shape == expected.shape else OF_ANOTHER_SHAPE
+        return [found for detector in detectors for found in detector(value, expected)]
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all values are finite numbers."""
+        return bool(self.value.isfinite().all())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the expected values vary so much that few properties hold by chance."""
+        return _is_comparable(self.expected) and is_varied(self.expected.detach().double())
+
+
+def _is_comparable(tensor: Tensor) -> bool:
+    is_small = 0 < tensor.numel() <= MOST_NUMBERS and tensor.dim() <= MOST_DIMENSIONS
+    return is_small and not tensor.is_complex() and bool(tensor.detach().double().isfinite().all())
