@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
     from grader.testing.properties import Comparison
+    from grader.testing.recorder import Sizes
 
 # Torch's NotImplementedError for a module without `forward`. Such a module is written, but wrong.
 NO_FORWARD = "is missing the required"
@@ -37,7 +38,7 @@ class Outcome:
     """The outcome of one run. reason, detail, line, file: see Failure. kind: why there is no value.
 
     substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
-    comparison: the tensors that differ. is_in_training: whether it ended in a module's training mode.
+    comparison: the tensors that differ. is_in_training, calls: see Recorder.
     """
 
     passed: bool
@@ -51,6 +52,7 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     comparison: Comparison | None = field(default=None, repr=False, compare=False)
     is_in_training: bool = False
+    calls: tuple[Sizes, ...] = field(default=(), repr=False, compare=False)
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """Return this outcome with its cause: the statement that should have defined a missing name.
@@ -122,7 +124,8 @@ def judge(error: BaseException | None, recorder: Recorder) -> Outcome:
     Raises:
         InternalError: The submission is not the cause of the error.
     """
-    return replace(_judged(error, recorder), is_in_training=recorder.is_in_training)
+    outcome = _judged(error, recorder)
+    return replace(outcome, is_in_training=recorder.is_in_training, calls=tuple(recorder.calls))
 
 
 def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:

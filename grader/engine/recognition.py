@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grader.engine.outcomes import Outcome
+    from grader.testing.recorder import Sizes
 
 ONLY_IN_TRAINING = Property(
     "only_in_training",
@@ -45,6 +47,8 @@ def recognized(outcomes: Sequence[Outcome]) -> list[Property]:
     with_values = [outcome for outcome in failed if not _is_of_gradients(outcome)]
     if some_pass and not with_values:
         return [ONLY_GRADIENTS]
+    if equal := _equal_sizes([outcome for outcome in outcomes if outcome.passed], failed):
+        return equal
     shared = _shared(with_values)
     if not any(one.is_specific for one in shared) and _looks_ahead(failed):
         return [FUTURE_MATTERS]
@@ -82,3 +86,40 @@ def _shared(failed: Sequence[Outcome]) -> list[Property]:
     if counts[best] < len(failed):
         subject = f"In {counts[best]} of {len(failed)} failed tests, {subject[0].lower()}{subject[1:]}"
     return [best._replace(sentence=f"{subject} {best.sentence}")]
+
+
+def _equal_sizes(passed: Sequence[Outcome], failed: Sequence[Outcome]) -> list[Property]:
+    """Return the property of answers that take two sizes for one. Where those differ, nothing of the right shape comes.
+
+    The sizes are those of two arguments: equal in each call of the tests that pass, and not in the tests that fail.
+    """
+    if not all(outcome.kind == "raised" or _has_wrong_shape(outcome) for outcome in failed):
+        return []
+    right, wrong = [_sizes(outcome) for outcome in passed], [_sizes(outcome) for outcome in failed]
+    names = dict.fromkeys(name for calls in right for sizes in calls for name in sizes)
+    for one, other in itertools.combinations(names, 2):
+        pairs, *failing = (
+            [(sizes[one], sizes[other]) for sizes in calls if sizes.keys() >= {one, other}]
+            for calls in (itertools.chain(*right), *wrong)
+        )
+        is_equal = all(first == second for first, second in pairs) and any(first > 1 for first, _ in pairs)
+        if is_equal and all(any(first != second for first, second in pairs) for pairs in failing):
+            text = f"It works only where {one} and {other} are equal; it fails in each test in which they differ."
+            return [Property("only_with_equal_sizes", text)]
+    return []
+
+
+def _has_wrong_shape(outcome: Outcome) -> bool:
+    return outcome.comparison is not None and outcome.comparison.value.shape != outcome.comparison.expected.shape
+
+
+def _sizes(outcome: Outcome) -> list[Sizes]:
+    """Return the sizes of each call that takes tensors, and those that the class was made with."""
+    found: list[Sizes] = []
+    made: Sizes = {}
+    for call in outcome.calls:
+        if any(name.startswith("dimension") for name in call):
+            found.append({**made, **call})
+        else:
+            made = {f"{name} of the class": size for name, size in call.items()}
+    return found

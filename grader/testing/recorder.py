@@ -6,12 +6,12 @@ import contextlib
 import math
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass
@@ -35,10 +35,14 @@ class Observation:
         return bool(type(self.value) is type(other.value) and self.value == other.value)
 
 
+Sizes = dict[str, int]
+"""The whole numbers and the last two sizes of the tensors that a call takes, by what a student reads."""
+
+
 class Recorder:
     """The observations of one run, in order, and remarks for the student that cost no points.
 
-    is_in_training: whether the test has put a module into training mode.
+    is_in_training: whether the test has put a module into training mode. calls: the sizes of each call's arguments.
     """
 
     def __init__(self, test: str = "") -> None:
@@ -47,6 +51,7 @@ class Recorder:
         self.observations: list[Observation] = []
         self.remarks: list[str] = []
         self.is_in_training = False
+        self.calls: list[Sizes] = []
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -84,3 +89,13 @@ def note_mode(is_in_training: bool) -> None:
     """Record the mode into which the current run, if there is one, has put a module."""
     if recorder := _CURRENT.get():
         recorder.is_in_training = is_in_training
+
+
+def note_call(arguments: Sequence[Any]) -> None:
+    """Record the sizes of a call's arguments, if there is a current run. The dimensions of batches do not count."""
+    if (recorder := _CURRENT.get()) and arguments:
+        sizes = {f"argument {place}": one for place, one in enumerate(arguments, 1) if type(one) is int}
+        for place, one in enumerate(arguments, 1):
+            shape = one.shape[-2:] if isinstance(one, torch.Tensor) else ()
+            sizes |= {f"dimension {dim - len(shape)} of argument {place}": size for dim, size in enumerate(shape)}
+        recorder.calls.append(sizes)

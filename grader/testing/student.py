@@ -13,7 +13,7 @@ from grader.sandbox.failures import Failure as Failure  # imported by suites
 from grader.sandbox.failures import Raised as Raised
 from grader.sandbox.failures import Refused as Refused
 from grader.sandbox.values import TENSORS, Handle
-from grader.testing.recorder import note_mode
+from grader.testing.recorder import note_call, note_mode
 from grader.testing.substitutes import MODULE, Substitutes
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class RemoteCallable:
         self._keeps_arrays = keeps_arrays
 
     def _call(self, operation: str, **details: Any) -> Any:
+        note_call(details.get("arguments", ()))
         return self._wrap(self._backend.call(operation, target=self._target, **details))
 
     def _wrap(self, value: Any) -> Any:

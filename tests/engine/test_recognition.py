@@ -108,13 +108,33 @@ def test_outputs_that_are_no_numbers_change_with_nothing() -> None:
     assert causal_attention("self.dropout(self.weights(x, torch.nan)) @ self.W_value(x)") == []
 
 
+def test_an_answer_that_works_only_where_two_sizes_are_equal() -> None:
+    source = """
+        def scaled_dot_product_attention(queries, keys, values):
+            num_tokens, d_k = queries.shape[-2:]
+            keys = keys.reshape(*queries.shape)
+            weights = (queries @ keys.mT / d_k**0.5).softmax(-1)
+            return weights @ values, weights
+        """
+    assert sentences("self_attention", "scaled_dot_product_attention", source) == {
+        "only_with_equal_sizes": "It works only where dimension -2 of argument 1 and dimension -2 of argument 2 are "
+        "equal; it fails in each test in which they differ."
+    }
+
+
+def test_a_size_may_be_an_argument_of_the_class() -> None:
+    weights = "self.dropout(self.weights(x) + torch.zeros(self.length, self.length)) @ self.W_value(x)"
+    source = LAYERS.replace("super().__init__()", "super().__init__()\n            self.length = context_length")
+    found = sentences("causal_attention", "CausalAttention", source.format(outputs=weights))
+    assert "argument 3 of the class and dimension -2 of argument 1" in found["only_with_equal_sizes"]
+
+
 def test_a_right_answer_has_no_property() -> None:
-    for suite in SUITES.values():
-        solution = defined_in(REPOSITORY / "solutions" / f"{suite.unit}.py", suite.unit)
-        for exercise in ("head_scores", "project_qkv", "causal_mask"):
-            criteria = suite.of(exercise)
-            backend = InProcessBackend(suite.unit, {exercise: solution.get(exercise)})
-            assert recognized([criterion.run(backend) for criterion in criteria]) == []
+    right = defined_in(REPOSITORY / "solutions" / "self_attention.py", "self_attention")
+    backend = InProcessBackend("self_attention", right)
+    outcomes = [criterion.run(backend) for criterion in SUITES["self_attention"].of("scaled_dot_product_attention")]
+    assert outcomes
+    assert recognized(outcomes) == []
 
 
 def test_an_answer_that_is_not_written_has_no_property() -> None:

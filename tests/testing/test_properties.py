@@ -86,6 +86,7 @@ def test_each_property_is_found(name: str, value: Tensor, expected: Tensor) -> N
         ("transposed", SCORES.T + 0.01, SCORES),
         ("reversed", TABLE.flip(0) + 0.01, TABLE),
         ("one_place_late", TABLE.roll(2, 0), TABLE),
+        ("in_other_places", TABLE[None], TABLE),
         # All numbers of a mask occur in each other mask with as many ones.
         ("in_other_places", FUTURE.flip(0), FUTURE),
         ("not_zero_above_the_diagonal", CAUSAL.flip(0), CAUSAL.flip(0) + CAUSAL),
