@@ -40,7 +40,7 @@ def close(value: Tensor, expected: Tensor) -> bool:
 
 def is_varied(tensor: Tensor, fewest: int = FEWEST) -> bool:
     """Return whether there are enough distinct numbers that a relation to them is no coincidence."""
-    return tensor.round(decimals=4).unique().numel() >= fewest
+    return bool(tensor.round(decimals=4).unique().numel() >= fewest)
 
 
 def _is_mask(tensor: Tensor) -> bool:
@@ -215,7 +215,7 @@ def powers(value: Tensor, expected: Tensor) -> Iterator[Property]:
             continue
         mine, right = (_scores(weights, seen, dim) for weights in (value, expected))
         number = _factor(mine, right, *range(mine.dim())).item()
-        is_far = min(abs(number), abs(number - 1), right.abs().max()) > WIDE
+        is_far = min(abs(number), abs(number - 1), right.abs().max().item()) > WIDE
         if is_far and torch.allclose(mine / number, right, WIDE, WIDE):
             text = f"are what a softmax gives if all that goes into it is multiplied by {number:.3g}."
             yield Property("factor_before_softmax", text)
