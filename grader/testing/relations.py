@@ -185,7 +185,7 @@ def factors(value: Tensor, expected: Tensor) -> Iterator[Property]:
         several = ((expected.abs() > ABSOLUTE).sum(dim) > 1).sum() > 1 and not _is_repeated(expected, dim)
         if several and (numbers.abs() > ABSOLUTE).all() and close(value / numbers, expected):
             text = (
-                f"have the right proportions in each {name}, but the wrong size. Check what each {name} is divided by."
+                f"have the right proportions in each {name}, as if each {name} had been multiplied by its own number."
             )
             yield Property(f"factor_in_each_{name}", text)
 
