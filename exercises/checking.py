@@ -14,6 +14,7 @@ import torch
 
 from grader.testing.checks import REFUSALS, CheckFailed, dtype_name
 from grader.testing.differences import difference, number
+from grader.testing.properties import Comparison
 from grader.testing.recorder import note
 from grader.testing.solution_values import FILENAME, read_values, solution_value
 from grader.testing.student import Raised, RemoteObject
@@ -62,7 +63,8 @@ def expect_values(name: str, yours: Any, expected: torch.Tensor, *, shape: str, 
     if apart := difference(yours, expected):
         is_short = name.replace(".", "").isidentifier()  # such as `weights`, so that `weights[0]` reads as code
         what, where = (f"{name}{apart.place}", "") if is_short or not apart.place else (name, f" at {apart.place}")
-        raise CheckFailed(f"{what} should be {apart.expected}{where}, yours is {apart.yours}: {idea}.")
+        comparison = Comparison("The values", yours.detach(), expected)
+        raise CheckFailed(f"{what} should be {apart.expected}{where}, yours is {apart.yours}: {idea}.", comparison)
 
 
 def as_number(name: str, yours: Any, idea: str) -> torch.Tensor:

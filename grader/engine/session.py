@@ -21,6 +21,7 @@ from grader.engine.graders import Graders
 from grader.engine.messages import Handshake, Reply, Request, read_request, to_line
 from grader.engine.outcomes import Outcome
 from grader.engine.plugin import CRITERION, RUNNER
+from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
 from grader.engine.signatures import FILENAME, Coded, Signature, read_signatures, recognize
 from grader.reports.results import Described, Diagnosed, Judged, Result
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from grader.engine.budget import Budget
     from grader.engine.criteria import Criterion
     from grader.testing.misconceptions import Misconception
+    from grader.testing.relations import Property
 
 
 class Engine:
@@ -173,16 +175,19 @@ class Engine:
         return [
             Diagnosed(unit, exercise, found.name, found.sentence)
             for (unit, exercise), outcomes in results.items()
-            for found in self.recognized(unit, exercise, outcomes)
+            for found in self.mistakes_in(unit, exercise, outcomes)
         ]
 
-    def recognized(
+    def mistakes_in(
         self, unit: str, exercise: str, results: list[tuple[Criterion, Outcome]]
-    ) -> Sequence[Misconception | Signature]:
-        """Return the misconceptions behind the outcomes of one exercise."""
+    ) -> Sequence[Misconception | Signature | Property]:
+        """Return the misconceptions behind the outcomes of one exercise, or else a property of its wrong results."""
+        known: Sequence[Misconception | Signature]
         if self.is_hidden:
-            return diagnose(self.course, exercise, results, self.known[unit])
-        return recognize(exercise, results, self.signatures.get(exercise, []))
+            known = diagnose(self.course, exercise, results, self.known[unit])
+        else:
+            known = recognize(exercise, results, self.signatures.get(exercise, []))
+        return known or recognized([outcome for _, outcome in results])
 
 
 def judged(criterion: Criterion, outcome: Outcome) -> Judged:

@@ -40,10 +40,10 @@ class Test(Model):
 
 
 class Named(Model):
-    """A misconception that the answer behaves like."""
+    """A misconception that the answer behaves like, or a property of its wrong results."""
 
-    name: str = Field(description="The misconception's name, which stays the same from term to term.")
-    sentence: str = Field(description="A hint for students who have it.")
+    name: str = Field(description="The name, which stays the same from term to term.")
+    sentence: str = Field(description="A hint for the student.")
 
 
 class Exercise(Model):
@@ -53,7 +53,8 @@ class Exercise(Model):
     possible: Points = Field(description="The sum over the tests.")
     tests: list[Test] = Field(description="Every criterion, in the order of the course.")
     misconceptions: list[Named] = Field(
-        description="The one that fits all outcomes; only at the level `misconception`."
+        description="The one that fits all outcomes, or the two that explain them together, or a property of the wrong "
+        "results; only at the level `misconception`."
     )
     waiting_for: Text | None = Field(description="Why it could not be tested: the exercises that must be right first.")
     line: int | None = Field(description="The line of the unit's file on which the answer begins; None in notebooks.")

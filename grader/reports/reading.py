@@ -109,9 +109,8 @@ class Entry:
 
     @property
     def advice(self) -> str | None:
-        """The course's sentence on the misconception, or on what to fix first."""
-        named = next((one.sentence for one in self.exercise.misconceptions), None)
-        return named or self.exercise.waiting_for
+        """The course's sentences on the mistake, or on what to fix first."""
+        return " ".join(one.sentence for one in self.exercise.misconceptions) or self.exercise.waiting_for
 
     @property
     def issues(self) -> list[Issue]:

@@ -48,7 +48,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """The misconception that explains an exercise's outcomes."""
+    """A misconception that explains an exercise's outcomes, or a property of its wrong results."""
 
     unit: str
     exercise: str

@@ -85,8 +85,7 @@ def _tests(entry: Entry) -> list[dict[str, Any]]:
 
 
 def _message(entry: Entry, reason: str | None, sentence: str | None) -> str:
-    named = entry.exercise.misconceptions[0].sentence if entry.exercise.misconceptions else None
-    return log_line(" ".join(filter(None, [named or entry.exercise.waiting_for or entry.in_words(reason), sentence])))
+    return log_line(" ".join(filter(None, [entry.advice or entry.in_words(reason), sentence])))
 
 
 def _test(

@@ -104,7 +104,7 @@ def _why(entry: Entry) -> dict[str, Any]:
     """Return what the report says about an exercise that lacks points."""
     if entry.state == "done":
         return {}
-    named = next((one.name for one in entry.exercise.misconceptions), None)
+    named = ", ".join(one.name for one in entry.exercise.misconceptions) or None
     known = {"reason": plain(entry.found or ""), "misconception": named, "line": entry.place.line}
     return {key: value for key, value in known.items() if value}
 
