@@ -138,7 +138,7 @@ def build(course: Course, units: Iterable[str]) -> list[Path]:
     """
     written = []
     for unit in units:
-        path, sources = made_file(course, unit), _sources(course, unit)
+        path, sources = made_file(course, unit), source_files(course, unit)
         if not sources:
             folder = course.shown(course.suites / unit)
             raise MisconceptionError(f"{folder}/misconceptions.py is missing: write the unit's misconceptions there.")
@@ -162,7 +162,7 @@ def _made_text(course: Course, unit: str) -> str:
     return changed_definitions(course, unit, _rows(modules), _calls(modules))
 
 
-def _sources(course: Course, unit: str) -> list[Path]:
+def source_files(course: Course, unit: str) -> list[Path]:
     """Return the files with misconceptions of a unit. Searches their texts, because importing them imports torch."""
     return [
         path
@@ -173,7 +173,7 @@ def _sources(course: Course, unit: str) -> list[Path]:
 
 def _modules_of(course: Course, unit: str) -> list[ModuleType]:
     found = []
-    for path in _sources(course, unit):
+    for path in source_files(course, unit):
         try:
             found.append(import_file(path))
         except SyntaxError as error:
@@ -214,7 +214,7 @@ def _digest(course: Course, unit: str) -> str:
     """Return the digest of the rows, the solutions, and the modules that apply the rows."""
     total = hashlib.sha256()
     ours = (Path(__file__), Path(rows.__file__))
-    for path in (*ours, *_sources(course, unit), *sorted(course.solutions.glob("*.py"))):
+    for path in (*ours, *source_files(course, unit), *sorted(course.solutions.glob("*.py"))):
         total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -1,10 +1,13 @@
 """Searches a release for what students must not receive: the instructor's folders, solutions and quiz answers.
 
-It reads the files of a folder, those in archives such as wheels, and every object of a git repository.
+It reads the files of a folder, those in archives such as wheels, and every object of a git repository. It also reads
+the sentences of the misconceptions, which students receive one by one.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import io
 import itertools
 import re
@@ -18,6 +21,7 @@ from grader.git import run_git
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.wheel import INSTRUCTORS, is_the_instructors
 from grader.quizzes.source import load_quizzes
+from grader.testing.misconceptions import source_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +36,9 @@ MOST_LISTED = 3
 _PARAMETER = re.compile(r"\[\[\w+\]\]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
+_CODE = re.compile(r"`([^`]+)`")
+# Names, literals and attributes give nothing away: sentences need them.
+_REVEALING = ast.Call | ast.BinOp | ast.BoolOp | ast.Compare | ast.Subscript | ast.IfExp | ast.Lambda | ast.ListComp
 
 
 class Leak(NamedTuple):
@@ -67,13 +74,25 @@ def scan(folder: Path, course: Course) -> list[Leak]:
 
 
 def require_none(folder: Path, course: Course) -> None:
-    """Raise ReleaseError with the first places if `folder` holds secrets of the course."""
-    if leaks := scan(folder, course):
+    """Raise ReleaseError with the first places if `folder` or a misconception's sentence holds secrets."""
+    if leaks := scan(folder, course) + revealing_sentences(course):
         first = "; ".join(map(str, leaks[:MOST_LISTED]))
         raise ReleaseError(
             f"The release would hold {len(leaks)} secret{'s' if len(leaks) > 1 else ''} of the course, so nothing was "
             f"written. {first}. Remove it from what students receive, or reword it there."
         )
+
+
+def revealing_sentences(course: Course) -> list[Leak]:
+    """Return the sentences of misconceptions with code from a solution of their unit that its stub does not have."""
+    return [
+        Leak(f"{course.shown(path)}:{line}", f"solutions/{unit}.py:{secrets[text]}")
+        for unit in course.units
+        for secrets in [_secret_expressions(course.solutions / f"{unit}.py")]
+        for path in source_files(course, unit)
+        for line, text in _expressions_in_sentences(path)
+        if text in secrets
+    ]
 
 
 # -- the secrets ---------------------------------------------------------------------------------------------------
@@ -133,6 +152,31 @@ def _solution_lines(path: Path) -> Iterator[tuple[str, bool]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         is_solution = (is_solution or BEGIN_SOLUTION in line) and END_SOLUTION not in line
         yield line, is_solution and BEGIN_SOLUTION not in line
+
+
+def _secret_expressions(source: Path) -> dict[str, int]:
+    """Return each expression of a unit's solutions that is not in the stub, with its line."""
+    lines = list(_solution_lines(source))
+    stub = "".join("".join(line.split()) for line, is_solution in lines if not is_solution)
+    return {
+        text: line
+        for text, line in _expressions(ast.parse(source.read_text(encoding="utf-8")))
+        if lines[line - 1][1] and "".join(text.split()) not in stub
+    }
+
+
+def _expressions_in_sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the expressions that a file's texts have in backticks, each with the line where its text begins."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for code in _CODE.findall(node.value):
+                with contextlib.suppress(SyntaxError):  # such as an operator alone
+                    yield from ((node.lineno, text) for text, _ in _expressions(ast.parse(code)))
+
+
+def _expressions(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the text of each expression that could give a solution away, written in one way, and its line."""
+    yield from ((ast.unparse(node), node.lineno) for node in ast.walk(tree) if isinstance(node, _REVEALING))
 
 
 # -- where to look ---------------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ NO_GRADIENTS = (
 )
 FLOAT32 = "The code makes a float32 matrix, which does not match float64 tokens. Make it like x: `dtype=x.dtype`."
 NO_FIT = (
-    "Every call ends in an error. If it is about shapes: the weights are (T, T), with T = `x.shape[1]`, and are on the "
+    "Every call ends in an error. If it is about shapes: the weights are (T, T), with T from x, and are on the "
     "left of x in the product, `@`. If it is about a dtype: the weights are floats in the dtype of x, and a mask is "
     "bool, inverted by `~`."
 )
@@ -141,8 +141,8 @@ ROWS = [
         "The vocabulary is a fixed alphabet for every text. It lacks some characters of the text, and has rows in "
         "the model's table for characters that are never used."),
     row("build_vocabulary", "words_instead_of_characters", replace("set(text)", "set(text.split())"),
-        "The text was split into words or lines, or not at all. Here a token is a single character: `set(text)` goes "
-        "through the text character by character."),
+        "The text was split into words or lines, or not at all. Here a token is a single character: a `set` of "
+        "a string has its characters."),
     row("build_vocabulary", "every_occurrence_kept", replace("set(text)", "text"),
         "Each character is there as often as in the text. A vocabulary contains each character once. Otherwise a "
         "character would have several ids: `set` keeps one of each."),
@@ -578,7 +578,7 @@ ROWS = [
         "over these features: divide by √head_size."),
     row("Head", "half_instead_of_root", replace("head_size**0.5", "head_size * 0.5"),
         "Python evaluates `/` and `*` from left to right: `/ head_size * 0.5` divides by head_size and then "
-        "multiplies by 0.5. A square root is a power, `head_size**0.5`."),
+        "multiplies by 0.5. A square root is a power, written with `**`."),
     row("Head", "scaling_forgotten", replace(" / head_size**0.5", ""),
         "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by "
         "√head_size they keep a variance near 1, so that softmax does not give all the weight to one token."),
@@ -924,12 +924,12 @@ ROWS = [
         "softmax of the unchanged logits."),
     row("BigramLanguageModel", "first_token_gone_on_from", replace("logits[:, -1]", "logits[:, 0]"),
         "The draw uses the logits of the first token. The next token there is already known. Use the logits of the "
-        "last token: `logits[:, -1]`."),
+        "last token."),
     row("BigramLanguageModel", "token_before_the_last_gone_on_from", replace("logits[:, -1]", "logits[:, -2]"),
         "The draw uses the logits of the token before the last. The next token there is the last token itself. Use "
-        "the logits of the last token: `logits[:, -1]`."),
+        "the logits of the last token."),
     row("BigramLanguageModel", "all_tokens_gone_on_from", replace("logits[:, -1]", "logits.mean(dim=1)"),
-        "The logits of all tokens of a text are averaged. A bigram model uses only the last token: `logits[:, -1]`."),
+        "The logits of all tokens of a text are averaged. A bigram model uses only those of the last token."),
     row("BigramLanguageModel", "new_tokens_not_looked_at",
         replace("for _ in", "prompt = idx\n        for _ in").replace("self(idx)", "self(prompt)"),
         "All new tokens are drawn from the prompt's last token. But each new token changes the next probabilities: "
@@ -952,7 +952,7 @@ ROWS = [
         "once. Draw each new token independently."),
     row("BigramLanguageModel", "new_tokens_alone",
         replace("for _ in", "prompt = idx\n        for _ in").replace("return idx", "return idx[:, prompt.shape[1] :]"),
-        "Only the new tokens are returned. The text begins with its prompt: `torch.cat([idx, new], dim=1)`."),
+        "Only the new tokens are returned. The text begins with its prompt: `torch.cat` joins them."),
     row("BigramLanguageModel", "ids_made_floats", replace("return idx", "return idx.float()"),
         "The ids are floats, perhaps from a `torch.zeros` tensor. Only integers can be looked up: use the dtype of "
         "idx, or `torch.cat`."),
@@ -961,13 +961,13 @@ ROWS = [
         "Only the last token of the prompt is returned with the new ones. The model needs no more, but the result "
         "should contain the whole prompt."),
     row("BigramLanguageModel", "new_tokens_in_front", replace("[idx, new]", "[new, idx]"),
-        "The new tokens are put before the prompt. Put them at the end: `torch.cat([idx, new], dim=1)`."),
+        "The new tokens are put before the prompt. Put them at the end. `torch.cat` keeps the order of its list."),
     row("BigramLanguageModel", "length_of_the_whole_text",
         replace("range(max_new_tokens)", "range(max_new_tokens - idx.shape[1])"),
         "max_new_tokens is used as the length of the whole text. It is only the number of new tokens, without the "
         "prompt."),
     row("BigramLanguageModel", "one_token_too_many", replace("range(max_new_tokens)", "range(max_new_tokens + 1)"),
-        "There is one new token too many. `range(max_new_tokens)` has exactly max_new_tokens steps, from 0 on."),
+        "There is one new token too many. A `range` from 0 has as many steps as its end says."),
     row("BigramLanguageModel", "at_least_one_token", replace("range(max_new_tokens)", "range(max(1, max_new_tokens))"),
         "At least one token is drawn, even if none is asked for. Check max_new_tokens before the first draw, as a "
         "`for` loop does."),

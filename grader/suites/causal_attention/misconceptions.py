@@ -9,7 +9,7 @@ from grader.testing.misconceptions import replace, row
 
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
-    "root is a power, `d_k**0.5`."
+    "root is a power, written with `**`."
 )
 UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by the square root "
@@ -424,7 +424,7 @@ ROWS = [
         "or the mask hides everything. Fill only the future's entries: `masked_fill`, or `torch.where`."),
     row("CausalAttention", "mask_not_cut", replace("[:num_tokens, :num_tokens]", ""),
         "Only texts of exactly context_length tokens work. That is the longest text allowed. Read T, the number of "
-        "tokens, from the inputs, and use the upper left corner of the mask, `self.mask[:T, :T]`."),
+        "tokens, from the inputs, and use the upper left corner of the mask, of shape (T, T)."),
     row("CausalAttention", "wrong_corner_of_the_mask", replace("[:num_tokens, ", "[-num_tokens:, "),
         "The code uses the wrong corner of the mask for shorter texts: the last rows or columns belong to other "
         "tokens. A text starts at the first token, so use the upper left corner."),

@@ -66,7 +66,7 @@ ROWS = [
         "The bias is added only in the first step. Add it at every step, like the products with W_x and W_h."),
     row("rnn_hidden_states", "W_h_transposed", replace("state @ W_h", "W_h @ state"),
         "W_h is transposed. It is square, so there is no error. But row i belongs to number i of the state before, "
-        "as in `state @ W_h`."),
+        "so the state is on the left of the product."),
     row("rnn_hidden_states", "W_x_transposed_or_exchanged", replace("token @ W_x", "W_x @ token"),
         "The shapes of a product do not match. A token is a row on the left of W_x, which is (d, h), and a state is "
         "a row on the left of W_h, which is (h, h). Do not transpose the matrices."),
@@ -115,8 +115,8 @@ ROWS = [
         "A text of a single token raises an error, or loses a dimension: `squeeze()` removes every dimension of size "
         "one. The result is (T, h) for any T."),
     row("rnn_hidden_states", "zeros_of_another_dtype", replace("zeros_like(bias)", "zeros(len(bias))"),
-        "The zeros at the start are always float32 and do not match float64 arguments. Make them like the others: "
-        "`torch.zeros_like(bias)`."),
+        "The zeros at the start are always float32 and do not match float64 arguments. Make them with the dtype "
+        "of the arguments."),
     row("rnn_hidden_states", "states_without_gradients", replace("stack(states)", "stack(states).detach()"),
         "Gradients stop at the states, because of `.detach()`, `.data` or `torch.no_grad()`, or because numbers were "
         "copied into a new tensor. The matrices learn only through the states."),

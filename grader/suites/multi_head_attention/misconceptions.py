@@ -55,7 +55,7 @@ NO_ROOT = (
 )
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ head_dim*0.5` divides by head_dim and then multiplies by 0.5. "
-    "A square root is a power, `head_dim**0.5`."
+    "A square root is a power, written with `**`."
 )
 TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
 MULTIPLIED = "The scores are multiplied by √head_dim, so large scores become even larger. Divide by √head_dim."
@@ -660,10 +660,10 @@ ROWS = [
                  "(nn.functional.pad(merge_heads(contexts), (0, self.out_proj.in_features % self.num_heads)))"),
         NO_ERROR),
     row("MultiHeadAttention", "gradients_switched_off", replace("def forward", "@torch.no_grad()\n    def forward"),
-        "`torch.no_grad()` is for using a trained model. Inside forward it stops all learning."),
+        "`torch.no_grad` is for using a trained model. Inside forward it stops all learning."),
     row("MultiHeadAttention", "only_out_proj_learns",
         replace("merge_heads(contexts)", "merge_heads(contexts).detach()"),
-        "The heads are cut off from the gradients, by `torch.no_grad()`, `.detach()` or `.data`, so only out_proj "
+        "The heads are cut off from the gradients, by `torch.no_grad`, `.detach()` or `.data`, so only out_proj "
         "learns. W_query, W_key and W_value must be able to learn too."),
     row("MultiHeadAttention", "only_values_learn",
         replace("head_scores(queries, keys)", "head_scores(queries, keys).detach()"),

@@ -42,8 +42,8 @@ CALLS = {"add_positions": ["sinusoidal_encoding"]}
 ROWS = [
     # linear_as_matmul
     row("linear_as_matmul", "bias_added_to_the_weight", replace("weight + bias", "(weight + bias)"),
-        "The bias is added to the weight before the product, so it is multiplied by the row too. Add it last: `x @ "
-        "weight + bias`, without brackets."),
+        "The bias is added to the weight before the product, so it is multiplied by the row too. Add it last, to the "
+        "product."),
     row("linear_as_matmul", "bias_forgotten", replace(" + bias", ""),
         "The bias is missing. Add it to every row of the product."),
     row("linear_as_matmul", "bias_inside_the_sum",
@@ -69,7 +69,7 @@ ROWS = [
     row("linear_as_matmul", "result_on_its_side", replace("x @ weight + bias", "(x @ weight + bias).T"),
         "The result is transposed: it has a row for each output. Each row of x should give a row: (m, k)."),
     row("linear_as_matmul", "first_row_alone", replace("x @", "x[0] @"),
-        "Only the first row went through the layer. `x @ weight` uses all rows at once."),
+        "Only the first row went through the layer. A matrix product with all of x uses all rows at once."),
     row("linear_as_matmul", "rows_of_the_worked_example",
         replace("x @ weight + bias", "torch.stack([x[row] @ weight + bias for row in range(3)])"),
         "The code always expects three rows, as in the worked example. Use the number of rows of x: `x.shape[0]`."),

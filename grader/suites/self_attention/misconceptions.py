@@ -12,7 +12,7 @@ from grader.testing.misconceptions import Change, replace, row
 
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ d_k*0.5` divides by d_k and then multiplies by 0.5. A square "
-    "root is a power, `d_k**0.5`."
+    "root is a power, written with `**`."
 )
 UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_k they keep "
@@ -133,7 +133,7 @@ ROWS = [
         "The inputs are made float32, so they do not match float64 matrices. Use the dtype of the arguments."),
     row("project_qkv", "gradients_switched_off",
         replace("return queries, keys, values", "return queries.detach(), keys.detach(), values.detach()"),
-        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a trained model. Here the "
+        "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Here the "
         "matrices still have to learn."),
     row("project_qkv", "inputs_detached", replace("inputs @", "inputs.detach() @", times=3),
         "`.detach()` or `.data` cuts the inputs off from the gradients. The layers below, such as the embeddings, "
@@ -254,7 +254,7 @@ ROWS = [
         "arguments."),
     row("scaled_dot_product_attention", "no_gradients",
         replace("return contexts, weights", "return contexts.detach(), weights.detach()"),
-        "Gradients stop at the results. `torch.no_grad()` and `.detach()` are for using a trained model. Attention "
+        "Gradients stop at the results. `torch.no_grad` and `.detach()` are for using a trained model. Attention "
         "must pass gradients on to the layers below."),
     row("scaled_dot_product_attention", "weights_detached", replace(SOFTMAX, f"{SOFTMAX}.detach()"),
         "The weights are detached before they are multiplied with the values. Queries and keys learn only through "
@@ -342,7 +342,7 @@ ROWS = [
         "`.data` (or `.detach()`) reads the numbers of the parameters without their gradients. Use the parameters "
         "themselves."),
     row("SelfAttention_v1", "gradients_switched_off_in_v1", replace("return contexts", "return contexts.detach()"),
-        "No gradient flows through this forward: `torch.no_grad()`, `.detach()` and `.data` do not record how the "
+        "No gradient flows through this forward: `torch.no_grad`, `.detach()` and `.data` do not record how the "
         "output was computed."),
     row("SelfAttention_v1", "inputs_made_float32_in_v1", replace("project_qkv(inputs,", "project_qkv(inputs.float(),"),
         "The inputs are made float32, so they do not match float64 parameters. Keep the dtype of the inputs."),
@@ -431,7 +431,7 @@ ROWS = [
     row("SelfAttention_v2", "weights_instead_of_contexts_in_v2", replace("contexts, _ =", "_, contexts ="),
         WEIGHTS_GIVEN),
     row("SelfAttention_v2", "gradients_switched_off_in_v2", replace("return contexts", "return contexts.detach()"),
-        "`torch.no_grad()`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
+        "`torch.no_grad`, `.detach()` or `.data` cuts off the gradients, so neither the layers nor anything below "
         "them can learn."),
     row("SelfAttention_v2", "only_values_learn",
         replace("attention(queries, keys,", "attention(queries.detach(), keys.detach(),"),
@@ -482,9 +482,9 @@ ROWS = [
         "them in nn.Parameter, or copy into the existing parameters."),
     row("transfer_weights", "tensor_assigned_to_a_parameter", moved("setattr(attention_v1, name, layer.weight.T)"),
         "The code assigns a plain tensor or a whole layer to a parameter, and nn.Module raises an error. Wrap the "
-        "transposed weight in nn.Parameter, or copy it in under `torch.no_grad()`."),
+        "transposed weight in nn.Parameter, or copy it in without recording gradients."),
     row("transfer_weights", "copied_while_gradients_are_recorded", replace("torch.no_grad()", "torch.enable_grad()"),
-        "PyTorch stops the transfer with an error. If it names a leaf variable, copy under `torch.no_grad()`. If it "
+        "PyTorch stops the transfer with an error. If it names a leaf variable, switch off gradients to copy. If it "
         "names keys: `state_dict()` of attention_v2 uses W_query.weight, and attention_v1 uses W_query."),
     row("transfer_weights", "frozen_afterwards", moved("matrix.copy_(layer.weight.T).requires_grad_(False)"),
         "The weights were copied, but they no longer require gradients, so attention_v1 cannot learn. It should be "
@@ -516,8 +516,8 @@ ROWS = [
         "A bias in W_value raises no error. It is added to every context, so it changes the outputs most of all "
         "three."),
     row("transfer_weights", "bias_judged_by_its_sum", replace("bias.any()", "bias.sum() != 0"),
-        "A bias counts as zero if its numbers cancel, or if only some of them are zero. Check whether any number is "
-        "not zero: `bias.any()`."),
+        "A bias counts as zero if its numbers cancel, or if only some of them are zero. It is zero only if each of "
+        "its numbers is."),
     row("transfer_weights", "refused_with_another_error", replace("ValueError", "RuntimeError"),
         "The error has the wrong type. Callers recognise errors by their type. Here the type is ValueError or "
         "AssertionError."),

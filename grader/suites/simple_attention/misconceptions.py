@@ -19,7 +19,7 @@ NO_BEGINNING = (
 )
 NO_TENSORS = (
     "Lists work, but tensors end in an error. Either the code rejects them, or it uses something that works only for "
-    "lists, such as `if not a`. `len(a)` works for both."
+    "lists, such as `if not a`. `len` works for both."
 )
 NO_LISTS = (
     "Only tensors work. Lists and tuples cannot be multiplied entry by entry. Loop over the positions of both "
@@ -82,8 +82,8 @@ SCALED_BY_THE_TOKENS = (
     "sums over the features, not over the tokens."
 )
 FEATURES_COMPARED = (
-    "Features were compared with features: the scores are (d, d). Tokens should be compared with tokens. Transpose "
-    "only the second factor: `inputs @ inputs.T`."
+    "Features were compared with features: the scores are (d, d). Tokens should be compared with tokens, so "
+    "transpose only the second factor."
 )
 
 CALLS = {"simple_self_attention": ["softmax_stable"]}
@@ -153,8 +153,8 @@ ROWS = [
         "The `return` is inside the loop, so only the first product counts. Put the `return` after the loop, with "
         "the same indentation as `for`."),
     row("dot_product", "only_the_last_product", replace("total + x * y", "x * y"),
-        "Each product replaces the one before, so only the last one is left. Add each product to the total: `total = "
-        "total + x * y`."),
+        "Each product replaces the one before, so only the last one is left. The total so far must stay: add each "
+        "product to it."),
     row("dot_product", "last_place_left_out", replace("zip(a, b,", "zip(a[:-1], b[:-1],"),
         "The last position is missing. `range(n)` already ends before n, so do not subtract one."),
     row("dot_product", "first_place_left_out", replace("zip(a, b,", "zip(a[1:], b[1:],"),
@@ -373,7 +373,7 @@ ROWS = [
     row("softmax_naive", "naive_gradients_cut_off", replace("torch.exp(x)", "torch.exp(x.detach())"), CUT_OFF),
     row("softmax_naive", "exponentials_in_place", replace("torch.exp(x)", "x.exp_()"),
         "The exponentials overwrote the caller's entries. A method with an underscore at the end, such as `exp_`, "
-        "changes the tensor itself. `torch.exp(x)` makes a new one."),
+        "changes the tensor itself. `torch.exp` makes a new one."),
 
     # softmax_stable
     row("softmax_stable", "maximum_not_subtracted", replace("x - largest", "x"),
@@ -458,7 +458,7 @@ ROWS = [
     row("softmax_stable", "stable_gradients_cut_off", replace("x - largest", "(x - largest).detach()"), CUT_OFF),
     row("softmax_stable", "maximum_subtracted_in_place", replace("x - largest", "x.sub_(largest)"),
         "The maximum was subtracted from the caller's own entries, by `-=` or `sub_`. The caller may still need "
-        "them: `x - largest` makes a new tensor."),
+        "them: a plain `-` makes a new tensor."),
 
     # context_vector
     row("context_vector", "weighted_rows_not_added_up", replace("weights @ inputs", "weights[:, None] * inputs"),
@@ -549,10 +549,10 @@ ROWS = [
     row("simple_self_attention", "reshaped_instead_of_transposed",
         replace("inputs.T", "inputs.reshape(inputs.shape[1], inputs.shape[0])"),
         "The inputs were reshaped to (d, T). This keeps the order of the numbers and mixes the tokens. To turn rows "
-        "into columns, transpose: `inputs.T`."),
+        "into columns, transpose them."),
     row("simple_self_attention", "transpose_forgotten", replace("inputs.T", "inputs"),
         "The inputs were multiplied with themselves, and (T, d) @ (T, d) does not match. Transpose the second "
-        "factor, so that tokens meet tokens: `inputs @ inputs.T`."),
+        "factor, so that tokens meet tokens."),
     row("simple_self_attention", "features_compared",
         replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "weights @ inputs.T"),
         FEATURES_COMPARED),
@@ -583,8 +583,8 @@ ROWS = [
     row("simple_self_attention", "tokens_averaged", replace("inputs @ inputs.T", "0 * inputs @ inputs.T"),
         "Every token gets the same weight, whatever the tokens are. The dot products should decide the weights."),
     row("simple_self_attention", "mixed_by_the_columns", replace("weights @", "weights.T @"),
-        "The contexts use the columns of the weights. The weights of token i are row i: `weights @ inputs`, without "
-        "a transpose."),
+        "The contexts use the columns of the weights. The weights of token i are row i, so do not transpose "
+        "them."),
     row("simple_self_attention", "mixed_by_the_scores", replace("weights @", "scores @"),
         "The contexts are computed with the scores, and softmax is only returned beside them. Mix the inputs with "
         "the weights."),
@@ -597,7 +597,7 @@ ROWS = [
     row("simple_self_attention", "weights_first", replace("return contexts, weights", "return weights, contexts"),
         "Weights and contexts are in the wrong order. Return the contexts first, then the weights."),
     row("simple_self_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
-        "The function returned only the contexts. Return the weights too: `return contexts, weights`."),
+        "The function returned only the contexts. Return the weights too, as the second of a pair."),
     row("simple_self_attention", "one_query_only", replace("inputs.T", "inputs[1]"),
         "Only one token is the query, the second one as in the worked example. In self-attention every token is a "
         "query and has its own context."),

@@ -12,11 +12,12 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from courses import COURSE, REPOSITORY
+from courses import BUILDABLE, COURSE, REPOSITORY
 
+from grader.course.model import load_course
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
-from grader.integrations.release.leaks import Leak, require_none, scan, secret_texts
+from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan, secret_texts
 from grader.quizzes.items import ChoiceItem
 from grader.quizzes.source import load_quiz
 
@@ -191,3 +192,33 @@ def test_the_secrets_are_all_solutions_and_answers() -> None:
     of_units = {origin.partition(":")[0] for origin in origins}
     assert {f"solutions/{unit}.py" for unit in COURSE.units} <= of_units
     assert SOLUTION.split() in [secret.split() for secret in secret_texts(COURSE)]
+
+
+def test_no_sentence_of_a_misconception_has_code_of_a_solution() -> None:
+    assert [str(leak) for leak in revealing_sentences(COURSE)] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "refused"),
+    [
+        ("Add: `a + b`.", True),
+        ("Add: `a+b`.", True),
+        ("Write `total = max(a + b, 0)`.", True),
+        ("`a` and `self.factor` are numbers, `/` divides and `a - b` subtracts.", False),
+        ("Scale with `self.factor * x`, as the docstring says.", False),
+    ],
+)
+def test_a_sentence_with_code_that_the_stub_does_not_have_is_refused_with_its_line(
+    sentence: str, refused: bool, own_small_course: Path, tmp_path: Path
+) -> None:
+    solution = BUILDABLE.replace("Scale by a factor.", "Return `self.factor*x`.")
+    (own_small_course / "solutions" / "sums.py").write_text(solution, encoding="utf-8")
+    rows = f'ROWS = [\n    row("add", "subtracts", replace("a + b", "a - b"),\n        "{sentence}"),\n]\n'
+    (own_small_course / "grader" / "suites" / "sums" / "misconceptions.py").write_text(rows, encoding="utf-8")
+    line = solution.splitlines().index("    return a + b") + 1
+    leak = Leak("grader/suites/sums/misconceptions.py:3", f"solutions/sums.py:{line}")
+    course = load_course(own_small_course)
+    assert revealing_sentences(course) == ([leak] if refused else [])
+    if refused:
+        with pytest.raises(ReleaseError, match=r"misconceptions\.py:3: this is also in solutions/sums\.py"):
+            require_none(tmp_path / "empty", course)
