@@ -100,15 +100,20 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
     for file, kind in kinds:
         path = course.suites / unit / file
         for name in definitions_in(path) if path.is_file() else ():
-            exercises = {known.get(one) for one in name.split(AND)}
+            exercises = {known.get(one) for one in names_of(name)}
             exercise = exercises.pop() if len(exercises) == 1 else None
-            if exercise and (AND in name) == (kind == "two mistakes"):
+            if exercise:
                 yield Case(unit, exercise, kind, name, standing_alone(path, name, unit, exercise))
     unlisted = course.suites / unit / "unlisted_mistakes.py"
     for name in definitions_in(unlisted) if unlisted.is_file() else ():
         exercise, _, what = name.partition("__")
         if exercise in course.units[unit].exercises and what:
             yield Case(unit, exercise, "unknown mistake", name, standing_alone(unlisted, name, unit, exercise))
+
+
+def names_of(case: str) -> list[str]:
+    """Return the misconceptions of a paraphrase, `name` or `name__in_other_code`, or of a pair, `first__and__second`."""
+    return case.split(AND) if AND in case else [case.partition("__")[0]]
 
 
 def _mutants(course: Course, unit: str) -> Iterator[Case]:

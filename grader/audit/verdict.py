@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from grader.audit.cases import AND, RIGHT, WRITTEN, Kind
+from grader.audit.cases import RIGHT, WRITTEN, Kind, names_of
 from grader.audit.ticks import Ticks
 from grader.documents import Model
 from grader.files import PACKAGE
@@ -218,12 +218,12 @@ def problems_of_a_sample(table: UnitTable) -> list[str]:
             if not mistake.missed:
                 found.append(f"{where}: the wrong answer {mistake.name} keeps all points")
         for mistake in [*exercise.misconceptions, *exercise.paraphrases]:
-            if mistake.named != [mistake.name]:
+            if mistake.named != names_of(mistake.name):
                 found.append(f"{where}: {mistake.name} is named {mistake.named or 'nothing'}")
         found += [
             f"{where}: {pair.name} is named {pair.named}"
             for pair in exercise.pairs
-            if not set(pair.named) <= set(pair.name.split(AND))
+            if not set(pair.named) <= set(names_of(pair.name))
         ]
         found += [
             f"{where}: {other.name} is named {other.named}" for other in exercise.unlisted_mistakes if other.named
@@ -239,12 +239,12 @@ def naming_of(tables: Iterable[UnitTable]) -> Naming:
     """Count the names of the handwritten wrong answers that are not the misconceptions themselves."""
     exercises = [exercise for table in tables for exercise in table.exercises.values()]
     mistakes = [mistake for exercise in exercises for mistake in exercise.paraphrases]
-    pairs = [(set(pair.named), set(pair.name.split(AND))) for exercise in exercises for pair in exercise.pairs]
+    pairs = [(set(pair.named), set(names_of(pair.name))) for exercise in exercises for pair in exercise.pairs]
     others = [mistake for exercise in exercises for mistake in exercise.unlisted_mistakes]
     return Naming(
         mistakes=len(mistakes),
-        named_rightly=sum(mistake.named == [mistake.name] for mistake in mistakes),
-        named_wrongly=sum(mistake.named not in ([], [mistake.name]) for mistake in mistakes),
+        named_rightly=sum(mistake.named == names_of(mistake.name) for mistake in mistakes),
+        named_wrongly=sum(mistake.named not in ([], names_of(mistake.name)) for mistake in mistakes),
         pairs=len(pairs),
         pairs_named=sum(named == own for named, own in pairs),
         pairs_named_in_part=sum(bool(named) and named < own for named, own in pairs),

@@ -18,7 +18,84 @@ UNSCALED = (
     "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by √d_k they keep "
     "a variance near 1, so that softmax does not give all the weight to one key."
 )
-NO_ROOT = "The scores are divided by d_k itself. Their standard deviation is √d_k, so divide by √d_k to bring it to 1."
+NO_ROOT = (
+    "The scores are divided by d_k itself, or twice by its root, which is the same. Their standard deviation is √d_k: "
+    "divide once by √d_k to bring it to 1."
+)
+TWENTIETH = "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."
+FIFTH = (
+    "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root is "
+    "the power `0.5`."
+)
+SQUARE = (
+    "The scores are divided by the square of d_k, so they are nearly zero. A square root is the opposite of a square: "
+    "the power `0.5`."
+)
+MULTIPLIED = "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."
+MULTIPLIED_BY_HALF = (
+    "The scores are multiplied by half of d_k, so they become larger. They should be divided, and by a root: a power "
+    "with the exponent 0.5."
+)
+DIVIDED_BY_HALF = "The scores are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."
+FOR_THE_EXAMPLE = (
+    "The divisor is always √2, which is correct only for the width of the worked example. Read d_k from the arguments."
+)
+SOFTMAX_TWICE = (
+    "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
+    "nearly equal."
+)
+SUMS_IN_A_ROW = (
+    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
+    "is divided by its own sum."
+)
+MIXED_BY_COLUMNS = (
+    "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them before the "
+    "product with the values."
+)
+CONTEXTS_TRANSPOSED = (
+    "The contexts are transposed: there is a column for each token. Each token has a row, which the product of weights "
+    "and values already gives."
+)
+SHAPES = (
+    "The shapes do not match in a product. Write down the shape of each factor. The scores need the transposed keys on "
+    "the right, and then the weights, (T_q, T_k), are on the left of the values."
+)
+ARGUMENTS = (
+    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
+    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+)
+NUMPY = (
+    "A tensor that requires gradients cannot become a NumPy array, or the `out` of a function. Use only tensors, and "
+    "functions that return a new one."
+)
+KEYS_WITH_KEYS = "The queries are made but never used: keys are compared with keys. Compare each query with every key."
+INPUTS_COMPARED = (
+    "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, which "
+    "are made from the inputs."
+)
+VALUES_COMPARED = (
+    "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the tokens "
+    "that find it."
+)
+ALL_ONE = (
+    "Every weight is one, so each context is the plain sum of the values. A softmax over a dimension of size one gives "
+    "that, for example after `unsqueeze`. It should run over the keys."
+)
+FEATURES_COMPARED = (
+    "Features are compared with features: the scores are (d_out, d_out). A token should look at tokens, so transpose "
+    "only the keys."
+)
+TO_D_OUT = (
+    "The weights go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
+    "d_in features and leave with d_out."
+)
+TO_D_IN = (
+    "The weights go from d_in to d_in, so the contexts are d_in wide. Tokens come in with d_in features and leave with "
+    "d_out."
+)
+SIZES_OF_THE_EXAMPLE = (
+    "The weights have the sizes of the worked example, three and two. Use the class's own arguments, d_in and d_out."
+)
 BY_TOKENS = (
     "The scores are divided by the root of the number of tokens. A dot product sums over features, so it grows with "
     "the number of features, d_k."
@@ -95,6 +172,26 @@ def moved(statement: str) -> Change:
     )
 
 
+# Mistakes in the weights of both modules: the end of their names, the wrong weights and the sentence.
+IN_BOTH_MODULES = [
+    ("twentieth_root", "(queries @ keys.mT / keys.shape[-1] ** 0.05).softmax(-1)", TWENTIETH),
+    ("fifth_power", "(queries @ keys.mT / keys.shape[-1] ** 5).softmax(-1)", FIFTH),
+    ("square_instead_of_root", "(queries @ keys.mT / keys.shape[-1] ** 2).softmax(-1)", SQUARE),
+    ("multiplied_by_root", "(queries @ keys.mT * keys.shape[-1] ** 0.5).softmax(-1)", MULTIPLIED),
+    ("multiplied_by_half_of_d_k", "(queries @ keys.mT * keys.shape[-1] * 0.5).softmax(-1)", MULTIPLIED_BY_HALF),
+    ("divided_by_half_of_d_k", "(queries @ keys.mT / (keys.shape[-1] / 2)).softmax(-1)", DIVIDED_BY_HALF),
+    ("scaled_for_the_worked_example", "(queries @ keys.mT / 2**0.5).softmax(-1)", FOR_THE_EXAMPLE),
+    ("softmax_twice", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).softmax(-1)", SOFTMAX_TWICE),
+    ("sums_without_keepdim",
+     "(lambda powers: powers / powers.sum(-1))(torch.exp(queries @ keys.mT / keys.shape[-1] ** 0.5))", SUMS_IN_A_ROW),
+    ("mixed_by_the_columns", "(queries @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1).mT", MIXED_BY_COLUMNS),
+    ("keys_ask_each_other", "(keys @ keys.mT / keys.shape[-1] ** 0.5).softmax(-1)", KEYS_WITH_KEYS),
+    ("inputs_compared", "(inputs @ inputs.mT / keys.shape[-1] ** 0.5).softmax(-1)", INPUTS_COMPARED),
+    ("all_weights_one", "torch.ones_like(queries @ keys.mT)", ALL_ONE),
+    ("shapes_do_not_match", "(queries @ keys / keys.shape[-1] ** 0.5).softmax(-1)", SHAPES),
+    ("arguments_do_not_fit", "(queries @ keys.mT / torch.sqrt(keys.shape[-1])).softmax(-1)", ARGUMENTS),
+]  # fmt: skip
+
 # fmt: off
 ROWS = [
     # project_qkv
@@ -146,19 +243,40 @@ ROWS = [
         begun_with("inputs.t_()").replace("inputs @", "inputs.T @", times=3),
         "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
         "itself. `.T` gives a view and does not change it."),
+    row("project_qkv", "queries_made_with_W_key", replace("@ W_query", "@ W_key"),
+        "The queries were computed with W_key. They have their own weights, W_query."),
+    row("project_qkv", "keys_made_with_W_value", replace("@ W_key", "@ W_value"),
+        "The keys were computed with W_value. They have their own weights, W_key."),
+    row("project_qkv", "values_made_with_W_query", replace("@ W_value", "@ W_query"),
+        "The values were computed with W_query. They have their own weights, W_value."),
+    row("project_qkv", "inputs_given_as_queries", replace("inputs @ W_query", "inputs"),
+        "The function returned the inputs themselves as queries. That was unit 1. Now a matrix of its own makes the "
+        "queries."),
+    row("project_qkv", "inputs_given_as_keys", replace("inputs @ W_key", "inputs"),
+        "The function returned the inputs themselves as keys. That was unit 1. Now a matrix of its own makes the "
+        "keys."),
+    row("project_qkv", "matrices_on_the_left",
+        replace("inputs @ W_query", "W_query @ inputs").replace("inputs @ W_key", "W_key @ inputs")
+        .replace("inputs @ W_value", "W_value @ inputs"),
+        "The matrices are on the left of the inputs, so the shapes do not match. Tokens are rows: the inputs (T, d_in) "
+        "come first, and then a matrix (d_in, d_out)."),
+    row("project_qkv", "queries_alone", replace("return queries, keys, values", "return queries"),
+        "The function returned only the queries. Return all three: queries, keys and values."),
+    row("project_qkv", "numpy_in_the_projections",
+        replace("inputs @ W_query", "torch.from_numpy(inputs.numpy() @ W_query.numpy())"), NUMPY),
     # scaled_dot_product_attention
     row("scaled_dot_product_attention", "half_instead_of_root", replace("d_k**0.5", "d_k * 0.5"), HALF),
-    row("scaled_dot_product_attention", "divided_by_half_of_d_k", replace("d_k**0.5", "(d_k * 0.5)"),
-        "The scores are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."),
-    row("scaled_dot_product_attention", "twentieth_root", replace("d_k**0.5", "d_k**.05"),
-        "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."),
-    row("scaled_dot_product_attention", "fifth_power", replace("d_k**0.5", "d_k**5"),
-        "The exponent is `5`, so the scores are nearly zero and every key gets nearly the same weight. A square root "
-        "is the power `0.5`."),
+    row("scaled_dot_product_attention", "divided_by_half_of_d_k", replace("d_k**0.5", "(d_k * 0.5)"), DIVIDED_BY_HALF),
+    row("scaled_dot_product_attention", "twentieth_root", replace("d_k**0.5", "d_k**.05"), TWENTIETH),
+    row("scaled_dot_product_attention", "fifth_power", replace("d_k**0.5", "d_k**5"), FIFTH),
+    row("scaled_dot_product_attention", "square_instead_of_root", replace("d_k**0.5", "d_k**2"), SQUARE),
     row("scaled_dot_product_attention", "scaling_forgotten", replace(" / d_k**0.5", ""), UNSCALED),
     row("scaled_dot_product_attention", "divided_by_d_k_itself", replace("d_k**0.5", "d_k"), NO_ROOT),
-    row("scaled_dot_product_attention", "multiplied_by_root", replace("/ d_k**0.5", "* d_k**0.5"),
-        "The scores are multiplied by √d_k, so large scores become even larger. Divide by √d_k."),
+    row("scaled_dot_product_attention", "multiplied_by_root", replace("/ d_k**0.5", "* d_k**0.5"), MULTIPLIED),
+    row("scaled_dot_product_attention", "multiplied_by_half_of_d_k", replace("/ d_k**0.5", "* d_k * 0.5"),
+        MULTIPLIED_BY_HALF),
+    row("scaled_dot_product_attention", "multiplied_by_d_k_itself", replace("/ d_k**0.5", "* d_k"),
+        "The scores are multiplied by d_k, so they become much larger. Divide them, by √d_k."),
     row("scaled_dot_product_attention", "scaled_by_number_of_tokens", replace("queries.shape[-1]", "keys.shape[-2]"),
         BY_TOKENS),
     row("scaled_dot_product_attention", "scaled_by_number_of_queries",
@@ -187,9 +305,7 @@ ROWS = [
     row("scaled_dot_product_attention", "divided_by_sum", replace(SOFTMAX, "scores / scores.sum(dim=-1, keepdim=True)"),
         "The scores are divided by their sum. Scores may be negative, and their sum may be near zero, so the results "
         "are not valid weights. Softmax takes exponentials first."),
-    row("scaled_dot_product_attention", "softmax_twice", replace(SOFTMAX, f"{SOFTMAX}.softmax(dim=-1)"),
-        "Softmax is applied twice. The second softmax gets only numbers between zero and one, so all its weights are "
-        "nearly equal."),
+    row("scaled_dot_product_attention", "softmax_twice", replace(SOFTMAX, f"{SOFTMAX}.softmax(dim=-1)"), SOFTMAX_TWICE),
     row("scaled_dot_product_attention", "scores_returned_as_weights",
         replace("return contexts, weights", "return contexts, scores"),
         "The contexts are correct, but the second result is the scores. Return the weights, after softmax."),
@@ -272,6 +388,61 @@ ROWS = [
         "The order is wrong: the weights came first. Return the pair (contexts, weights)."),
     row("scaled_dot_product_attention", "contexts_alone", replace("return contexts, weights", "return contexts"),
         "The function returned only the contexts. Return the weights too: (contexts, weights)."),
+    row("scaled_dot_product_attention", "scaled_by_dimension_1", replace("queries.shape[-1]", "keys.shape[1]"),
+        "The divisor comes from dimension 1. These are the features only if there is no batch. Count from the end: the "
+        "features are the last dimension."),
+    row("scaled_dot_product_attention", "contexts_scaled",
+        replace(" / d_k**0.5", "").replace("weights @ values", "weights @ values / d_k**0.5"),
+        "The contexts are divided by √d_k, and the scores are not. Scaling is for the scores: it keeps softmax from "
+        "giving all the weight to one key."),
+    row("scaled_dot_product_attention", "softmax_without_dim",
+        replace(SOFTMAX, "torch.softmax(scores, dim=0 if scores.dim() == 3 else 1)"),
+        "Softmax does not know along which dimension the keys lie. Without `dim`, PyTorch warns and guesses one, which "
+        "depends on the number of dimensions. Name the last one."),
+    row("scaled_dot_product_attention", "sums_without_keepdim",
+        replace(SOFTMAX, "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"), SUMS_IN_A_ROW),
+    row("scaled_dot_product_attention", "exactly_two_leading_dimensions",
+        replace("transpose(-2, -1)", "transpose(2, 3)"),
+        "`transpose(2, 3)` works only with two leading dimensions, a batch and heads. Count the two dimensions from "
+        "the end, with negative numbers."),
+    row("scaled_dot_product_attention", "shape_of_a_matrix_unpacked",
+        replace("d_k = queries.shape[-1]", "_, d_k = queries.shape"),
+        "The shape is unpacked into two names, which fails if there is a batch. Take only the size that you need, "
+        "counted from the end."),
+    row("scaled_dot_product_attention", "shape_of_a_batch_unpacked",
+        replace("d_k = queries.shape[-1]", "_, _, d_k = queries.shape"),
+        "The shape is unpacked into three names, which works only with exactly one leading dimension. Take only the "
+        "size that you need, counted from the end."),
+    row("scaled_dot_product_attention", "shapes_do_not_match", replace("keys.transpose(-2, -1)", "keys"), SHAPES),
+    row("scaled_dot_product_attention", "arguments_do_not_fit", replace("/ d_k**0.5", "/ torch.sqrt(d_k)"), ARGUMENTS),
+    row("scaled_dot_product_attention", "keys_ask_each_other",
+        replace("queries @ keys.transpose", "keys @ keys.transpose"), KEYS_WITH_KEYS),
+    row("scaled_dot_product_attention", "mixed_by_the_scores", replace("weights @ values", "scores @ values"),
+        "The contexts are computed with the scores, and softmax is only returned beside them. Mix the values with the "
+        "weights."),
+    row("scaled_dot_product_attention", "mixed_by_the_columns",
+        replace("weights @ values", "weights.transpose(-2, -1) @ values"), MIXED_BY_COLUMNS),
+    row("scaled_dot_product_attention", "contexts_transposed",
+        replace("return contexts,", "return contexts.transpose(-2, -1),"), CONTEXTS_TRANSPOSED),
+    row("scaled_dot_product_attention", "weights_returned_transposed",
+        replace("return contexts, weights", "return contexts, weights.transpose(-2, -1)"),
+        "The contexts are correct, but the weights are returned transposed. Each row belongs to a query, and each "
+        "column to a key."),
+    row("scaled_dot_product_attention", "weights_alone", replace("return contexts, weights", "return weights"),
+        "The function returned only the weights. Return the contexts too: (contexts, weights)."),
+    row("scaled_dot_product_attention", "numpy_on_the_way",
+        replace("torch.softmax(scores", "torch.softmax(torch.from_numpy(scores.numpy())"), NUMPY),
+    # both modules
+    *(row(f"SelfAttention_{version}", f"{name}_in_{version}", weighed(weights), sentence)
+      for version in ("v1", "v2") for name, weights, sentence in IN_BOTH_MODULES),
+    *(row(f"SelfAttention_{version}", f"keys_and_values_swapped_in_{version}",
+          replace("(queries, keys, values)", "(queries, values, keys)"), VALUES_COMPARED) for version in ("v1", "v2")),
+    *(row(f"SelfAttention_{version}", f"contexts_transposed_in_{version}",
+          replace("return contexts", "return contexts.mT"), CONTEXTS_TRANSPOSED) for version in ("v1", "v2")),
+    *(row(f"SelfAttention_{version}", f"features_compared_in_{version}",
+          replace("contexts, _ = scaled_dot_product_attention(queries, keys, values)",
+                  "contexts = values @ (queries.mT @ keys / keys.shape[-1] ** 0.5).softmax(-1)"), FEATURES_COMPARED)
+      for version in ("v1", "v2")),
     # SelfAttention_v1
     row("SelfAttention_v1", "half_instead_of_root_in_v1",
         weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
@@ -352,6 +523,11 @@ ROWS = [
         replace("project_qkv(inputs,", "project_qkv(inputs.t_().T,"),
         "The caller's inputs were changed. A method with an underscore at the end, such as `t_`, changes the tensor "
         "itself."),
+    row("SelfAttention_v1", "matrices_from_d_out_to_d_out", replace("rand(d_in, d_out)", "rand(d_out, d_out)", 3),
+        TO_D_OUT),
+    row("SelfAttention_v1", "matrices_from_d_in_to_d_in", replace("rand(d_in, d_out)", "rand(d_in, d_in)", 3), TO_D_IN),
+    row("SelfAttention_v1", "matrices_of_the_worked_example", replace("rand(d_in, d_out)", "rand(3, 2)", 3),
+        SIZES_OF_THE_EXAMPLE),
     # SelfAttention_v2
     row("SelfAttention_v2", "half_instead_of_root_in_v2",
         weighed("(queries @ keys.mT / keys.shape[-1] * 0.5).softmax(-1)"), HALF),
@@ -444,6 +620,16 @@ ROWS = [
     row("SelfAttention_v2", "inputs_changed_in_place",
         replace("return contexts", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return contexts"),
         "The caller's inputs were changed. Other code may still need them: write `x = x - …` instead of `x -= …`."),
+    row("SelfAttention_v2", "layers_from_d_out_to_d_out",
+        replace("nn.Linear(d_in, d_out", "nn.Linear(d_out, d_out", 3), TO_D_OUT),
+    row("SelfAttention_v2", "layers_from_d_in_to_d_in",
+        replace("nn.Linear(d_in, d_out", "nn.Linear(d_in, d_in", 3), TO_D_IN),
+    row("SelfAttention_v2", "layers_of_the_worked_example", replace("nn.Linear(d_in, d_out", "nn.Linear(3, 2", 3),
+        SIZES_OF_THE_EXAMPLE),
+    row("SelfAttention_v2", "no_argument_for_the_bias",
+        replace(", qkv_bias: bool = False", "").replace("bias=qkv_bias", "bias=False", 3),
+        "The class does not take qkv_bias, so a call with it fails. Add the argument, with the default False, and pass "
+        "it on to the three layers."),
     # transfer_weights
     row("transfer_weights", "not_transposed", replace("weight.T", "weight"),
         "The weights are copied without a transpose. nn.Linear stores its weight as (d_out, d_in) and multiplies by "
@@ -527,6 +713,35 @@ ROWS = [
         replace("getattr(attention_v2, name).weight", "attention_v2.W_query.weight"),
         "All three matrices of attention_v1 got the weights of W_query. Each matrix needs the weights with the same "
         "name."),
+    row("transfer_weights", "queries_and_keys_exchanged",
+        moved("matrix.copy_(getattr(attention_v2, {'W_query': 'W_key', 'W_key': 'W_query'}.get(name, name)).weight.T)"),
+        "W_query got the weights of W_key, and W_key those of W_query. Each matrix needs the weights with the same "
+        "name."),
+    row("transfer_weights", "keys_and_values_exchanged",
+        moved("matrix.copy_(getattr(attention_v2, {'W_value': 'W_key', 'W_key': 'W_value'}.get(name, name)).weight.T)"),
+        "W_key got the weights of W_value, and W_value those of W_key. Each matrix needs the weights with the same "
+        "name."),
+    row("transfer_weights", "query_weights_as_keys",
+        moved("matrix.copy_(getattr(attention_v2, {'W_key': 'W_query'}.get(name, name)).weight.T)"),
+        "W_key got the weights of W_query. Each matrix needs the weights with the same name."),
+    row("transfer_weights", "key_weights_as_values",
+        moved("matrix.copy_(getattr(attention_v2, {'W_value': 'W_key'}.get(name, name)).weight.T)"),
+        "W_value got the weights of W_key. Each matrix needs the weights with the same name."),
+    row("transfer_weights", "only_the_query_weights_copied",
+        replace("names:\n            #", "names[:1]:\n            #"),
+        "Only the weights of W_query are copied. The outputs depend on all three matrices."),
+    row("transfer_weights", "bias_of_none_examined", replace("bias is not None and bias.any()", "bias.any()"),
+        "Without a bias the transfer ends in an error: the bias of such a layer is None, which has no methods. First "
+        "check whether there is one."),
+    row("transfer_weights", "truth_of_a_bias_asked", replace("bias.any()", "bias"),
+        "A bias ends in an error about its truth value, even a bias of zeros. A tensor of several numbers is neither "
+        "true nor false, so `if` cannot check it as a whole."),
+    row("transfer_weights", "every_layer_refused", replace("bias is not None and bias.any()", "True"),
+        "The transfer always raises an error, also without a bias. Each nn.Linear has the attribute `bias`. It is None "
+        "if the layer has no bias."),
+    row("transfer_weights", "attribute_of_the_wrong_module", moved("matrix.weight.data = layer.weight.data.T"),
+        "The code uses an attribute that does not exist. In attention_v1 each matrix is a parameter itself. In "
+        "attention_v2 it is the `weight` of a layer."),
     # dot_product_variance
     row("dot_product_variance", "standard_deviations", replace(".var()", ".std()", times=2),
         "These are standard deviations. The variance is their square, and the variance grows like d_k."),
@@ -588,5 +803,19 @@ ROWS = [
     row("dot_product_variance", "always_the_same_draws", begun_with("generator = generator or torch.Generator()"),
         "Without a generator every call draws the same numbers: the code sets a seed, or makes a generator with a "
         "fixed start. None means torch's global generator in its current state."),
+    row("dot_product_variance", "multiplied_by_root_in_variance", replace("/ d_k**0.5", "* d_k**0.5"),
+        "The dot products are multiplied by √d_k, so their variance becomes even larger. Divide by √d_k, and the "
+        "variance is near 1."),
+    row("dot_product_variance", "square_instead_of_root_in_variance", replace("d_k**0.5", "d_k**2"),
+        "The dot products are divided by the square of d_k. A square root is the opposite of a square: the power "
+        "`0.5`."),
+    row("dot_product_variance", "twentieth_root_in_variance", replace("d_k**0.5", "d_k**.05"),
+        "The exponent is `.05`, so the divisor is nearly one. A square root is the power `0.5`."),
+    row("dot_product_variance", "divided_by_half_of_d_k_in_variance", replace("d_k**0.5", "(d_k / 2)"),
+        "The dot products are divided by half of d_k. The half is an exponent: √d_k is d_k to the power of 0.5."),
+    row("dot_product_variance", "divided_by_root_of_samples", replace("d_k**0.5", "samples**0.5"),
+        "The dot products are divided by the root of the number of samples. A dot product sums over the features, so "
+        "divide by √d_k."),
+    row("dot_product_variance", "arguments_do_not_fit_in_variance", replace("d_k**0.5", "torch.sqrt(d_k)"), ARGUMENTS),
 ]
 # fmt: on

@@ -75,13 +75,6 @@ def scaled_dot_product_attention__exponentials_without_a_sum(queries, keys, valu
     return weights @ values, weights
 
 
-def scaled_dot_product_attention__softmax_without_dim(queries, keys, values):
-    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
-    dim = 0 if scores.dim() == 3 else 1  # what F.softmax(scores) takes, and warns of
-    weights = F.softmax(scores, dim=dim)
-    return weights @ values, weights
-
-
 def scaled_dot_product_attention__unscaled_over_queries(queries, keys, values):
     weights = torch.softmax(queries @ keys.transpose(-2, -1), dim=-2)
     return weights @ values, weights
@@ -143,17 +136,6 @@ class SelfAttention_v1__relu_of_the_projections(_Matrices):
         return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
 
 
-class SelfAttention_v1__values_summed_up(_Matrices):
-    def forward(self, x):
-        return (x @ self.W_value).sum(dim=0, keepdim=True).expand(len(x), -1)
-
-
-class SelfAttention_v1__queries_compared_with_values(_Matrices):
-    def forward(self, x):
-        q, k, v = x @ self.W_query, x @ self.W_key, x @ self.W_value
-        return torch.softmax(q @ v.T / v.shape[-1] ** 0.5, dim=-1) @ k
-
-
 class SelfAttention_v1__inputs_normalised(_Matrices):
     def forward(self, x):
         x = F.layer_norm(x, x.shape[-1:])
@@ -208,14 +190,6 @@ class SelfAttention_v2__dropout_on_the_weights(_Layers):
         return F.dropout(torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1), 0.5) @ v
 
 
-class SelfAttention_v2__layers_chained(_Layers):
-    def forward(self, x):
-        q = self.W_query(x)
-        k = self.W_key(q)
-        v = self.W_value(k)
-        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
-
-
 class SelfAttention_v2__values_asked(_Layers):
     def forward(self, x):
         q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
@@ -237,13 +211,6 @@ def _check(v2):
             raise ValueError("there is a bias")
 
 
-def transfer_weights__query_and_key_exchanged(v2, v1):
-    _check(v2)
-    v1.W_query = nn.Parameter(v2.W_key.weight.detach().T)
-    v1.W_key = nn.Parameter(v2.W_query.weight.detach().T)
-    v1.W_value = nn.Parameter(v2.W_value.weight.detach().T)
-
-
 def transfer_weights__only_the_values_transposed(v2, v1):
     _check(v2)
     v1.W_query = nn.Parameter(v2.W_query.weight.detach())
@@ -251,25 +218,16 @@ def transfer_weights__only_the_values_transposed(v2, v1):
     v1.W_value = nn.Parameter(v2.W_value.weight.detach().T)
 
 
-def transfer_weights__bias_of_none_looked_at(v2, v1):
-    for name, layer in v2.named_children():
-        if layer.bias.any():
-            raise ValueError("there is a bias")
-        setattr(v1, name, nn.Parameter(layer.weight.detach().T))
-
-
-def transfer_weights__truth_of_a_bias(v2, v1):
-    for name, layer in v2.named_children():
-        if layer.bias is not None and layer.bias:
-            raise ValueError("there is a bias")
-        setattr(v1, name, nn.Parameter(layer.weight.detach().T))
-
-
-def transfer_weights__weight_of_a_matrix(v2, v1):
+def transfer_weights__weights_halved(v2, v1):
     _check(v2)
-    v1.W_query.weight.data = v2.W_query.weight.data.T
-    v1.W_key.weight.data = v2.W_key.weight.data.T
-    v1.W_value.weight.data = v2.W_value.weight.data.T
+    for name, layer in v2.named_children():
+        setattr(v1, name, nn.Parameter(layer.weight.detach().T / 2))
+
+
+def transfer_weights__rows_normalised(v2, v1):
+    _check(v2)
+    for name, layer in v2.named_children():
+        setattr(v1, name, nn.Parameter(F.normalize(layer.weight.detach(), dim=1).T))
 
 
 def transfer_weights__weights_added(v2, v1):
@@ -280,11 +238,6 @@ def transfer_weights__weights_added(v2, v1):
 
 
 # -- dot_product_variance ----------------------------------------------------------------------------------------
-
-
-def dot_product_variance__multiplied_by_the_root(d_k, samples, generator=None):
-    products = torch.randn(2, samples, d_k, generator=generator).prod(0).sum(1)
-    return products.var().item(), (products * math.sqrt(d_k)).var().item()
 
 
 def dot_product_variance__one_query_for_all_keys(d_k, samples, generator=None):
