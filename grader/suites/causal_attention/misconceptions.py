@@ -19,10 +19,72 @@ TWENTIETH_ROOT = (
     "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or `math.sqrt`."
 )
 NO_ROOT = (
-    "The scores are divided by the width itself. Their standard deviation is the square root of the width, so divide "
-    "by this root to bring it to 1."
+    "The scores are divided by the width itself, or twice by its root, which is the same. Their standard deviation is "
+    "the square root of the width: divide once by this root to bring it to 1."
 )
-SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
+FIFTH = (
+    "The exponent is `5`, so the scores are nearly zero and every visible token gets nearly the same weight. A square "
+    "root is the power `0.5`."
+)
+SQUARE = (
+    "The scores are divided by the square of the width, so they are nearly zero. A square root is the opposite of a "
+    "square: the power `0.5`."
+)
+MULTIPLIED_BY_HALF = (
+    "The scores are multiplied by half of the width, so they become larger. They should be divided, and by a root: a "
+    "power with the exponent 0.5."
+)
+DIVIDED_BY_HALF = (
+    "The scores are divided by half of the width. The half is an exponent: the root is the width to the power of 0.5."
+)
+SCALED_LATE = (
+    "The weights, or the contexts made with them, are divided after softmax. Divide the scores, before softmax: then "
+    "the weights still sum to one."
+)
+SOFTMAX_TWICE = (
+    "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
+    "equal, and the hidden zeros get weight again."
+)
+BEFORE_AND_AFTER = (
+    "Softmax is applied before the mask and once more after it. The second softmax gets only weights, so its results "
+    "are nearly equal. Mask the scores, and apply softmax once."
+)
+WEIGHTS_MASKED = (
+    "The future is minus infinity in the result: the mask came after softmax. Mask the scores, and then apply softmax, "
+    "which makes zeros of minus infinity."
+)
+ARGUMENTS = (
+    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
+    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+)
+SUMS_IN_A_ROW = (
+    "The softmax by hand divides by the sums of other rows: `sum` removed the dimension. With `keepdim=True` each row "
+    "is divided by its own sum."
+)
+ALL_ONE = (
+    "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
+    "`unsqueeze`. It should run over the tokens that can be seen."
+)
+SELF_LOWERED = (
+    "The diagonal is hidden too, so a token does not see itself. The first token sees nothing: all its scores are "
+    "equally low, and softmax spreads its weight over the future too."
+)
+ONLY_FUTURE_SEEN = (
+    "The mask is inverted: the past and the token itself are hidden, and the future is visible. Perhaps the mask marks "
+    "the other part than you think: print it for three tokens."
+)
+PLUS_LARGE = (
+    "The future gets a large positive number, so it gets all the weight. Softmax takes exponentials: what should be "
+    "hidden needs minus infinity."
+)
+NUMPY = (
+    "A tensor that requires gradients cannot become a NumPy array. Use only tensors: PyTorch has the same functions, "
+    "such as `torch.where`."
+)
+NO_BATCH_HERE = (
+    "The code uses a third dimension, such as dim 2. Here the argument is a single matrix, (T, T), without a batch. "
+    "Count from the end: -1 is always the last dimension."
+)
 THROWN_AWAY = (
     "The future is still visible: the masked tensor was not used. `masked_fill` without an underscore returns a new "
     "tensor. Use its result."
@@ -59,6 +121,9 @@ WHOLE_TENSOR = (
     "Softmax runs over all scores at once, so all tokens together share one sum. Each token has its own weights: apply "
     "softmax over the last dimension."
 )
+
+MASKED_SOFTMAX = "torch.softmax(masked / d_k**0.5, dim=-1)"
+MASKED_SOFTMAX_IN_MODULE = "torch.softmax(masked / d_out**0.5, dim=-1)"
 
 # fmt: off
 ROWS = [
@@ -97,6 +162,23 @@ ROWS = [
     row("causal_mask", "batch_in_front_of_the_mask", replace("triu(diagonal=1)", "triu(diagonal=1)[None]"),
         "The mask has a batch dimension in front. The same mask is used for every text and every head, and PyTorch "
         "broadcasts (T, T) over them."),
+    row("causal_mask", "visible_marked_with_floats", replace("triu(diagonal=1)", "tril().float()"),
+        "The mask contains ones, as floats, for what may be seen. It should mark what to hide, with True: the part "
+        "above the diagonal."),
+    row("causal_mask", "visible_marked_with_integers", replace("triu(diagonal=1)", "tril().long()"),
+        "The mask contains ones, as integers, for what may be seen. It should mark what to hide, with True: the part "
+        "above the diagonal."),
+    row("causal_mask", "token_before_marked_too", replace("diagonal=1", "diagonal=-1"),
+        "The marks begin below the diagonal: a token and the one before it are marked too. Only what lies above the "
+        "diagonal is the future."),
+    row("causal_mask", "last_token_never_marked", replace("triu(diagonal=1)", "triu(1) & (torch.arange(num_tokens) < "
+                                                          "num_tokens - 1)"),
+        "The last token is never marked, so all tokens see it: the loop or the slice ends one position too early. The "
+        "end of a range is already excluded."),
+    row("causal_mask", "everything_marked", replace(".triu(diagonal=1)", ""),
+        "Every token is marked, so no token would see anything. Mark only the tokens after each one."),
+    row("causal_mask", "list_of_lists", replace("triu(diagonal=1)", "triu(diagonal=1).tolist()"),
+        "The mask is a Python list. `masked_fill` needs a tensor: make one of it."),
 
     # mask_then_renormalize
     row("mask_then_renormalize", "not_renormalized", replace("past / past.sum(dim=-1, keepdim=True)", "past"),
@@ -171,6 +253,20 @@ ROWS = [
         replace("past.sum(dim=-1, keepdim=True)", "(past @ torch.ones(len(past), 1))"),
         "The code makes a float32 tensor, which does not match float64 weights. Make it like the weights: "
         "`torch.ones_like`, or `dtype=weights.dtype`."),
+    row("mask_then_renormalize", "only_the_future_kept",
+        replace("masked_fill(causal_mask(weights.shape[-1]), 0)", "triu(1)"),
+        "Only the future is kept, and the rest is zero. Then the last token has no weight at all, and zero is divided "
+        "by zero. Set the future to zero."),
+    row("mask_then_renormalize", "divided_by_the_sums_before", replace("past.sum", "weights.sum"),
+        "The rows are divided by their sums from before the mask. These are one, so nothing changes. Divide by the "
+        "sums of what is left."),
+    row("mask_then_renormalize", "mask_does_not_fit",
+        replace("causal_mask(weights.shape[-1])", "causal_mask(weights.shape[-1]).float()"),
+        "The mask does not fit the weights. `masked_fill` needs True and False, `.bool()`, and no ones and zeros. Its "
+        "shape should be the same, (T, T)."),
+    row("mask_then_renormalize", "third_dimension_expected", replace("dim=-1", "dim=2"), NO_BATCH_HERE),
+    row("mask_then_renormalize", "weights_in_numpy",
+        replace("past = weights", "past = torch.from_numpy(weights.numpy())"), NUMPY),
 
     # mask_then_softmax
     row("mask_then_softmax", "half_instead_of_root", replace("**0.5", " * 0.5"), HALF),
@@ -250,6 +346,39 @@ ROWS = [
                 "    masked[seen] = scores[seen]"),
         "The code makes a float32 tensor, which does not match float64 scores. Make it like the scores: "
         "`torch.full_like`, or `dtype=scores.dtype`."),
+    row("mask_then_softmax", "fifth_power", replace("0.5", "5"), FIFTH),
+    row("mask_then_softmax", "square_instead_of_root", replace("0.5", "2"), SQUARE),
+    row("mask_then_softmax", "multiplied_by_half_of_d_k", replace("/ d_k**0.5", "* d_k * 0.5"), MULTIPLIED_BY_HALF),
+    row("mask_then_softmax", "divided_by_half_of_d_k", replace("d_k**0.5", "(d_k / 2)"), DIVIDED_BY_HALF),
+    row("mask_then_softmax", "softmax_twice", replace(MASKED_SOFTMAX, f"{MASKED_SOFTMAX}.softmax(-1)"), SOFTMAX_TWICE),
+    row("mask_then_softmax", "softmax_before_and_after_the_mask",
+        replace("scores.masked_fill", "torch.softmax(scores / d_k**0.5, dim=-1).masked_fill")
+        .replace("masked / d_k**0.5", "masked"), BEFORE_AND_AFTER),
+    row("mask_then_softmax", "weights_masked_with_minus_infinity",
+        replace("scores.masked_fill", "torch.softmax(scores / d_k**0.5, dim=-1).masked_fill")
+        .replace(MASKED_SOFTMAX, "masked"), WEIGHTS_MASKED),
+    row("mask_then_softmax", "arguments_do_not_fit", replace("d_k**0.5", "torch.sqrt(d_k)"), ARGUMENTS),
+    row("mask_then_softmax", "sums_without_keepdim",
+        replace(MASKED_SOFTMAX, "torch.exp(masked / d_k**0.5) / torch.exp(masked / d_k**0.5).sum(dim=-1)"),
+        SUMS_IN_A_ROW),
+    row("mask_then_softmax", "all_weights_one", replace(MASKED_SOFTMAX, "torch.ones_like(scores) + 0 * scores"),
+        ALL_ONE),
+    row("mask_then_softmax", "diagonal_lowered",
+        replace("causal_mask(scores.shape[-1]), -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
+        SELF_LOWERED),
+    row("mask_then_softmax", "only_the_future_seen",
+        replace("masked_fill(causal_mask", "masked_fill(~causal_mask"), ONLY_FUTURE_SEEN),
+    row("mask_then_softmax", "only_the_future_seen_beside_low_numbers",
+        replace("masked_fill(causal_mask", "masked_fill(~causal_mask").replace(", -torch.inf)", ", -1e9)"),
+        ONLY_FUTURE_SEEN),
+    row("mask_then_softmax", "large_number_for_the_future", replace(", -torch.inf)", ", 1e9)"), PLUS_LARGE),
+    row("mask_then_softmax", "mask_does_not_fit_the_scores",
+        replace("causal_mask(scores.shape[-1])", "causal_mask(scores.shape[-1]).float()"),
+        "The mask does not fit the scores. `masked_fill` needs True and False, `.bool()`, and no ones and zeros. Its "
+        "shape should be the same, (T, T)."),
+    row("mask_then_softmax", "third_dimension_expected_for_scores", replace("dim=-1", "dim=2"), NO_BATCH_HERE),
+    row("mask_then_softmax", "scores_in_numpy",
+        replace("masked = scores", "masked = torch.from_numpy(scores.numpy())"), NUMPY),
 
     # attention_dropout
     row("attention_dropout", "share_of_p_kept", replace(">= p", "< p"),
@@ -377,6 +506,26 @@ ROWS = [
                 "copy = torch.zeros(weights.shape)\n    copy[keep] = weights[keep] / (1 - p)\n    return copy"),
         "The weights are copied into a float32 tensor, which does not match float64 weights. Make it like the "
         "weights: `torch.zeros_like`."),
+    row("attention_dropout", "survivors_scaled_twice", replace("/ (1 - p)", "/ (1 - p) ** 2"),
+        "The kept weights are divided by 1 - p twice. Once is enough: then the average stays the same."),
+    row("attention_dropout", "ready_made_dropout_scaled_again",
+        replace("torch.rand(weights.shape, generator=generator) >= p", "nn.functional.dropout(weights, p)")
+        .replace("weights * keep", "keep"),
+        "torch's own dropout already divides by 1 - p, and the code divides again. It also cannot draw from a given "
+        "generator. Write the few lines yourself."),
+    row("attention_dropout", "half_dropped_for_every_p", replace(">= p", ">= 0.5"),
+        "Half of the weights are dropped, whatever p is. Compare the draws with p: a weight is dropped with this "
+        "probability."),
+    row("attention_dropout", "no_argument_for_the_generator",
+        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
+        "The function does not take a generator, so a call with one fails. Add the argument, with the default None, "
+        "and pass it on to the draw."),
+    row("attention_dropout", "global_seed_in_every_call", replace("keep =", "torch.manual_seed(123)\n    keep ="),
+        "Each call sets torch's global seed, so without a generator it always drops the same weights, and the caller's "
+        "random state is lost. Do not set a seed here."),
+    row("attention_dropout", "columns_of_the_whole_batch", replace("weights.shape", "weights.shape[-1]"),
+        "Whole columns are kept or dropped: there is one draw for a token, for all rows and matrices. Draw for each "
+        "weight, with the shape of the weights."),
 
     # CausalAttention: scores
     row("CausalAttention", "half_instead_of_root_in_module", replace("**0.5", " * 0.5"), HALF),
@@ -396,6 +545,20 @@ ROWS = [
         "arguments: d_out, or the width of the keys."),
     row("CausalAttention", "scaled_after_softmax_in_module",
         replace("masked / d_out**0.5, dim=-1)", "masked, dim=-1) / d_out**0.5"), SCALED_LATE),
+    row("CausalAttention", "fifth_power_in_module", replace("0.5", "5"), FIFTH),
+    row("CausalAttention", "square_instead_of_root_in_module", replace("0.5", "2"), SQUARE),
+    row("CausalAttention", "multiplied_by_root_in_module", replace("/ d_out", "* d_out"),
+        "The scores are multiplied by the root of the width, so large scores become even larger. Divide by this root."),
+    row("CausalAttention", "multiplied_by_half_in_module", replace("/ d_out**0.5", "* d_out * 0.5"),
+        MULTIPLIED_BY_HALF),
+    row("CausalAttention", "divided_by_half_in_module", replace("d_out**0.5", "(d_out / 2)"), DIVIDED_BY_HALF),
+    row("CausalAttention", "arguments_do_not_fit_in_module", replace("d_out**0.5", "torch.sqrt(d_out)"), ARGUMENTS),
+    row("CausalAttention", "keys_not_transposed", replace("keys.transpose(-2, -1)", "keys"),
+        "The keys are not transposed, so features and tokens do not match in the product. Swap the last two dimensions "
+        "of the keys, tokens and features."),
+    row("CausalAttention", "batch_turned_round", replace("keys.transpose(-2, -1)", "keys.T"),
+        "With a batch, `.T` reverses all dimensions, so the batch comes last. Swap only the last two dimensions of the "
+        "keys, tokens and features."),
     row("CausalAttention", "batch_turned_round_or_float_mask",
         replace("causal_mask(context_length)", "causal_mask(context_length).float()"),
         "Every call ends in an error. In `queries @ keys.T`, `.T` also moves the batch: use `keys.transpose(-2, "
@@ -444,6 +607,21 @@ ROWS = [
         replace(", -torch.inf)", " | torch.ones_like(scores).tril(-2).bool(), -torch.inf)"),
         "Each token sees at most the token before it. The whole past should be visible, back to the start of the "
         "text."),
+    row("CausalAttention", "diagonal_lowered_in_module",
+        replace("self.mask[:num_tokens, :num_tokens], -torch.inf", "torch.ones_like(scores).triu().bool(), -1e9"),
+        SELF_LOWERED),
+    row("CausalAttention", "only_the_future_seen_in_module", replace("self.mask[", "~self.mask["), ONLY_FUTURE_SEEN),
+    row("CausalAttention", "only_the_future_seen_beside_low_numbers_in_module",
+        replace("self.mask[", "~self.mask[").replace(", -torch.inf)", ", -1e9)"), ONLY_FUTURE_SEEN),
+    row("CausalAttention", "large_number_for_the_future_in_module", replace(", -torch.inf)", ", 1e9)"), PLUS_LARGE),
+    row("CausalAttention", "weights_masked_with_minus_infinity_in_module",
+        replace("scores.masked_fill", "torch.softmax(scores / d_out**0.5, dim=-1).masked_fill")
+        .replace(MASKED_SOFTMAX_IN_MODULE, "masked"),
+        "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then apply "
+        "softmax, which makes zeros of minus infinity."),
+    row("CausalAttention", "mask_of_the_width", replace("causal_mask(context_length)", "causal_mask(d_out)"),
+        "The mask is as large as the number of features, d_out. It hides tokens from tokens: its size is "
+        "context_length."),
 
     # CausalAttention: softmax
     row("CausalAttention", "softmax_over_queries_in_module", replace("dim=-1", "dim=1"), WRONG_DIM),
@@ -457,6 +635,17 @@ ROWS = [
         replace("torch.softmax(masked / d_out**0.5, dim=-1)", "masked / d_out**0.5"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
+    row("CausalAttention", "softmax_twice_in_module",
+        replace(MASKED_SOFTMAX_IN_MODULE, f"{MASKED_SOFTMAX_IN_MODULE}.softmax(-1)"), SOFTMAX_TWICE),
+    row("CausalAttention", "softmax_before_and_after_the_mask_in_module",
+        replace("scores.masked_fill", "torch.softmax(scores / d_out**0.5, dim=-1).masked_fill")
+        .replace("masked / d_out**0.5", "masked"), BEFORE_AND_AFTER),
+    row("CausalAttention", "sums_without_keepdim_in_module",
+        replace(MASKED_SOFTMAX_IN_MODULE,
+                "torch.exp(masked / d_out**0.5) / torch.exp(masked / d_out**0.5).sum(dim=-1)"),
+        SUMS_IN_A_ROW),
+    row("CausalAttention", "all_weights_one_in_module",
+        replace(MASKED_SOFTMAX_IN_MODULE, "torch.ones_like(scores)"), ALL_ONE),
 
     # CausalAttention: the batch and the tokens
     row("CausalAttention", "one_text_without_a_batch", replace("shape[-2:]", "shape"),
@@ -525,7 +714,21 @@ ROWS = [
         "they are multiplied with the values."),
     row("CausalAttention", "dropout_on_weights_and_outputs",
         replace("weights @ values", "self.dropout(weights @ values)"),
-        "Dropout acts twice, on the weights and again on the outputs. In this module only the weights are dropped."),
+        "Dropout acts twice, on the weights and again on the values or the outputs. In this module only the weights "
+        "are dropped."),
+    row("CausalAttention", "weights_dropped_twice",
+        replace(MASKED_SOFTMAX_IN_MODULE, f"self.dropout({MASKED_SOFTMAX_IN_MODULE})"),
+        "The weights pass through dropout twice, so more of them are dropped than `dropout` says. Once is enough."),
+    row("CausalAttention", "survivors_scaled_twice_in_module",
+        replace("weights @ values", "weights / (1 - self.dropout.p if self.training else 1) @ values"),
+        "The kept weights are divided by 1 - dropout twice: nn.Dropout already does it. Use its result without any "
+        "change."),
+    row("CausalAttention", "survivors_scaled_again_in_both_modes",
+        replace("weights @ values", "weights / (1 - self.dropout.p) @ values"),
+        "The weights are divided by 1 - dropout once more, in eval mode too. nn.Dropout already does it, and only in "
+        "training. Use its result without any change."),
+    row("CausalAttention", "always_a_tenth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
+        "A tenth of the weights is dropped, and the argument `dropout` is ignored. Pass it on to nn.Dropout."),
     row("CausalAttention", "dropout_on_the_inputs",
         replace("self.dropout(", "(").replace("queries =", "inputs = self.dropout(inputs)\n        queries ="),
         "Dropout acts on the inputs, so queries, keys and values all change. Here only the attention weights are "
@@ -577,6 +780,26 @@ ROWS = [
     row("CausalAttention", "layers_of_the_worked_example", replace("nn.Linear(d_in, d_out, ", "nn.Linear(3, 2, ", 3),
         "The layers have the sizes of the worked example, three and two. Use the class's own arguments, d_in and "
         "d_out. Otherwise it works only for these sizes."),
+    row("CausalAttention", "layers_under_other_names",
+        replace("W_query", "W_q", 2).replace("W_key", "W_k", 2).replace("W_value", "W_v", 2),
+        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
+        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
+    row("CausalAttention", "layers_from_d_out_to_d_out",
+        replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_out, d_out, ", 3),
+        "The layers go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
+        "d_in features and leave with d_out."),
+    row("CausalAttention", "layers_from_d_in_to_d_in", replace("nn.Linear(d_in, d_out, ", "nn.Linear(d_in, d_in, ", 3),
+        "The layers go from d_in to d_in, so the contexts are d_in wide. Tokens come in with d_in features and leave "
+        "with d_out."),
+    row("CausalAttention", "another_layer_at_the_end",
+        replace("self.dropout = nn", "self.out_proj = nn.Linear(d_out, d_out)\n        self.dropout = nn")
+        .replace("weights @ values", "self.out_proj(weights @ values)"),
+        "The contexts pass through another layer, such as out_proj. This module has only three layers: return the "
+        "contexts."),
+    row("CausalAttention", "no_argument_for_the_bias",
+        replace(", qkv_bias: bool = False", "").replace("bias=qkv_bias", "bias=False", 3),
+        "The class does not take qkv_bias, so a call with it fails. Add the argument, with the default False, and pass "
+        "it on to the three layers."),
     row("CausalAttention", "bias_always", replace(", bias=qkv_bias", "", 3),
         "The layers always have a bias, because that is the default of nn.Linear. Pass qkv_bias on: bias=qkv_bias."),
     row("CausalAttention", "bias_never", replace("bias=qkv_bias", "bias=False", 3),
@@ -598,6 +821,21 @@ ROWS = [
     row("CausalAttention", "key_layer_unused", replace("W_key(", "W_query("),
         "W_key is made but never used: queries are compared with queries. Compare each query with the keys, inputs @ "
         "W_key."),
+    row("CausalAttention", "keys_ask_each_other", replace("queries @ keys", "keys @ keys"),
+        "The queries are made but never used: keys are compared with keys. Compare each query with every key."),
+    row("CausalAttention", "inputs_compared", replace("queries @ keys", "inputs @ inputs"),
+        "The inputs are compared with each other, as in unit 1. Here the dot products are between queries and keys, "
+        "which are made from the inputs."),
+    row("CausalAttention", "keys_and_values_swapped",
+        replace("queries @ keys", "queries @ values").replace("weights @ values", "weights @ keys"),
+        "Keys and values are swapped. A key is only compared with queries. The value is what a token gives to the "
+        "tokens that find it."),
+    row("CausalAttention", "contexts_transposed", replace("weights @ values", "(weights @ values).mT"),
+        "The contexts are transposed: there is a column for each token. Each token has a row, which the product of "
+        "weights and values already gives."),
+    row("CausalAttention", "mixed_by_the_columns", replace("weights @ values", "weights.mT @ values"),
+        "The contexts use the columns of the weights. The weights of a token are its row: do not transpose them before "
+        "the product with the values."),
     row("CausalAttention", "keys_handed_over", replace("W_value(", "W_key("),
         "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("CausalAttention", "value_layer_unused", replace("self.W_value(inputs)", "inputs"),

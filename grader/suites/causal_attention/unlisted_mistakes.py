@@ -25,17 +25,6 @@ def causal_mask__one_token_too_many(num_tokens):
     return place[None] > place[:, None]
 
 
-def causal_mask__nested_lists(num_tokens):
-    return [[j > i for j in range(num_tokens)] for i in range(num_tokens)]
-
-
-def causal_mask__last_column_left_open(num_tokens):
-    mask = torch.zeros(num_tokens, num_tokens, dtype=torch.bool)
-    for i in range(num_tokens):
-        mask[i, i + 1 : -1] = True
-    return mask
-
-
 def causal_mask__single_token_refused(num_tokens):
     if num_tokens < 2:
         raise ValueError("there is no future")
@@ -74,15 +63,6 @@ def mask_then_renormalize__past_removed_and_columns_summed(weights):
     return left / left.sum(dim=0, keepdim=True)
 
 
-def mask_then_renormalize__divided_by_the_old_sums(weights):
-    return torch.tril(weights) / weights.sum(dim=-1, keepdim=True)
-
-
-def mask_then_renormalize__mask_of_floats(weights):
-    w = weights.masked_fill(torch.triu(torch.ones_like(weights), diagonal=1), 0)
-    return w / w.sum(dim=-1, keepdim=True)
-
-
 # -- mask_then_softmax -------------------------------------------------------------------------------------------
 
 
@@ -105,12 +85,6 @@ def mask_then_softmax__sigmoid(scores, d_k):
     return torch.sigmoid(scores.masked_fill(mask, -torch.inf) / d_k**0.5)
 
 
-def mask_then_softmax__softmax_twice(scores, d_k):
-    weights = F.softmax(scores / d_k**0.5, dim=-1)
-    mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-    return F.softmax(weights.masked_fill(mask, -torch.inf), dim=-1)
-
-
 def mask_then_softmax__unscaled_and_over_queries(scores, d_k):
     mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
     return F.softmax(scores.masked_fill(mask, -torch.inf), dim=0)
@@ -119,16 +93,6 @@ def mask_then_softmax__unscaled_and_over_queries(scores, d_k):
 def mask_then_softmax__root_of_the_scores_too(scores, d_k):
     mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
     return F.softmax((scores.abs() / d_k).sqrt().masked_fill(mask, -torch.inf), dim=-1)
-
-
-def mask_then_softmax__root_of_a_number_by_torch(scores, d_k):
-    mask = torch.triu(torch.ones_like(scores), diagonal=1).bool()
-    return F.softmax(scores.masked_fill(mask, -torch.inf) / torch.sqrt(d_k), dim=-1)
-
-
-def mask_then_softmax__mask_of_floats(scores, d_k):
-    scores = scores.masked_fill(torch.triu(torch.ones_like(scores), diagonal=1), -torch.inf)
-    return F.softmax(scores / math.sqrt(d_k), dim=-1)
 
 
 def mask_then_softmax__weights_rounded(scores, d_k):
@@ -147,17 +111,6 @@ def mask_then_softmax__everything_hidden(scores, d_k):
 def attention_dropout__weights_below_p_dropped(weights, p, generator=None):
     assert 0 <= p < 1
     return torch.where(weights < p, 0.0, weights / (1 - p))
-
-
-def attention_dropout__always_half_dropped(weights, p, generator=None):
-    assert 0 <= p < 1
-    keep = torch.rand(weights.shape, generator=generator) > 0.5
-    return weights * keep / (1 - p)
-
-
-def attention_dropout__divided_twice(weights, p, generator=None):
-    assert 0 <= p < 1
-    return F.dropout(weights, p) / (1 - p)
 
 
 def attention_dropout__result_and_mask(weights, p, generator=None):
@@ -236,43 +189,16 @@ class Layers(nn.Module):
         return F.softmax(self.masked(scores) / self.root, dim=-1)
 
 
-class CausalAttention__keys_not_transposed(Layers):
-    def forward(self, x):
-        scores = self.W_query(x) @ self.W_key(x)
-        return self.dropout(F.softmax(self.masked(scores) / self.root, dim=-1)) @ self.W_value(x)
-
-
 class CausalAttention__scaled_twice(Layers):
     def forward(self, x):
         scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1) / self.root
         return self.dropout(F.softmax(self.masked(scores) / self.root**0.5, dim=-1)) @ self.W_value(x)
 
 
-class CausalAttention__softmax_twice(Layers):
-    def forward(self, x):
-        weights = F.softmax(self.masked(self.weights(x)), dim=-1)
-        return self.dropout(weights) @ self.W_value(x)
-
-
-class CausalAttention__values_through_another_layer(Layers):
-    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
-        self.out_proj = nn.Linear(d_out, d_out)
-
-    def forward(self, x):
-        return self.out_proj(self.dropout(self.weights(x)) @ self.W_value(x))
-
-
 class CausalAttention__minus_ten_for_the_future(Layers):
     def forward(self, x):
         scores = self.masked(self.W_query(x) @ self.W_key(x).transpose(-2, -1), -10.0)
         return self.dropout(F.softmax(scores / self.root, dim=-1)) @ self.W_value(x)
-
-
-class CausalAttention__softmax_without_a_dim(Layers):
-    def forward(self, x):
-        scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1)
-        return self.dropout(torch.softmax(self.masked(scores) / self.root)) @ self.W_value(x)
 
 
 class CausalAttention__mean_of_all_outputs(Layers):
