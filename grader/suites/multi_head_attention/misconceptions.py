@@ -50,8 +50,58 @@ UNSCALED = (
     "variance near 1, so that softmax does not give all the weight to one key."
 )
 NO_ROOT = (
-    "The scores are divided by head_dim itself. Their standard deviation is √head_dim, so divide by √head_dim to bring "
-    "it to 1."
+    "The scores are divided by head_dim itself, or twice by its root, which is the same. Their standard deviation is "
+    "√head_dim: divide once by √head_dim to bring it to 1."
+)
+FIFTH = (
+    "The exponent is `5`, so the scores are nearly zero and every visible token gets nearly the same weight. A square "
+    "root is the power `0.5`."
+)
+SQUARE = (
+    "The scores are divided by the square of head_dim, so they are nearly zero. A square root is the opposite of a "
+    "square: the power `0.5`."
+)
+MULTIPLIED_BY_HALF = (
+    "The scores are multiplied by half of head_dim, so they become larger. They should be divided, and by a root: a "
+    "power with the exponent 0.5."
+)
+DIVIDED_BY_HALF = (
+    "The scores are divided by half of head_dim. The half is an exponent: √head_dim is head_dim to the power of 0.5."
+)
+SOFTMAX_TWICE = (
+    "Softmax is applied twice. The second softmax gets only numbers between zero and one: its weights are nearly "
+    "equal, and the hidden zeros get weight again."
+)
+BEFORE_AND_AFTER = (
+    "Softmax is applied before the mask and once more after it. The second softmax gets only weights, so its results "
+    "are nearly equal. Mask the scores, and apply softmax once."
+)
+WEIGHTS_MASKED = (
+    "The mask came after softmax, so the weights of the future are minus infinity. Mask the scores, and then apply "
+    "softmax, which makes zeros of minus infinity."
+)
+ARGUMENTS = (
+    "A function got an argument of the wrong type, or lacks one. For example, `torch.sqrt` takes no plain number, but "
+    "`math.sqrt` does, and `torch.softmax` needs a `dim`."
+)
+ALL_ONE = (
+    "Every weight is one, also for the future. A softmax over a dimension of size one gives that, for example after "
+    "`unsqueeze`. It should run over the keys."
+)
+ONLY_FUTURE_SEEN = (
+    "The mask is inverted: the past and the token itself are hidden, and the future is visible. Perhaps the mask marks "
+    "the other part than you think: print it for three tokens."
+)
+PLUS_LARGE = (
+    "The future gets a large positive number, so it gets all the weight. Softmax takes exponentials: what should be "
+    "hidden needs minus infinity."
+)
+WITH_A_SLASH = (
+    "The width of a head is a float, because `/` always gives one. Sizes are whole numbers: divide with `//`."
+)
+NO_ARGUMENT = (
+    "The class does not take qkv_bias, so a call with it fails. Add the argument, with the default False, and pass it "
+    "on."
 )
 HALF = (
     "Python evaluates `/` and `*` from left to right: `/ head_dim*0.5` divides by head_dim and then multiplies by 0.5. "
@@ -67,7 +117,10 @@ BY_WIDTH = (
     "The scores are divided by √d_out, the width of all heads together. Each dot product sums only head_dim features: "
     "divide by √head_dim."
 )
-SCALED_LATE = "The weights are divided after softmax, so they no longer sum to one. Divide the scores, before softmax."
+SCALED_LATE = (
+    "The weights, or the contexts made with them, are divided after softmax. Divide the scores, before softmax: then "
+    "the weights still sum to one."
+)
 FUTURE_VISIBLE = (
     "Tokens see the future: there is no mask, or its result is not used. `masked_fill` returns a new tensor; only "
     "`masked_fill_`, with the underscore, changes the old one."
@@ -183,6 +236,8 @@ ROWS = [
         replace("x.reshape(batch", "x.view(batch * num_tokens, num_heads, -1).view(batch"), VIEW_REFUSED),
     row("unroll_heads", "unrolled_without_gradients", replace("x.reshape", "x.detach().reshape"), DETACHED),
     row("unroll_heads", "resized_in_place", replace("x.reshape", "x.resize_"), CHANGED),
+    row("unroll_heads", "width_of_a_head_as_a_float", replace("d_out // num_heads)", "d_out / num_heads)"),
+        WITH_A_SLASH),
     # group_by_head
     row("group_by_head", "reshaped_instead_of_transposed",
         replace("transpose(1, 2)", "reshape(x.shape[0], x.shape[2], x.shape[1], -1)"), MIXED_BY_RESHAPE),
@@ -260,6 +315,16 @@ ROWS = [
     row("head_scores", "only_queries_learn", replace("keys.transpose", "keys.detach().transpose"),
         "The keys are cut off from the gradients, so only the queries learn. The keys must be able to learn too."),
     row("head_scores", "keys_transposed_in_place", replace("transpose(", "transpose_("), CHANGED),
+    row("head_scores", "keys_compared_with_keys", replace("queries @ keys", "keys @ keys"),
+        "The keys are compared with themselves, and the queries are not used. Compare each query with the keys."),
+    row("head_scores", "features_compared",
+        replace("queries @ keys.transpose(-2, -1)", "queries.transpose(-2, -1) @ keys"),
+        "Features are compared with features: the scores are (…, head_dim, head_dim). A token looks at tokens, so "
+        "transpose only the keys."),
+    row("head_scores", "divided_by_head_dim_already",
+        replace("transpose(-2, -1)", "transpose(-2, -1) / keys.shape[-1]"),
+        "The scores are already divided by head_dim here. They should be plain dot products; the next exercise scales "
+        "them once, by a root."),
     # head_weights
     row("head_weights", "scaling_forgotten", replace(" / head_dim**0.5", ""), UNSCALED),
     row("head_weights", "divided_by_head_dim_itself", replace("head_dim**0.5", "head_dim"), NO_ROOT),
@@ -307,15 +372,33 @@ ROWS = [
         "the results are not valid weights. Softmax takes exponentials first."),
     row("head_weights", "past_averaged", replace("scores.masked_fill", "torch.zeros_like(scores).masked_fill"),
         "Every visible token gets the same weight, whatever the scores are. The scores should decide the weights."),
-    row("head_weights", "mask_as_large_as_the_heads",
+    row("head_weights", "mask_or_sums_do_not_fit",
         replace("num_tokens, num_tokens", "scores.shape[1], scores.shape[1]"),
-        "The size of the mask does not match the scores. The mask says for each query which keys it may see, so it "
-        "is (T, T), the same for all heads. T is the last dimension of the scores."),
+        "A tensor does not fit the scores. A mask is (T, T), the same for all heads, with T from the end of the "
+        "scores, and holds True and False. The sums of a softmax by hand need `keepdim=True`."),
     row("head_weights", "weighed_without_gradients", replace("scores.masked_fill", "scores.detach().masked_fill"),
         DETACHED),
     row("head_weights", "scores_masked_in_place", replace("masked_fill(", "masked_fill_("),
         "The caller's scores were changed. `masked_fill_`, `/=` and an assignment to a part of a tensor change the "
         "tensor itself; `masked_fill` and `/` return a new one."),
+    row("head_weights", "fifth_power", replace("head_dim**0.5", "head_dim**5"), FIFTH),
+    row("head_weights", "square_instead_of_root", replace("head_dim**0.5", "head_dim**2"), SQUARE),
+    row("head_weights", "multiplied_by_half", replace("/ head_dim**0.5", "* head_dim * 0.5"), MULTIPLIED_BY_HALF),
+    row("head_weights", "divided_by_half", replace("head_dim**0.5", "(head_dim / 2)"), DIVIDED_BY_HALF),
+    row("head_weights", "softmax_twice", replace("dim=-1)", "dim=-1).softmax(-1)"), SOFTMAX_TWICE),
+    row("head_weights", "softmax_before_and_after_the_mask",
+        replace("scores.masked_fill", "torch.softmax(scores / head_dim**0.5, -1).masked_fill")
+        .replace("masked / head_dim**0.5", "masked"), BEFORE_AND_AFTER),
+    row("head_weights", "weights_masked_with_minus_infinity",
+        replace("scores.masked_fill", "torch.softmax(scores / head_dim**0.5, -1).masked_fill")
+        .replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "masked"), WEIGHTS_MASKED),
+    row("head_weights", "arguments_do_not_fit", replace("head_dim**0.5", "torch.sqrt(head_dim)"), ARGUMENTS),
+    row("head_weights", "all_weights_one",
+        replace("torch.softmax(masked / head_dim**0.5, dim=-1)", "torch.ones_like(scores) + 0 * scores"), ALL_ONE),
+    row("head_weights", "only_the_future_seen", replace("masked_fill(future", "masked_fill(~future"), ONLY_FUTURE_SEEN),
+    row("head_weights", "only_the_future_seen_beside_low_numbers",
+        replace("masked_fill(future, -torch.inf", "masked_fill(~future, -1e9"), ONLY_FUTURE_SEEN),
+    row("head_weights", "large_number_for_the_future", replace("-torch.inf", "1e9"), PLUS_LARGE),
     # split_heads
     row("split_heads", "split_by_reshape_alone", replace("group_by_head(unroll_heads", "(tokens_taken_for_heads"),
         MIXED_BY_RESHAPE),
@@ -346,6 +429,8 @@ ROWS = [
         VIEW_REFUSED),
     row("split_heads", "split_without_gradients", replace("unroll_heads", "unrolled_without_gradients"), DETACHED),
     row("split_heads", "resized_in_place_in_split", replace("unroll_heads", "resized_in_place"), CHANGED),
+    row("split_heads", "width_of_a_head_as_a_float_in_split",
+        replace("unroll_heads", "width_of_a_head_as_a_float"), WITH_A_SLASH),
     # merge_heads
     row("merge_heads", "not_transposed_back",
         replace("tokens_first.flatten(start_dim=2)", "x.reshape(x.shape[0], x.shape[2], -1)"), NOT_TRANSPOSED_BACK),
@@ -371,6 +456,11 @@ ROWS = [
         "`contiguous()` first."),
     row("merge_heads", "merged_without_gradients", replace("x.transpose", "x.detach().transpose"), DETACHED),
     row("merge_heads", "merged_in_place", replace("transpose(", "transpose_("), CHANGED),
+    row("merge_heads", "shape_read_in_another_order",
+        replace("tokens_first.flatten(start_dim=2)",
+                "tokens_first.reshape(x.shape[0], x.shape[1], x.shape[2] * x.shape[3])"),
+        "The shape is read as (B, T, H, head_dim), but x is (B, H, T, head_dim). So heads and tokens are exchanged in "
+        "the new shape. Read the sizes in the order of x."),
     # MultiHeadAttentionWrapper
     row("MultiHeadAttentionWrapper", "heads_in_a_plain_list", replace("nn.ModuleList(", "list("),
         "The heads are in a plain list, and nn.Module does not search there: an optimiser does not find their "
@@ -449,6 +539,34 @@ ROWS = [
         replace("return torch", "output = torch")
         .replace("dim=-1)", "dim=-1)\n        inputs -= inputs.mean(dim=-1, keepdim=True)\n        return output"),
         INPUTS_CHANGED),
+    row("MultiHeadAttentionWrapper", "another_layer_behind_the_heads",
+        replace("range(num_heads)\n        )",
+                "range(num_heads)\n        )\n        self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)")
+        .replace(SIDE_BY_SIDE, f"self.out_proj({SIDE_BY_SIDE})"),
+        "The concatenated outputs pass through another layer, such as out_proj. This wrapper only concatenates; the "
+        "next class has a last layer."),
+    row("MultiHeadAttentionWrapper", "layer_back_to_d_out",
+        replace("range(num_heads)\n        )",
+                "range(num_heads)\n        )\n        self.out_proj = nn.Linear(num_heads * d_out, d_out)")
+        .replace(SIDE_BY_SIDE, f"self.out_proj({SIDE_BY_SIDE})"),
+        "Another layer makes the outputs d_out wide. This wrapper only concatenates: its outputs are num_heads times "
+        "as wide. The next class has a last layer."),
+    row("MultiHeadAttentionWrapper", "no_attribute_heads",
+        replace("self.heads", "self.attention_heads", 2),
+        "A new wrapper has no attribute `heads`: the list of the heads has another name, or is made only in forward. "
+        "Other code uses exactly this name."),
+    row("MultiHeadAttentionWrapper", "heads_from_d_out_to_d_out", replace("(d_in, d_out, c", "(d_out, d_out, c"),
+        "The heads go from d_out to d_out, so the wrapper works only if d_in and d_out are equal. Each head goes from "
+        "d_in to d_out."),
+    row("MultiHeadAttentionWrapper", "outputs_in_a_list",
+        replace(SIDE_BY_SIDE, "[head(inputs) for head in self.heads]"),
+        "The output is a list with an output for each head. Join them to one tensor, along the features."),
+    row("MultiHeadAttentionWrapper", "last_head_alone",
+        replace(SIDE_BY_SIDE, "[head(inputs) for head in self.heads][-1]"),
+        "Only the output of the last head is returned: each output replaces the one before. Collect the outputs in a "
+        "list, and concatenate them."),
+    row("MultiHeadAttentionWrapper", "no_argument_for_the_bias_in_the_wrapper",
+        replace(", qkv_bias: bool = False", "").replace(", qkv_bias)", ")"), NO_ARGUMENT),
     # two_dimensional_output
     row("two_dimensional_output", "two_features_for_each_head", replace("d_in, 1", "d_in, 2"),
         "Each head has two features, so two heads give four. Change d_out, so that two heads together give two "
@@ -630,8 +748,8 @@ ROWS = [
     row("MultiHeadAttention", "scores_dropped",
         replace("head_scores(queries, keys)", "self.dropout(head_scores(queries, keys))")
         .replace("self.dropout(weights)", "weights"),
-        "Dropout is applied to the scores, before softmax. A score of zero does not give a weight of zero. Drop the "
-        "weights, after softmax."),
+        "Dropout acts before softmax: on the scores, or on what queries and keys are made of. A score of zero does not "
+        "give a weight of zero. Drop the weights, after softmax."),
     row("MultiHeadAttention", "contexts_dropped",
         replace("self.dropout(weights)", "weights")
         .replace("(merge_heads(contexts))", "(self.dropout(merge_heads(contexts)))"),
@@ -681,6 +799,49 @@ ROWS = [
         "The module returns the weights too. The next layer needs one tensor: return only the output."),
     row("MultiHeadAttention", "inputs_changed_in_place_in_the_module",
         replace("return ", "inputs -= inputs.mean(dim=-1, keepdim=True)\n        return "), INPUTS_CHANGED),
+    *(row("MultiHeadAttention", f"{name}_in_the_module", replace("head_weights", name), sentence)
+      for name, sentence in [
+          ("fifth_power", FIFTH), ("square_instead_of_root", SQUARE), ("multiplied_by_half", MULTIPLIED_BY_HALF),
+          ("divided_by_half", DIVIDED_BY_HALF), ("softmax_twice", SOFTMAX_TWICE),
+          ("softmax_before_and_after_the_mask", BEFORE_AND_AFTER),
+          ("weights_masked_with_minus_infinity", WEIGHTS_MASKED), ("arguments_do_not_fit", ARGUMENTS),
+          ("all_weights_one", ALL_ONE), ("only_the_future_seen", ONLY_FUTURE_SEEN),
+          ("only_the_future_seen_beside_low_numbers", ONLY_FUTURE_SEEN), ("large_number_for_the_future", PLUS_LARGE),
+      ]),
+    row("MultiHeadAttention", "query_projection_unused", replace("queries, keys)", "keys, keys)"),
+        "The queries are made but never used: keys are compared with keys. Compare each query with the keys."),
+    row("MultiHeadAttention", "shapes_or_dtypes_do_not_match",
+        replace("head_scores(queries, keys)", "queries @ keys"),
+        "The shapes or dtypes do not match in forward. After the projections there are d_out features, not d_in. The "
+        "scores need keys with the last two dimensions swapped, and a mask is (T, T), with True and False."),
+    row("MultiHeadAttention", "view_of_transposed_contexts",
+        replace("merge_heads(contexts)", "contexts.transpose(1, 2).view(*inputs.shape[:2], -1)"),
+        "`view` fails after a transpose, because the numbers are no longer contiguous. Use `reshape`, or "
+        "`contiguous()` before it."),
+    row("MultiHeadAttention", "output_transposed", replace("(merge_heads(contexts))", "(merge_heads(contexts)).mT"),
+        "The output is transposed: there is a column for each token. It is (B, T, d_out), with a row for each token."),
+    row("MultiHeadAttention", "mixed_by_the_columns", replace("self.dropout(weights)", "self.dropout(weights).mT"),
+        "The contexts use the columns of the weights. The weights of a query are its row: do not transpose them before "
+        "the product with the values."),
+    row("MultiHeadAttention", "weights_returned", replace("self.out_proj(merge_heads(contexts))", "weights"),
+        "The module returns the attention weights. They say how important each token is. The output is what out_proj "
+        "makes of the merged contexts."),
+    row("MultiHeadAttention", "kept_weights_of_another_size",
+        replace("merge_heads(contexts)", "self.dropout(merge_heads(contexts))"),
+        "In training the kept weights are not divided by 1 - dropout and nothing more. Often the weights, the values, "
+        "the contexts or the output are dropped or divided once more. Only the weights pass through dropout, once."),
+    row("MultiHeadAttention", "layers_under_other_names",
+        replace("W_query", "query", 2).replace("W_key", "key", 2).replace("W_value", "value", 2),
+        "There are parameters, but no layers W_query, W_key and W_value: they have other names, are in an "
+        "nn.ModuleList, or are one wide layer. Other code uses exactly these three names."),
+    row("MultiHeadAttention", "out_proj_under_another_name", replace("self.out_proj", "self.W_o", 2),
+        "There is a last layer, but it is not called out_proj. Other code uses exactly this name."),
+    row("MultiHeadAttention", "layers_from_d_out_to_d_out",
+        replace("nn.Linear(d_in, d_out,", "nn.Linear(d_out, d_out,", 3),
+        "The layers go from d_out to d_out, so the module works only if d_in and d_out are equal. Tokens come in with "
+        "d_in features and leave with d_out."),
+    row("MultiHeadAttention", "no_argument_for_the_bias_in_the_module",
+        replace(", qkv_bias: bool = False", "").replace("bias=qkv_bias", "bias=False", 3), NO_ARGUMENT),
     # stack_heads
     row("stack_heads", "joined_along_the_inputs",
         replace("[part.weight for part in parts]",

@@ -22,6 +22,19 @@ def resized_in_place(x, num_heads):
     return torch.cat(torch.chunk(x, num_heads, dim=3), dim=2)
 
 
+def width_of_a_head_as_a_float(x, num_heads):
+    b, t, d_out = x.shape
+    assert d_out % num_heads == 0
+    return x.reshape(b, t, num_heads, d_out / num_heads)
+
+
+def width_of_a_head_as_a_float__unflatten(x, num_heads):
+    head_dim = x.size(-1) / num_heads
+    if head_dim != round(head_dim):
+        raise ValueError("num_heads does not divide d_out")
+    return torch.reshape(x, (x.size(0), x.size(1), num_heads, head_dim))
+
+
 # -- group_by_head ---
 
 
@@ -49,6 +62,31 @@ def cosines_instead_of_dot_products(queries, keys):
 def keys_transposed_in_place(queries, keys):
     keys.unsqueeze_(2)
     return (queries.unsqueeze(3) * keys).sum(4)
+
+
+def keys_compared_with_keys(queries, keys):
+    return keys @ keys.transpose(2, 3)
+
+
+def keys_compared_with_keys__einsum(q, k):
+    q = k
+    return torch.einsum("bhqd,bhkd->bhqk", q, k)
+
+
+def features_compared(queries, keys):
+    return queries.transpose(2, 3) @ keys
+
+
+def features_compared__einsum(q, k):
+    return torch.einsum("bhtd,bhte->bhde", q, k)
+
+
+def divided_by_head_dim_already(queries, keys):
+    return queries @ keys.transpose(2, 3) / queries.size(-1)
+
+
+def divided_by_head_dim_already__mean(q, k):
+    return (q.unsqueeze(3) * k.unsqueeze(2)).mean(dim=-1)
 
 
 # -- head_weights ---
@@ -89,6 +127,174 @@ def past_averaged(scores, head_dim):
     return past / past.sum(dim=-1, keepdim=True)
 
 
+def fifth_power(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, -torch.inf) / head_dim**5, dim=-1)
+
+
+def fifth_power__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    s = torch.where(seen, s * head_dim**-5.0, float("-inf"))
+    return s.log_softmax(3).exp()
+
+
+def square_instead_of_root(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, -torch.inf) / head_dim**2, dim=-1)
+
+
+def square_instead_of_root__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    s = torch.where(seen, s / (head_dim * head_dim), float("-inf"))
+    return s.log_softmax(3).exp()
+
+
+def multiplied_by_half(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, -torch.inf) * head_dim * 0.5, dim=-1)
+
+
+def multiplied_by_half__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    s = torch.where(seen, s * (head_dim / 2), float("-inf"))
+    return s.log_softmax(3).exp()
+
+
+def divided_by_half(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, -torch.inf) / (head_dim * 0.5), dim=-1)
+
+
+def divided_by_half__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    s = torch.where(seen, s * 2 / head_dim, float("-inf"))
+    return s.log_softmax(3).exp()
+
+
+def softmax_twice(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    weights = F.softmax(scores.masked_fill(future, -torch.inf) / math.sqrt(head_dim), dim=-1)
+    return F.softmax(weights, dim=-1)
+
+
+def softmax_twice__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    softmax = nn.Softmax(dim=3)
+    s = torch.where(seen, s / head_dim**0.5, float("-inf"))
+    return softmax(softmax(s))
+
+
+def softmax_before_and_after_the_mask(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    weights = F.softmax(scores / math.sqrt(head_dim), dim=-1)
+    return F.softmax(weights.masked_fill(future, -torch.inf), dim=-1)
+
+
+def softmax_before_and_after_the_mask__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    w = torch.where(seen, (s / head_dim**0.5).softmax(3), float("-inf"))
+    return w.exp() / w.exp().sum(dim=3, keepdim=True)
+
+
+def weights_masked_with_minus_infinity(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    weights = F.softmax(scores / math.sqrt(head_dim), dim=-1)
+    return weights.masked_fill(future, -torch.inf)
+
+
+def weights_masked_with_minus_infinity__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    return torch.where(seen, (s / head_dim**0.5).softmax(3), float("-inf"))
+
+
+def arguments_do_not_fit(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, -torch.inf) / torch.sqrt(head_dim), dim=-1)
+
+
+def arguments_do_not_fit__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    return torch.softmax(torch.where(seen, s / head_dim**0.5, float("-inf")))
+
+
+def all_weights_one(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    scores = scores.masked_fill(future, -1e9) / math.sqrt(head_dim)
+    return F.softmax(scores.unsqueeze(-1), dim=-1).squeeze(-1)
+
+
+def all_weights_one__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    s = torch.where(seen, s, 0 * s)[None]
+    return (s / head_dim**0.5).softmax(0)[0]
+
+
+def only_the_future_seen(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future == 0, -torch.inf) / math.sqrt(head_dim), dim=-1)
+
+
+def only_the_future_seen__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    return torch.where(seen, float("-inf"), s / head_dim**0.5).softmax(3)
+
+
+def only_the_future_seen_beside_low_numbers(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future == 0, -1e9) / math.sqrt(head_dim), dim=-1)
+
+
+def only_the_future_seen_beside_low_numbers__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    return torch.where(seen, -1e10, s / head_dim**0.5).softmax(3)
+
+
+def large_number_for_the_future(scores, head_dim):
+    t = scores.size(-1)
+    future = torch.triu(torch.ones(t, t), diagonal=1).bool()
+    return F.softmax(scores.masked_fill(future, 1e9) / math.sqrt(head_dim), dim=-1)
+
+
+def large_number_for_the_future__in_other_code(s, head_dim):
+    place = torch.arange(s.shape[3])
+    seen = place <= place[:, None]
+    return torch.where(seen, s / head_dim**0.5, 1e10).softmax(3)
+
+
+def mask_or_sums_do_not_fit(scores, head_dim):
+    t = scores.size(-1)
+    scores = scores.masked_fill(torch.triu(torch.ones(t, t), diagonal=1), -torch.inf)
+    return F.softmax(scores / math.sqrt(head_dim), dim=-1)
+
+
+def mask_or_sums_do_not_fit__sums(s, head_dim):
+    place = torch.arange(s.shape[3])
+    powers = torch.where(place <= place[:, None], s / head_dim**0.5, float("-inf")).exp()
+    return powers / powers.sum(dim=3)
+
+
 # -- split_heads ---
 
 
@@ -109,6 +315,19 @@ def every_division_refused_in_split(x, num_heads):
     return x.reshape(b, t, num_heads, -1).permute(0, 2, 1, 3)
 
 
+def width_of_a_head_as_a_float_in_split(x, num_heads):
+    b, t, d_out = x.shape
+    assert d_out % num_heads == 0
+    return x.reshape(b, t, num_heads, d_out / num_heads).transpose(1, 2)
+
+
+def width_of_a_head_as_a_float_in_split__permuted(x, num_heads):
+    head_dim = x.size(-1) / num_heads
+    if head_dim != round(head_dim):
+        raise ValueError("num_heads does not divide d_out")
+    return torch.reshape(x, (x.size(0), x.size(1), num_heads, head_dim)).permute(0, 2, 1, 3)
+
+
 # -- merge_heads ---
 
 
@@ -119,6 +338,16 @@ def last_two_kept_apart(x):
 def batch_merged_away(x):
     b, h, t, d = x.size()
     return x.permute(0, 2, 1, 3).reshape(-1, h * d)
+
+
+def shape_read_in_another_order(x):
+    b, t, h, head_dim = x.shape
+    return x.transpose(1, 2).reshape(b, t, h * head_dim)
+
+
+def shape_read_in_another_order__contiguous(x):
+    batch, num_tokens, _, _ = x.size()
+    return x.permute(0, 2, 1, 3).contiguous().view(batch, num_tokens, -1)
 
 
 # -- MultiHeadAttentionWrapper ---
@@ -198,6 +427,155 @@ class inputs_detached(Heads):
         with torch.no_grad():
             x = x.clone()
         return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+class RightHeads(nn.Module):
+    """A right wrapper; the classes below change it."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList()
+        for _ in range(num_heads):
+            self.heads.append(CausalAttention(d_in, d_out, context_length, dropout, qkv_bias))
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=2)
+
+
+class another_layer_behind_the_heads(RightHeads):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.out_proj = nn.Linear(d_out * num_heads, d_out * num_heads)
+
+    def forward(self, x):
+        return self.out_proj(super().forward(x))
+
+
+class another_layer_behind_the_heads__proj(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        heads = [CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+        self.heads, width = nn.ModuleList(heads), num_heads * d_out
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        outputs = []
+        for head in self.heads:
+            outputs.append(head(x))
+        return self.proj(torch.cat(outputs, dim=-1))
+
+
+class layer_back_to_d_out(RightHeads):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.out_proj = nn.Linear(num_heads * d_out, d_out)
+
+    def forward(self, x):
+        return self.out_proj(super().forward(x))
+
+
+class layer_back_to_d_out__proj(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        heads = [CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+        self.heads = nn.ModuleList(heads)
+        self.proj = nn.Linear(num_heads * d_out, d_out)
+
+    def forward(self, x):
+        outputs = []
+        for head in self.heads:
+            outputs.append(head(x))
+        return self.proj(torch.cat(outputs, dim=-1))
+
+
+class no_attribute_heads(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        heads = [CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+        self.attention_heads = nn.ModuleList(heads)
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.attention_heads], dim=2)
+
+
+class no_attribute_heads__singular(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.head = nn.ModuleList()
+        for _ in range(num_heads):
+            self.head.append(CausalAttention(d_in, d_out, context_length, dropout, qkv_bias))
+
+    def forward(self, x):
+        outputs = []
+        for head in self.head:
+            outputs.append(head(x))
+        return torch.cat(outputs, dim=-1)
+
+
+class no_attribute_heads__made_in_forward(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.arguments, self.num_heads = (d_in, d_out, context_length, dropout, qkv_bias), num_heads
+
+    def forward(self, x):
+        self.heads = nn.ModuleList([CausalAttention(*self.arguments) for _ in range(self.num_heads)])
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+class heads_from_d_out_to_d_out(RightHeads):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_out, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+class heads_from_d_out_to_d_out__written_out(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        heads = [CausalAttention(d_out, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+        self.heads = nn.ModuleList(heads)
+
+    def forward(self, x):
+        outputs = []
+        for head in self.heads:
+            outputs.append(head(x))
+        return torch.cat(outputs, dim=-1)
+
+
+class outputs_in_a_list(RightHeads):
+    def forward(self, x):
+        return [head(x) for head in self.heads]
+
+
+class outputs_in_a_list__appended(RightHeads):
+    def forward(self, x):
+        outputs = []
+        for head in self.heads:
+            outputs.append(head(x))
+        return outputs
+
+
+class last_head_alone(RightHeads):
+    def forward(self, x):
+        for head in self.heads:
+            output = head(x)
+        return output
+
+
+class last_head_alone__cat(RightHeads):
+    def forward(self, x):
+        outputs = []
+        for head in self.heads:
+            outputs = [head(x)]
+        return torch.cat(outputs, dim=-1)
+
+
+class no_argument_for_the_bias_in_the_wrapper(RightHeads):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+
+class no_argument_for_the_bias_in_the_wrapper__bias_under_another_name(RightHeads):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, bias)
 
 
 # -- two_dimensional_output ---
@@ -396,6 +774,464 @@ class only_out_proj_learns(Layers):
             weights = self.dropout(F.softmax(self.causal(q @ k.mT) / math.sqrt(self.head_dim), dim=-1))
             context = torch.cat((weights @ v).unbind(1), dim=-1)
         return self.out_proj(context)
+
+
+class Attention(nn.Module):
+    """The parts of a right one; the classes below put them together."""
+
+    names = ("W_query", "W_key", "W_value")
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        for name in self.names:
+            setattr(self, name, nn.Linear(d_in, d_out, bias=qkv_bias))
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+
+    def projected(self, x):
+        """Queries, keys and values, each (B, H, T, head_dim)."""
+        layers = [self.get_submodule(name) for name in self.names]
+        return [layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2) for layer in layers]
+
+    def weigh(self, q, k, x):
+        scores = (q @ k.mT / self.head_dim**0.5).masked_fill(future(x), -torch.inf)
+        return scores.softmax(dim=-1)
+
+    def finish(self, weights, v):
+        return self.out_proj((self.dropout(weights) @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        return self.finish(self.weigh(q, k, x), v)
+
+
+def future(x):
+    """(T, T), for a batch (B, T, …): what no token may look at."""
+    return torch.triu(torch.ones(x.shape[1], x.shape[1]), diagonal=1) == 1
+
+
+class fifth_power_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) / self.head_dim**5
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class fifth_power_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores * self.head_dim**-5.0)
+        return self.finish(scores.log_softmax(3).exp(), v)
+
+
+class square_instead_of_root_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) / self.head_dim**2
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class square_instead_of_root_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores / (self.head_dim * self.head_dim))
+        return self.finish(scores.log_softmax(3).exp(), v)
+
+
+class multiplied_by_half_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) * self.head_dim * 0.5
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class multiplied_by_half_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores * (self.head_dim / 2))
+        return self.finish(scores.log_softmax(3).exp(), v)
+
+
+class divided_by_half_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) / (self.head_dim * 0.5)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class divided_by_half_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores * 2 / self.head_dim)
+        return self.finish(scores.log_softmax(3).exp(), v)
+
+
+class softmax_twice_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) / math.sqrt(self.head_dim)
+        weights = F.softmax(scores, dim=-1)
+        return self.finish(F.softmax(weights, dim=-1), v)
+
+
+class softmax_twice_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores * self.head_dim**-0.5)
+        for _ in range(2):
+            scores = nn.Softmax(dim=3)(scores)
+        return self.finish(scores, v)
+
+
+class softmax_before_and_after_the_mask_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        weights = F.softmax(scores / math.sqrt(self.head_dim), dim=-1).masked_fill(future(x), -torch.inf)
+        return self.finish(F.softmax(weights, dim=-1), v)
+
+
+class softmax_before_and_after_the_mask_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        softmax = nn.Softmax(dim=3)
+        weights = softmax(scores * self.head_dim**-0.5)
+        return self.finish(softmax(torch.where(future(x), float("-inf"), weights)), v)
+
+
+class weights_masked_with_minus_infinity_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        weights = F.softmax(scores / math.sqrt(self.head_dim), dim=-1).masked_fill(future(x), -torch.inf)
+        return self.finish(weights, v)
+
+
+class weights_masked_with_minus_infinity_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        weights = nn.Softmax(dim=3)(scores * self.head_dim**-0.5)
+        return self.finish(torch.where(future(x), float("-inf"), weights), v)
+
+
+class arguments_do_not_fit_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -torch.inf) / torch.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class arguments_do_not_fit_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), float("-inf"), scores * self.head_dim**-0.5)
+        return self.finish(torch.softmax(scores), v)
+
+
+class all_weights_one_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), -1e9) / math.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores.unsqueeze(-1), dim=-1).squeeze(-1), v)
+
+
+class all_weights_one_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        return self.finish(scores[None].softmax(0)[0], v)
+
+
+class only_the_future_seen_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x) == 0, -torch.inf) / math.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class only_the_future_seen_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), scores * self.head_dim**-0.5, float("-inf"))
+        return self.finish(scores.softmax(3), v)
+
+
+class only_the_future_seen_beside_low_numbers_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x) == 0, -1e9) / math.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class only_the_future_seen_beside_low_numbers_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), scores * self.head_dim**-0.5, -1e10)
+        return self.finish(scores.softmax(3), v)
+
+
+class large_number_for_the_future_in_the_module(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        scores = scores.masked_fill(future(x), 1e9) / math.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class large_number_for_the_future_in_the_module__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        scores = torch.where(future(x), 1e10, scores * self.head_dim**-0.5)
+        return self.finish(scores.softmax(3), v)
+
+
+class query_projection_unused(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        weights = self.weigh(k, k, x)
+        return self.finish(weights, v)
+
+
+class query_projection_unused__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", k, k) * self.head_dim**-0.5
+        return self.finish(torch.where(future(x), float("-inf"), scores).softmax(3), v)
+
+
+class shapes_or_dtypes_do_not_match(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        scores = q @ k.transpose(2, 3)
+        mask = torch.triu(torch.ones(x.size(1), x.size(1)), diagonal=1)
+        scores = scores.masked_fill(mask, -torch.inf) / math.sqrt(self.head_dim)
+        return self.finish(F.softmax(scores, dim=-1), v)
+
+
+class shapes_or_dtypes_do_not_match__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        batch, num_tokens, d_in = x.shape
+        contexts = (self.weigh(q, k, x) @ v).transpose(1, 2)
+        return self.out_proj(contexts.reshape(batch, num_tokens, d_in))
+
+
+class view_of_transposed_contexts(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        batch, num_tokens, _ = x.shape
+        contexts = self.dropout(self.weigh(q, k, x)) @ v
+        return self.out_proj(contexts.transpose(1, 2).view(batch, num_tokens, -1))
+
+
+class view_of_transposed_contexts__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        contexts = torch.einsum("bhqk,bhkd->bhqd", self.dropout(self.weigh(q, k, x)), v)
+        tokens_first = contexts.contiguous().permute(0, 2, 1, 3)
+        return self.out_proj(tokens_first.view(*x.shape[:2], self.num_heads * self.head_dim))
+
+
+class output_transposed(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        return self.finish(self.weigh(q, k, x), v).transpose(1, 2)
+
+
+class output_transposed__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        output = self.finish(self.weigh(q, k, x), v)
+        return torch.einsum("btd->bdt", output)
+
+
+class mixed_by_the_columns(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        return self.finish(self.weigh(q, k, x).transpose(2, 3), v)
+
+
+class mixed_by_the_columns__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        weights = self.dropout(self.weigh(q, k, x))
+        contexts = torch.einsum("bhqk,bhqd->bhkd", weights, v)
+        return self.out_proj(contexts.transpose(1, 2).flatten(2))
+
+
+class weights_returned(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        return self.weigh(q, k, x)
+
+
+class weights_returned__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        weights = self.weigh(q, k, x)
+        self.finish(weights, v)
+        return weights
+
+
+class kept_weights_of_another_size(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        return self.dropout(self.finish(self.weigh(q, k, x), v))
+
+
+class kept_weights_of_another_size__in_other_code(Attention):
+    def forward(self, x):
+        q, k, v = self.projected(x)
+        weights = self.weigh(q, k, x)
+        if self.training:
+            weights = weights / (1 - self.dropout.p)
+        return self.finish(weights, v)
+
+
+class kept_weights_of_another_size__weights(Attention):
+    def weigh(self, q, k, x):
+        return self.dropout(super().weigh(q, k, x))
+
+
+class shapes_or_dtypes_do_not_match__mask_of_the_width(Attention):
+    def weigh(self, q, k, x):
+        width = self.num_heads * self.head_dim
+        future = torch.ones(width, width).triu(1) == 1
+        return F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -math.inf), dim=-1)
+
+
+class kept_weights_of_another_size__keys_masked_at_random(Attention):
+    def weigh(self, q, k, x):
+        scores = (q @ k.mT / q.size(-1) ** 0.5).masked_fill(future(x), -1e9)
+        if self.training and self.dropout.p:
+            scores = scores.masked_fill(torch.rand_like(scores) < self.dropout.p, -1e9)
+        return F.softmax(scores, dim=-1)
+
+    def finish(self, weights, v):
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
+
+
+class layers_under_other_names(Attention):
+    names = ("query", "key", "value")
+
+
+class layers_under_other_names__projections(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0
+        self.q_proj = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.k_proj = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.v_proj = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.o_proj = nn.Linear(d_out, d_out)
+        self.num_heads, self.p = num_heads, dropout
+
+    def forward(self, x):
+        q, k, v = (
+            layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+            for layer in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        contexts = F.scaled_dot_product_attention(q, k, v, dropout_p=self.p * self.training, is_causal=True)
+        return self.o_proj(contexts.transpose(1, 2).flatten(2))
+
+
+class layers_under_other_names__one_wide_layer(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0
+        self.c_attn = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.num_heads, self.p = num_heads, dropout
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in self.c_attn(x).chunk(3, 2))
+        contexts = F.scaled_dot_product_attention(q, k, v, dropout_p=self.p * self.training, is_causal=True)
+        return self.out_proj(contexts.transpose(1, 2).flatten(2))
+
+
+class out_proj_under_another_name(Attention):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.proj = self.out_proj
+        del self.out_proj
+
+    def finish(self, weights, v):
+        return self.proj((self.dropout(weights) @ v).transpose(1, 2).flatten(2))
+
+
+class out_proj_under_another_name__W_o(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_o = nn.Linear(d_out, d_out)
+        self.num_heads, self.p = num_heads, dropout
+
+    def forward(self, x):
+        q, k, v = (
+            layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+            for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        contexts = F.scaled_dot_product_attention(q, k, v, dropout_p=self.p * self.training, is_causal=True)
+        return self.W_o(contexts.transpose(1, 2).flatten(2))
+
+
+class layers_from_d_out_to_d_out(Attention):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_out, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+class layers_from_d_out_to_d_out__written_out(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError("num_heads does not divide d_out")
+        self.W_query = nn.Linear(d_out, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_out, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_out, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.num_heads, self.p = num_heads, dropout
+
+    def forward(self, x):
+        q, k, v = (
+            layer(x).unflatten(2, (self.num_heads, -1)).transpose(1, 2)
+            for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        contexts = F.scaled_dot_product_attention(q, k, v, dropout_p=self.p * self.training, is_causal=True)
+        return self.out_proj(contexts.transpose(1, 2).flatten(2))
+
+
+class no_argument_for_the_bias_in_the_module(Attention):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+
+class no_argument_for_the_bias_in_the_module__bias_under_another_name(Attention):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, bias)
 
 
 # -- stack_heads ---

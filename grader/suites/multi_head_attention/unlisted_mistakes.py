@@ -78,16 +78,8 @@ def head_scores__takes_distances(queries, keys):
     return -torch.cdist(queries, keys)
 
 
-def head_scores__scales_by_head_dim(queries, keys):
-    return queries @ keys.mT / queries.size(-1)
-
-
 def head_scores__masks_with_zeros(queries, keys):
     return (queries @ keys.mT).tril()
-
-
-def head_scores__compares_keys_with_keys(queries, keys):
-    return keys @ keys.mT
 
 
 def head_scores__normalizes_only_the_keys(queries, keys):
@@ -96,10 +88,6 @@ def head_scores__normalizes_only_the_keys(queries, keys):
 
 def head_scores__averages_the_heads(queries, keys):
     return (queries @ keys.mT).mean(dim=1, keepdim=True).expand(-1, queries.size(1), -1, -1)
-
-
-def head_scores__gives_features_by_features(queries, keys):
-    return queries.mT @ keys
 
 
 def head_scores__adds_instead_of_multiplying(queries, keys):
@@ -227,11 +215,6 @@ def merge_heads__one_long_row(x):
     return x.transpose(1, 2).flatten(1)
 
 
-def merge_heads__reads_the_shape_in_another_order(x):
-    b, t, h, head_dim = x.shape
-    return x.transpose(1, 2).reshape(b, t, h * head_dim)
-
-
 # -- MultiHeadAttentionWrapper ---
 
 
@@ -281,15 +264,6 @@ class MultiHeadAttentionWrapper__shuffles_the_features(Right):
         return torch.stack([head(x) for head in self.heads], dim=-1).flatten(2)
 
 
-class MultiHeadAttentionWrapper__out_proj_too(Right):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-        self.out_proj = nn.Linear(num_heads * d_out, d_out)
-
-    def forward(self, x):
-        return self.out_proj(super().forward(x))
-
-
 class MultiHeadAttentionWrapper__flips_the_tokens(Right):
     def forward(self, x):
         return super().forward(x).flip(1)
@@ -316,21 +290,6 @@ class MultiHeadAttentionWrapper__one_head_after_the_other(Right):
         for head in self.heads:
             x = head(x)
         return x
-
-
-class MultiHeadAttentionWrapper__outputs_in_a_list(Right):
-    def forward(self, x):
-        return [head(x) for head in self.heads]
-
-
-class MultiHeadAttentionWrapper__heads_made_in_forward(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.arguments, self.num_heads = (d_in, d_out, context_length, dropout, qkv_bias), num_heads
-
-    def forward(self, x):
-        self.heads = nn.ModuleList([CausalAttention(*self.arguments) for _ in range(self.num_heads)])
-        return torch.cat([head(x) for head in self.heads], dim=-1)
 
 
 class MultiHeadAttentionWrapper__inputs_dropped(Right):
@@ -456,23 +415,12 @@ class MultiHeadAttention__out_proj_before_the_merge(Attention):
         return self.out_proj(self.dropout(self.weights(q, k)) @ v).transpose(1, 2).flatten(2)
 
 
-class MultiHeadAttention__weights_alone(Attention):
-    def forward(self, x):
-        return self.weights(self.split(self.W_query(x)), self.split(self.W_key(x)))
-
-
 class MultiHeadAttention__inputs_dropped(Attention):
     def forward(self, x):
         p, self.dropout.p = self.dropout.p, 0.0
         y = super().forward(F.dropout(x, p, self.training))
         self.dropout.p = p
         return y
-
-
-class MultiHeadAttention__mask_as_large_as_d_out(Attention):
-    def weights(self, q, k):
-        future = torch.ones(self.d_out, self.d_out).triu(1) == 1
-        return F.softmax((q @ k.mT / q.size(-1) ** 0.5).masked_fill(future, -math.inf), dim=-1)
 
 
 class MultiHeadAttention__one_token_less(Attention):
@@ -526,26 +474,6 @@ class MultiHeadAttention__one_draw_for_all_heads(Attention):
         weights = self.weights(q, k)
         weights = weights * self.dropout(torch.ones_like(weights[:, :1]))
         return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
-
-
-class MultiHeadAttention__dropped_twice(Attention):
-    def forward(self, x):
-        q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-        context = (self.dropout(self.weights(q, k)) @ v).transpose(1, 2).flatten(2)
-        return self.dropout(self.out_proj(context))
-
-
-class MultiHeadAttention__keys_masked_at_random(Attention):
-    def weights(self, q, k):
-        t = q.size(2)
-        scores = (q @ k.mT / q.size(-1) ** 0.5).masked_fill(torch.ones(t, t).triu(1) == 1, -1e9)
-        if self.training and self.dropout.p:
-            scores = scores.masked_fill(torch.rand_like(scores) < self.dropout.p, -1e9)
-        return F.softmax(scores, dim=-1)
-
-    def forward(self, x):
-        q, k, v = self.split(self.W_query(x)), self.split(self.W_key(x)), self.split(self.W_value(x))
-        return self.out_proj((self.weights(q, k) @ v).transpose(1, 2).flatten(2))
 
 
 # -- stack_heads ---
