@@ -163,8 +163,8 @@ ROWS = [
         "The numbers at each position were added. Multiply them, and add up the products."),
     row("dot_product", "every_number_with_every_other",
         replace("zip(a, b, strict=True)", "((x, y) for x in a for y in b)"),
-        "Every number of the first sequence was multiplied with every number of the second. Only numbers at the same "
-        "position belong together: use one loop, not two nested loops."),
+        "Every number of the first sequence counts with every number of the second, as in two nested loops or in the "
+        "product of both sums. Only numbers at the same position belong together."),
     row("dot_product", "mean_of_the_products", replace("return total", "return total / len(a)"), MEAN),
     row("dot_product", "mean_unless_there_are_none", replace("return total", "return total / len(a) if len(a) else 0"),
         MEAN),
@@ -196,6 +196,14 @@ ROWS = [
         .replace("x, y in zip(a, b, strict=True)", "place in range(len(a))")
         .replace("total = total + x * y", "a[place] *= b[place]\n        total = total + a[place]"),
         EATEN_UP),
+    row("dot_product", "total_begun_anew_in_the_loop",
+        replace("    total = 0\n", "").replace("        total = total", "        total = 0\n        total = total"),
+        "The total is set to 0 again in each pass of the loop, so only the last product is left. Set it once, before "
+        "the loop."),
+    row("dot_product", "place_that_does_not_exist",
+        replace("x, y in zip(a, b, strict=True)", "place in range(len(a) + 1)").replace("x * y", "a[place] * b[place]"),
+        "The code reads a position that does not exist. Positions begin at 0, so the last one is one less than the "
+        "length."),
 
     # attention_scores
     row("attention_scores", "products_of_each_feature", replace("inputs @ query", "query * inputs"),
@@ -262,6 +270,18 @@ ROWS = [
     row("attention_scores", "inputs_multiplied_in_place", replace("inputs @ query", "inputs.mul_(query).sum(dim=-1)"),
         "The caller's inputs were multiplied in place, by `*=` or `mul_`. The next step needs the old inputs: `*` "
         "makes a new tensor."),
+    row("attention_scores", "last_token_without_a_score",
+        replace("inputs @ query", "torch.cat([inputs[:-1] @ query, 0 * inputs[-1:] @ query])"),
+        "The last token has a score of zero: the loop ends one token too early. The end of a range is already "
+        "excluded."),
+    row("attention_scores", "last_score_alone", replace("inputs @ query", "inputs[-1] @ query"),
+        "Only the score of the last token is returned, as if each score replaced the one before. Keep all of them, one "
+        "for each token."),
+    row("attention_scores", "first_score_alone", replace("inputs @ query", "inputs[0] @ query"),
+        "Only the score of the first token is returned, as with a `return` inside the loop. Collect a score for each "
+        "token first."),
+    row("attention_scores", "scores_in_a_row", replace("inputs @ query", "query[None] @ inputs.T"),
+        "The scores have the shape of a table with one row, (1, T). The result should have one dimension, (T,)."),
 
     # normalize_by_sum
     row("normalize_by_sum", "softmax_instead_of_division",
@@ -525,6 +545,10 @@ ROWS = [
         replace("weights @ inputs", "inputs.mul_(weights[:, None]).sum(dim=0)"),
         "The caller's inputs were multiplied by the weights in place, by `*=` or `mul_`. The next query needs the "
         "old inputs: `*` makes a new tensor."),
+    row("context_vector", "last_token_left_out", replace("weights @ inputs", "weights[:-1] @ inputs[:-1]"),
+        "The last token is missing: the loop ends one token too early. The end of a range is already excluded."),
+    row("context_vector", "first_row_only", replace("weights @ inputs", "weights[0] * inputs[0]"),
+        "Only the first weighted row is returned, as with a `return` inside the loop. Add up all rows first."),
 
     # simple_self_attention
     row("simple_self_attention", "softmax_forgotten", replace("softmax_stable(scores, dim=-1)", "scores"),
@@ -559,9 +583,10 @@ ROWS = [
     row("simple_self_attention", "features_compared_and_mixed",
         replace("inputs @ inputs.T", "inputs.T @ inputs").replace("weights @ inputs", "inputs @ weights"),
         FEATURES_COMPARED),
-    row("simple_self_attention", "features_compared_and_tokens_mixed",
+    row("simple_self_attention", "features_and_tokens_mixed_up",
         replace("inputs @ inputs.T", "inputs.T @ inputs"),
-        FEATURES_COMPARED),
+        "Features meet tokens in a product, so the shapes do not match. The scores compare tokens with tokens, (T, T): "
+        "transpose only the second factor. The weights are on the left of the inputs."),
     row("simple_self_attention", "later_tokens_hidden",
         replace("(scores,", "(scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf),"),
         "Each token cannot see the tokens after it. That is causal attention, unit 3. Here every token sees every "
@@ -621,5 +646,19 @@ ROWS = [
         replace("return contexts", "inputs.copy_(contexts)\n    return inputs"),
         "The contexts overwrote the caller's inputs. Every context needs the old inputs, and the caller may need "
         "them too: make a new tensor."),
+    row("simple_self_attention", "divided_by_the_width", replace("inputs.T", "inputs.T / inputs.shape[-1]"),
+        "The scores were divided by the width. Unit 2 explains how scores are scaled. Here they are plain dot "
+        "products."),
+    row("simple_self_attention", "weights_alone", replace("return contexts, weights", "return weights"),
+        "The function returned only the weights. Return the contexts too, as the first of a pair."),
+    row("simple_self_attention", "weights_returned_transposed",
+        replace("return contexts, weights", "return contexts, weights.T"),
+        "The contexts are correct, but the weights are returned transposed. Row i should hold the weights of token i."),
+    row("simple_self_attention", "contexts_transposed",
+        replace("return contexts,", "return contexts.T,"),
+        "The contexts are transposed: there is a column for each token. Each token has a row, (T, d)."),
+    row("simple_self_attention", "inputs_added_to_the_contexts",
+        replace("return contexts,", "return inputs + contexts,"),
+        "The inputs were added to the contexts. A context is only the sum of the inputs, each times its weight."),
 ]
 # fmt: on

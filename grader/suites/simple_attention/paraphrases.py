@@ -71,6 +71,40 @@ def fractions_of_the_numbers_cut_off(a, b):
     return total
 
 
+def total_begun_anew_in_the_loop(a, b):
+    assert len(a) == len(b)
+    for i in range(len(a)):
+        total = 0
+        total += a[i] * b[i]
+    return total
+
+
+def total_begun_anew_in_the_loop__never_begun(a, b):
+    if len(a) != len(b):
+        raise ValueError("the lengths differ")
+    for x, y in zip(a, b):
+        result = x * y
+    return result
+
+
+def place_that_does_not_exist(a, b):
+    if len(a) != len(b):
+        raise ValueError("the lengths differ")
+    total = 0
+    for i in range(len(a) + 1):
+        total += a[i] * b[i]
+    return total
+
+
+def place_that_does_not_exist__while(a, b):
+    assert len(a) == len(b)
+    total, i = 0, 0
+    while i <= len(a):
+        total = total + a[i] * b[i]
+        i += 1
+    return total
+
+
 # -- attention_scores --------------------------------------------------------------------------------------------
 
 
@@ -96,6 +130,47 @@ def six_tokens_only(query, inputs):
     for i in range(6):
         scores[i] = torch.dot(inputs[i], query)
     return scores
+
+
+def last_token_without_a_score(query, inputs):
+    scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
+    for i in range(inputs.shape[0] - 1):
+        scores[i] = torch.dot(query, inputs[i])
+    return scores
+
+
+def last_token_without_a_score__masked(query, inputs):
+    scores = torch.einsum("td,d->t", inputs, query)
+    return scores * (torch.arange(len(inputs)) < len(inputs) - 1)
+
+
+def last_score_alone(query, inputs):
+    for token in inputs:
+        score = torch.dot(token, query)
+    return score
+
+
+def last_score_alone__index(query, inputs):
+    scores = torch.einsum("td,d->t", inputs, query)
+    return scores[-1]
+
+
+def first_score_alone(query, inputs):
+    for token in inputs:
+        return torch.dot(token, query)
+
+
+def first_score_alone__index(query, inputs):
+    scores = torch.einsum("td,d->t", inputs, query)
+    return scores[0]
+
+
+def scores_in_a_row(query, inputs):
+    return torch.mm(query.unsqueeze(0), inputs.t())
+
+
+def scores_in_a_row__stacked(query, inputs):
+    return torch.stack([torch.dot(token, query) for token in inputs])[None, :]
 
 
 # -- normalize_by_sum --------------------------------------------------------------------------------------------
@@ -227,6 +302,29 @@ def six_tokens_in_the_context(weights, inputs):
     return context
 
 
+def last_token_left_out(weights, inputs):
+    context = torch.zeros(inputs.shape[1], dtype=inputs.dtype)
+    for i in range(len(weights) - 1):
+        context = context + weights[i] * inputs[i]
+    return context
+
+
+def last_token_left_out__column(weights, inputs):
+    weighted = weights.unsqueeze(1) * inputs
+    return weighted[:-1].sum(dim=0)
+
+
+def first_row_only(weights, inputs):
+    for weight, token in zip(weights, inputs):
+        context = weight * token
+        return context
+
+
+def first_row_only__column(weights, inputs):
+    weighted = weights.unsqueeze(1) * inputs
+    return weighted[0]
+
+
 # -- simple_self_attention ---------------------------------------------------------------------------------------
 
 
@@ -270,3 +368,63 @@ def tokens_averaged(inputs):
     weights = torch.full((n, n), 1 / n)
     contexts = inputs.mean(0).repeat(n, 1)
     return contexts, weights
+
+
+def divided_by_the_width(inputs):
+    weights = torch.softmax(inputs @ inputs.T / inputs.shape[1], dim=-1)
+    return weights @ inputs, weights
+
+
+def divided_by_the_width__mean(inputs):
+    scores = (inputs[:, None] * inputs[None]).mean(dim=-1)
+    powers = scores.exp()
+    weights = powers / powers.sum(dim=1, keepdim=True)
+    return torch.einsum("qk,kd->qd", weights, inputs), weights
+
+
+def weights_alone(inputs):
+    return torch.softmax(inputs @ inputs.T, dim=-1)
+
+
+def weights_alone__rows(inputs):
+    return torch.stack([(inputs @ token).softmax(dim=0) for token in inputs])
+
+
+def weights_returned_transposed(inputs):
+    weights = torch.softmax(inputs @ inputs.T, dim=-1)
+    return weights @ inputs, weights.T
+
+
+def weights_returned_transposed__columns(inputs):
+    weights = torch.softmax(inputs @ inputs.T, dim=0)
+    return torch.einsum("kq,kd->qd", weights, inputs), weights
+
+
+def contexts_transposed(inputs):
+    weights = torch.softmax(inputs @ inputs.T, dim=-1)
+    return (weights @ inputs).T, weights
+
+
+def contexts_transposed__columns(inputs):
+    weights = torch.stack([(inputs @ token).softmax(dim=0) for token in inputs])
+    return torch.stack([row @ inputs for row in weights], dim=1), weights
+
+
+def inputs_added_to_the_contexts(inputs):
+    weights = torch.softmax(inputs @ inputs.T, dim=-1)
+    return inputs + weights @ inputs, weights
+
+
+def inputs_added_to_the_contexts__rows(inputs):
+    weights = torch.stack([(inputs @ token).softmax(dim=0) for token in inputs])
+    return torch.stack([token + row @ inputs for token, row in zip(inputs, weights)]), weights
+
+
+def features_and_tokens_mixed_up__weights_on_the_right(inputs):
+    weights = torch.softmax(inputs @ inputs.T, dim=-1)
+    return inputs @ weights, weights
+
+
+def features_and_tokens_mixed_up__features(inputs):
+    weights = torch.einsum("td,te->de", inputs, inputs).softmax(dim=1)
+    return torch.mm(weights, inputs), weights

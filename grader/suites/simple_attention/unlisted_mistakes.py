@@ -193,10 +193,6 @@ def softmax_stable__dim_handed_to_the_exponential(x, dim=-1):
 # -- context_vector ----------------------------------------------------------------------------------------------
 
 
-def context_vector__last_token_left_out(weights, inputs):
-    return weights[:-1] @ inputs[:-1]
-
-
 def context_vector__everything_added_up(weights, inputs):
     return (weights[:, None] * inputs).sum()
 
@@ -237,35 +233,16 @@ def simple_self_attention__distances_as_scores(inputs):
     return weights @ inputs, weights
 
 
-def simple_self_attention__scaled_by_the_whole_width(inputs):
-    weights = torch.softmax(inputs @ inputs.T / inputs.shape[1], dim=-1)
-    return weights @ inputs, weights
-
-
 def simple_self_attention__earlier_tokens_hidden(inputs):
     past = torch.ones(len(inputs), len(inputs)).tril(-1).bool()
     weights = torch.softmax((inputs @ inputs.T).masked_fill(past, -torch.inf), dim=-1)
     return weights @ inputs, weights
 
 
-def simple_self_attention__inputs_added_to_the_contexts(inputs):
-    weights = torch.softmax(inputs @ inputs.T, dim=-1)
-    return inputs + weights @ inputs, weights
-
-
-def simple_self_attention__weights_given_back_transposed(inputs):
-    weights = torch.softmax(inputs @ inputs.T, dim=-1)
-    return weights @ inputs, weights.T
-
-
 def simple_self_attention__scores_beside_the_two(inputs):
     scores = inputs @ inputs.T
     weights = torch.softmax(scores, dim=-1)
     return weights @ inputs, weights, scores
-
-
-def simple_self_attention__weights_alone(inputs):
-    return F.softmax(inputs @ inputs.T, dim=-1)
 
 
 def simple_self_attention__scaled_and_along_the_columns(inputs):
