@@ -288,6 +288,9 @@ ROWS = [
         replace(START, "((num_starts - 1) * torch.rand(batch_size, 1, generator=generator)).round().long()"),
         "Starts in the middle are drawn more often than the first and the last, perhaps because a random number is "
         "rounded. `torch.randint` draws integers, all equally likely."),
+    row("sample_batch", "last_target_beyond_the_data", replace("randint(num_starts", "randint(num_starts + 1"),
+        "Sometimes the code reads beyond the end of the data, because some starts are too late. The last token of a "
+        "piece needs a target too: the last start is N - T - 1."),
     row("sample_batch", "one_start_for_all_rows",
         replace("(batch_size, 1)", "(1, 1)").replace("starts + torch", "starts.expand(batch_size, 1) + torch"),
         "One start is drawn for the whole batch, so all its rows are the same. Draw batch_size starts."),
@@ -363,6 +366,18 @@ ROWS = [
     row("flatten_for_cross_entropy", "targets_in_another_order", replace("targets.flatten()", "targets.T.flatten()"),
         "Logits and targets are flattened in different orders, so a prediction gets the target of another token. Use "
         "the same order for both."),
+    row("flatten_for_cross_entropy", "kinds_in_rows",
+        replace("logits.flatten(0, 1)", "logits.reshape(logits.shape[-1], -1)"),
+        "The logits are (V, B · T): there is a row for each kind of token. There should be a row for each prediction, "
+        "with its V numbers side by side: (B · T, V)."),
+    row("flatten_for_cross_entropy", "tokens_in_columns",
+        replace("logits.flatten(0, 1)", "logits.transpose(1, 2).flatten(0, 1)"),
+        "The last two dimensions were swapped before flattening, so a row contains one kind's logits for all tokens: "
+        "(B · V, T). The V numbers of one prediction belong in one row."),
+    row("flatten_for_cross_entropy", "logits_in_another_order",
+        replace("logits.flatten(0, 1)", "logits.transpose(0, 1).flatten(0, 1)"),
+        "The logits are sorted by token and the targets by text, so a prediction gets the target of another one. "
+        "Join the first two dimensions of both in the same order."),
     row("flatten_for_cross_entropy", "last_tokens_alone", replace(FLAT, "logits[:, -1], targets[:, -1]"),
         "Only one prediction is left for each text: 4 instead of 32. Every token predicts the next one, and the "
         "model learns from all of them."),
@@ -420,6 +435,9 @@ ROWS = [
         replace(SHIFTED, "logits.log_softmax(dim=0)").replace(LOSSES, "-of_targets"),
         "Softmax runs over the predictions instead of the kinds. The V numbers of one row should become "
         "probabilities: dim=-1."),
+    row("cross_entropy", "softmax_over_all_logits", replace("shifted.exp().sum(dim=-1)", "shifted.exp().sum()"),
+        "The sum in the softmax runs over all rows together. Each row is a prediction of its own, and its "
+        "probabilities sum to one: sum over the last dimension."),
     row("cross_entropy", "softmax_forgotten", replace(SHIFTED, "logits").replace(LOSSES, "-of_targets"),
         "The logits are used as if they were logarithms of probabilities. They can be any numbers; apply softmax "
         "first."),
@@ -446,6 +464,13 @@ ROWS = [
         OF_PROBABILITIES.replace(LOSSES, "-of_targets.clamp(min=1e-30).log()"),
         "The logarithm is forced to stay finite, for example by adding a small number, so the loss is wrong: with "
         "logits of 1000 and -1000 it should be 2000. First simplify the logarithm of the softmax on paper."),
+    row("cross_entropy", "largest_logit_of_each_column",
+        replace("logits.amax(dim=-1, keepdim=True)", "logits.amax(dim=0, keepdim=True)"),
+        "The largest logit of each column is subtracted, which changes the probabilities. Only a number that is the "
+        "same for a whole row cancels: subtract the largest logit of each row."),
+    row("cross_entropy", "largest_logit_subtracted_once", replace("shifted.gather", "logits.gather"),
+        "The largest logit is subtracted in the sum, but not from the target's own logit. It cancels only if it is "
+        "subtracted from both."),
     row("cross_entropy", "all_columns_for_every_row",
         replace("shifted.gather(-1, targets[:, None])[:, 0]", "shifted[:, targets]"),
         "For every row the columns of all targets are used, (N, N), as in `logits[:, targets]` or a matrix product. "
@@ -579,6 +604,21 @@ ROWS = [
     row("Head", "half_instead_of_root", replace("head_size**0.5", "head_size * 0.5"),
         "Python evaluates `/` and `*` from left to right: `/ head_size * 0.5` divides by head_size and then "
         "multiplies by 0.5. A square root is a power, written with `**`."),
+    row("Head", "multiplied_by_the_root_of_n_embd", replace("/ head_size**0.5", "* x.shape[-1] ** 0.5"),
+        "The scores are multiplied by the root of n_embd. They should become smaller, not larger, and the width of "
+        "queries and keys is head_size: divide by its root."),
+    row("Head", "twentieth_root", replace("0.5", "0.05"),
+        "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or "
+        "`math.sqrt`."),
+    row("Head", "fifth_power", replace("0.5", "5"),
+        "The scores are divided by the fifth power of head_size, so all visible tokens have almost the same weight. "
+        "Perhaps a dot is missing: the root is the power 0.5."),
+    row("Head", "square_instead_of_root", replace("0.5", "2"),
+        "The scores are divided by the square of head_size, which makes them far too small. Divide by its square "
+        "root, the power 0.5."),
+    row("Head", "multiplied_by_half_the_head_size", replace("/ head_size**0.5", "* head_size * 0.5"),
+        "The scores are multiplied by half of head_size. Divide by its root: a root is a power, `**`, and dividing "
+        "by it is the power -0.5."),
     row("Head", "scaling_forgotten", replace(" / head_size**0.5", ""),
         "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by "
         "√head_size they keep a variance near 1, so that softmax does not give all the weight to one token."),
@@ -616,6 +656,10 @@ ROWS = [
     row("Head", "past_hidden", replace("triu(diagonal=1)", "tril(diagonal=-1)"),
         "The mask is inverted: the past is hidden and the future is visible. The future is to the right of the "
         "diagonal."),
+    row("Head", "past_and_present_hidden",
+        replace("triu(diagonal=1)", "tril()"),
+        "The mask is inverted, and the diagonal is hidden too. A token sees itself and its past. The last token of a "
+        "text of block_size tokens sees nothing here, so its weights are not numbers."),
     row("Head", "diagonal_hidden_too", replace("diagonal=1", "diagonal=0"),
         "The diagonal is hidden too. A token sees itself, and the first token sees nothing else: its row would be "
         "all minus infinity, and its weights not numbers."),
@@ -660,12 +704,28 @@ ROWS = [
         "back to the start of the text."),
     row("Head", "softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries. The weights of each query should sum to one over the keys: dim=-1."),
+    row("Head", "softmax_over_the_queries_unscaled", replace("dim=-1", "dim=1").replace(" / head_size**0.5", ""),
+        "Softmax runs over the queries, and the scores are not scaled. The weights of each query should sum to one "
+        "over the keys, dim=-1, and the scores are divided by √head_size. Such a softmax shows each token its future, "
+        "whatever the mask is."),
+    row("Head", "softmax_over_the_queries_scaled_by_n_embd",
+        replace("dim=-1", "dim=1").replace("head_size**0.5", "x.shape[-1] ** 0.5"),
+        "Softmax runs over the queries, and the scores are divided by √n_embd. The weights of each query should sum to "
+        "one over the keys, dim=-1, and the width of queries and keys is head_size. Such a softmax shows each token "
+        "its future, whatever the mask is."),
     row("Head", "softmax_over_the_batch", replace("dim=-1", "dim=0"),
         "Softmax runs over the batch (dim=0), but texts of a batch are independent. The tokens lie along the last "
         "dimension, -1."),
     row("Head", "softmax_over_everything", replace(SOFTMAX, "torch.softmax(scores.flatten(), dim=0).view_as(scores)"),
         "Softmax runs over everything at once, so all weights of all texts together sum to one. The weights of each "
         "query should sum to one: dim=-1."),
+    row("Head", "softmax_taken_twice_in_head", replace(SOFTMAX, f"torch.softmax({SOFTMAX}, dim=-1)"),
+        "Softmax is applied twice. The second one gets weights, and the zeros of the future among them: the "
+        "exponential of zero is one, so the future is visible again."),
+    row("Head", "softmax_before_the_mask_too",
+        replace("scores = scores.masked", "scores = torch.softmax(scores, dim=-1)\n        scores = scores.masked"),
+        "There is a softmax before the mask and another one after it. The first one already sums over the future, "
+        "and the second one makes all weights nearly equal. Mask the scores, and then apply softmax once."),
     row("Head", "softmax_forgotten_in_head", replace(SOFTMAX, "scores"),
         "The masked scores are used as weights directly, and minus infinity makes every sum infinite. Apply softmax "
         "first: it makes them positive, and zero for the future."),
@@ -705,6 +765,9 @@ ROWS = [
     row("Head", "always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.5)"),
         "A fixed fraction of the weights is dropped and `dropout` is ignored: it is the default of PyTorch, or a "
         "number of the notebook. Pass the argument on."),
+    row("Head", "always_a_fifth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.2)"),
+        "A fifth of the weights is always dropped, as in a well-known lecture, and `dropout` is ignored. Pass the "
+        "argument on."),
     row("Head", "dropout_taken_for_keeping", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
         "The code uses `dropout` as the probability of keeping a weight. In nn.Dropout, and in this course, it is "
         "the probability of dropping one."),
@@ -739,6 +802,12 @@ ROWS = [
         replace("weights @ values", "weights * (1 - self.dropout.p * self.training) @ values"),
         "Weights are dropped, but the kept weights are not scaled. Divide them by 1 - dropout, so that the average "
         "stays the same."),
+    row("Head", "survivors_scaled_twice",
+        replace("weights @ values", "weights / (1 - self.dropout.p * self.training) @ values"),
+        "The kept weights are divided by 1 - dropout twice. nn.Dropout already does that: do not divide again."),
+    row("Head", "weights_dropped_twice", replace("weights @ values", "self.dropout(weights) @ values"),
+        "The weights go through dropout twice, so more of them are lost than `dropout` says. Drop them once, after "
+        "softmax."),
     row("Head", "dropped_once_and_for_all",
         NOT_DROPPED
         .replace("= nn.Dropout(dropout)",
@@ -762,6 +831,11 @@ ROWS = [
     row("Head", "bias_in_value_alone",
         replace("self.value = nn.Linear(n_embd, head_size, bias=False)", "self.value = nn.Linear(n_embd, head_size)"),
         "value has a bias, and the other two have none. All three layers need `bias=False`."),
+    row("Head", "layers_of_other_names",
+        replace("self.key", "self.W_key", times=2).replace("self.query", "self.W_query", times=2)
+        .replace("self.value", "self.W_value", times=2),
+        "A layer has another name than query, key or value, or one layer does the work of all three. Code that loads "
+        "weights uses these names: make three layers under them."),
     row("Head", "matrices_instead_of_layers",
         replace("nn.Linear(n_embd, head_size, bias=False)", "nn.Parameter(torch.rand(n_embd, head_size))", times=3)
         .replace("self.query(x), self.key(x), self.value(x)", "x @ self.query, x @ self.key, x @ self.value"),
@@ -783,6 +857,10 @@ ROWS = [
         "every key."),
     row("Head", "key_layer_unused", replace("self.key(x)", "self.query(x)"),
         "key is made but never used: queries are compared with queries. Compare each query with the keys, key(x)."),
+    row("Head", "query_layer_unused", replace("self.query(x), self.key(x)", "self.key(x), self.key(x)"),
+        "query is made but never used: keys are compared with keys. Compare each query, query(x), with the keys."),
+    row("Head", "keys_and_values_exchanged", replace("self.key(x), self.value(x)", "self.value(x), self.key(x)"),
+        "Keys and values are swapped: queries are compared with the values, and the weights mix the keys."),
     row("Head", "keys_handed_over", replace("self.value(x)", "self.key(x)"),
         "The weights mix the keys. Keys are only compared with queries. The weights should mix the values."),
     row("Head", "value_layer_unused", replace("self.value(x)", "x"),
@@ -880,6 +958,18 @@ ROWS = [
         replace(LOSS, "nn.functional.cross_entropy(logits.flatten(0, 1), targets.T.flatten())"),
         "Logits and targets are flattened in different orders, so predictions get the targets of other tokens. Use "
         "the same order for both."),
+    row("BigramLanguageModel", "predictions_of_other_tokens",
+        replace(LOSS, "nn.functional.cross_entropy(logits.transpose(0, 1).flatten(0, 1), targets.flatten())"),
+        "The logits are sorted by token and the targets by text, so predictions get the targets of other tokens. Use "
+        "the same order for both."),
+    row("BigramLanguageModel", "calls_with_targets_fail",
+        replace("targets is None", "not targets"),
+        "Every call with targets ends in an error. If it is about a bool value: `if targets:` does not work for a "
+        "tensor, compare with None. If it is about shapes: the loss takes flat logits (B · T, V) and flat targets."),
+    row("BigramLanguageModel", "loss_without_softmax",
+        replace(LOSS, "nn.functional.nll_loss(*flatten_for_cross_entropy(logits, targets))"),
+        "The loss uses the logits as if they were logarithms of probabilities: the softmax is missing. The negative "
+        "log-likelihood of PyTorch does not contain it, cross-entropy does."),
     row("BigramLanguageModel", "predictions_torn_by_view",
         replace(LOSS, "nn.functional.cross_entropy(logits.reshape(len(idx), -1, idx.shape[1]), targets)"),
         "`view` and `reshape` only cut the rows at other positions: `logits.view(B, V, T)` mixes the predictions. If "
@@ -960,6 +1050,23 @@ ROWS = [
         replace("for _ in", "idx = idx[:, -1:]\n        for _ in"),
         "Only the last token of the prompt is returned with the new ones. The model needs no more, but the result "
         "should contain the whole prompt."),
+    row("BigramLanguageModel", "last_token_not_chosen", replace("logits[:, -1], dim", "logits, dim"),
+        "generate ends in an error. The draw takes a matrix, one row for each text, so choose the last token's logits "
+        "first: (B, T, V) to (B, V). A drawn token stays a column, (B, 1), when it is put at the end."),
+    row("BigramLanguageModel", "new_tokens_as_new_texts", replace("dim=1)", "dim=0)"),
+        "generate ends in an error, because new tokens are put below the texts, as new rows of the batch. They belong "
+        "at the end of their own text, along dim 1."),
+    row("BigramLanguageModel", "new_tokens_thrown_away", replace("idx = torch.cat", "torch.cat"),
+        "The result is only the prompt: drawn tokens are not kept. `torch.cat` changes none of its arguments, so "
+        "assign the longer text that it returns."),
+    row("BigramLanguageModel", "newest_token_alone", replace("idx = torch.cat([idx, new], dim=1)", "idx = new"),
+        "Only the newest token is kept: it replaces the text at every step. The result should be the whole prompt and "
+        "then all new tokens."),
+    row("BigramLanguageModel", "returned_in_the_loop", replace("        return idx", "            return idx"),
+        "generate returns inside the loop, after the first new token. Move the return out of the loop, by one level "
+        "of indentation."),
+    row("BigramLanguageModel", "one_token_too_few", replace("range(max_new_tokens)", "range(1, max_new_tokens)"),
+        "There is one new token too few. A loop from 1 to max_new_tokens leaves out one step: count from 0."),
     row("BigramLanguageModel", "new_tokens_in_front", replace("[idx, new]", "[new, idx]"),
         "The new tokens are put before the prompt. Put them at the end. `torch.cat` keeps the order of its list."),
     row("BigramLanguageModel", "length_of_the_whole_text",

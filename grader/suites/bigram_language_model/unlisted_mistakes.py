@@ -505,14 +505,6 @@ class Head__values_are_queries(RightHead):
         return self.dropout(self.weights(x)) @ self.query(x)
 
 
-class Head__query_layer_unused(RightHead):
-    def weights(self, x):
-        T = x.shape[1]
-        k = self.key(x)
-        wei = k @ k.mT * k.shape[-1] ** -0.5
-        return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1)
-
-
 class Head__weights_turned(RightHead):
     def forward(self, x):
         return self.dropout(self.weights(x)).mT @ self.value(x)
@@ -532,14 +524,6 @@ class Head__largest_alone(RightHead):
         return F.one_hot(weights.argmax(-1), x.shape[1]).to(x.dtype)
 
 
-class Head__causal_and_scaled_twice(RightHead):
-    def weights(self, x):
-        T = x.shape[1]
-        k, q = self.key(x), self.query(x)
-        wei = (q @ k.mT / k.shape[-1] ** 0.5).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-        return F.softmax(wei, dim=-1).softmax(-1)
-
-
 class Head__bias_in_keys_and_values(RightHead):
     def __init__(self, n_embd, head_size, block_size, dropout):
         super().__init__(n_embd, head_size, block_size, dropout)
@@ -555,17 +539,6 @@ class Head__longer_texts_cut(RightHead):
 class Head__mean_of_the_tokens(RightHead):
     def forward(self, x):
         return super().forward(x).mean(1)
-
-
-class Head__layer_names_forgotten(nn.Module):
-    def __init__(self, n_embd, head_size, block_size, dropout):
-        super().__init__()
-        self.qkv = nn.Linear(n_embd, 3 * head_size, bias=False)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x):
-        q, k, v = self.qkv(x).chunk(3, dim=-1)
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 # -- BigramLanguageModel ---
@@ -638,14 +611,6 @@ class BigramLanguageModel__logits_squared(RightModel):
         for _ in range(max_new_tokens):
             probs = self.token_embedding_table(idx[:, -1]) ** 2
             idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=1)
-        return idx
-
-
-class BigramLanguageModel__new_tokens_in_rows(RightModel):
-    def generate(self, idx, max_new_tokens, generator=None):
-        for _ in range(max_new_tokens):
-            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=0)
         return idx
 
 

@@ -51,6 +51,14 @@ ROWS = [
     row("rnn_hidden_states", "tanh_of_the_token_only", replace("state @ W_h + bias)", "bias) + state @ W_h"),
         "The tanh is taken only of the token's part, and the part of the state before is added outside. Take the "
         "tanh of the whole sum. Otherwise the state can grow without limit."),
+    row("rnn_hidden_states", "tanh_of_the_state_only",
+        replace("token @ W_x + state @ W_h + bias", "state @ W_h").replace("torch.tanh(", "token @ W_x + bias + torch.tanh("),
+        "The tanh is taken only of the part of the state before, and the token's part is added outside. Take the tanh "
+        "of the whole sum."),
+    row("rnn_hidden_states", "tanh_of_each_part",
+        replace("torch.tanh(token @ W_x + state @ W_h + bias)", "torch.tanh(token @ W_x + bias) + torch.tanh(state @ W_h)"),
+        "The token's part and the part of the state before have each a tanh of its own. Add first, and take one tanh "
+        "of the whole sum: otherwise the state can grow beyond 1."),
     row("rnn_hidden_states", "bias_after_tanh", replace(" + bias)", ") + bias"),
         "The bias is added after the tanh. Add it to the sum inside the tanh."),
     row("rnn_hidden_states", "relu_for_tanh", replace("tanh", "relu"),
@@ -92,6 +100,13 @@ ROWS = [
         replace("stack(states)", "stack([torch.zeros_like(bias), *states[:-1]])"),
         "Each row is the state before its token: the zeros come first, and the last state is missing. Store each "
         "state after its step."),
+    row("rnn_hidden_states", "last_token_not_read", replace("in inputs", "in inputs[:-1]"),
+        "The loop stops before the last token, so its state is missing. Read every token: T states for T tokens."),
+    row("rnn_hidden_states", "first_token_not_read", replace("in inputs", "in inputs[1:]"),
+        "The loop begins with the second token, so the first one is never read. Count from 0: T states for T tokens."),
+    row("rnn_hidden_states", "last_state_returned_too", replace("torch.stack(states)", "torch.stack(states), state"),
+        "Two results are returned, the states and the last state, as PyTorch's own RNN does. Return only the states: "
+        "the last one is their last row."),
     row("rnn_hidden_states", "zeros_as_a_row", replace("states = []", "states = [state]"),
         "The zeros before the first token are a row of the result. There should be one row for each token, and the "
         "first is the state after the first token."),
@@ -211,6 +226,20 @@ ROWS = [
     row("bahdanau_context", "softmax_taken_twice", replace("(scores", f"({SOFTMAX}"),
         "Softmax was applied twice. The second softmax gets only numbers between 0 and 1, so all its weights are "
         "nearly equal."),
+    row("bahdanau_context", "softmax_over_a_single_score",
+        replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=1)[:, 0]"),
+        "Every weight is one: softmax runs over a dimension of size one. It should run over the T encoder states, so "
+        "that their weights sum to one."),
+    row("bahdanau_context", "column_of_ones_as_weights",
+        replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=1)")
+        .replace("weights @ encoder_states", "(weights * encoder_states).sum(dim=0)"),
+        "Every weight is one, and the weights are a column: softmax runs over a dimension of size one. It should run "
+        "over the T encoder states, and the weights are a vector, (T,)."),
+    row("bahdanau_context", "weights_as_a_column",
+        replace("torch.softmax(scores, dim=0)", "torch.softmax(scores[:, None], dim=0)")
+        .replace("weights @ encoder_states", "(weights * encoder_states).sum(dim=0)"),
+        "The weights are a column, (T, 1). It helps in the sum, but the result should be a vector, (T,): take the last "
+        "dimension away again."),
     row("bahdanau_context", "states_averaged", replace("(scores", "(0 * scores"),
         "All encoder states count the same. That is a mean, where one important state has little effect. The scores "
         "should decide how much each of them counts."),
@@ -277,6 +306,18 @@ ROWS = [
     row("CrossAttention", "twentieth_root", replace("0.5", "0.05"),
         "The root is mistyped: the power .05 hardly changes the scores. A square root is the power 0.5, or "
         "`math.sqrt`."),
+    row("CrossAttention", "fifth_power", replace("0.5", "5"),
+        "The scores are divided by the fifth power of d_out, so all tokens of context have almost the same weight. "
+        "Perhaps a dot is missing: the root is the power 0.5."),
+    row("CrossAttention", "square_instead_of_root", replace("0.5", "2"),
+        "The scores are divided by the square of d_out, which makes them far too small. Divide by its square root, "
+        "the power 0.5."),
+    row("CrossAttention", "multiplied_by_the_root", replace("/ keys.shape[-1] ** 0.5", "* keys.shape[-1] ** 0.5"),
+        "The scores are multiplied by the root of d_out. Wider queries and keys have larger dot products, so make "
+        "them smaller: divide, or use the power -0.5."),
+    row("CrossAttention", "multiplied_by_half_the_width", replace("/ keys.shape[-1] ** 0.5", "* keys.shape[-1] * 0.5"),
+        "The scores are multiplied by half of d_out. Divide by its root: a root is a power, `**`, and dividing by it "
+        "is the power -0.5."),
     row("CrossAttention", "divided_by_the_width_itself", replace(" ** 0.5", ""),
         "The scores are divided by d_out itself. Their standard deviation is the root of d_out, so divide by this "
         "root to bring it to 1."),
@@ -323,6 +364,10 @@ ROWS = [
         replace("(scores", "((scores + torch.full_like(scores, -torch.inf).triu(1))"),
         "A causal mask hides later tokens of context. The decoder must not see the future of its own text, but the "
         "other text is already complete."),
+    row("CrossAttention", "causal_mask_of_the_length_of_x",
+        replace("(scores", "((scores + torch.full((x.shape[1], x.shape[1]), -torch.inf).triu(1))"),
+        "A causal mask (T_q, T_q) hides later tokens, and fits only a context as long as x. There is no causal mask "
+        "here: the other text is already complete."),
     row("CrossAttention", "softmax_over_the_queries", replace("dim=-1", "dim=1"),
         "Softmax runs over the queries: the columns sum to one, not the rows. The weights of each query should sum "
         "to one over the context, which lies along the last dimension."),
@@ -336,6 +381,11 @@ ROWS = [
     row("CrossAttention", "softmax_forgotten", replace("torch.softmax(scores", "(scores").replace(", dim=-1", ""),
         "The scores are used as weights directly. Apply softmax first: it makes them positive, with the sum one, and "
         "zero if the score is minus infinity."),
+    row("CrossAttention", "softmax_taken_twice_in_cross_attention",
+        replace("torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
+                "torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)"),
+        "Softmax is applied twice. The second one gets numbers between 0 and 1, so its weights are nearly equal, and "
+        "padding, with a zero, gets weight again."),
     row("CrossAttention", "context_averaged", replace("queries @", "0 * queries @"),
         "The whole context counts the same, whatever the queries and keys are. Their dot products should decide the "
         "weights."),
@@ -441,6 +491,10 @@ ROWS = [
         "A context of a single token, or x of a single one, gives an error or a wrong result. It is a normal text: "
         "its one token gets all the weight."),
     # CrossAttention: layers
+    row("CrossAttention", "layers_of_other_names",
+        replace("self.W_query", "self.query", times=2).replace("self.W_key", "self.key", times=2)
+        .replace("self.W_value", "self.value", times=2),
+        "A layer has another name than W_query, W_key or W_value. Code that loads weights uses these names."),
     row("CrossAttention", "layers_with_bias", replace(", bias=False", "", 3),
         "The layers have a bias, because that is the default of nn.Linear. Use bias=False."),
     row("CrossAttention", "widths_exchanged", replace("d_query: int, d_context:", "d_context: int, d_query:"),

@@ -23,14 +23,6 @@ def rnn_hidden_states__half_of_the_old_state_kept(inputs, W_x, W_h, bias):
     return torch.stack(states)
 
 
-def rnn_hidden_states__states_and_the_last_one(inputs, W_x, W_h, bias):
-    state, states = torch.zeros_like(bias), []
-    for token in inputs:
-        state = torch.tanh(token @ W_x + state @ W_h + bias)
-        states.append(state)
-    return torch.stack(states), state
-
-
 def rnn_hidden_states__token_before_and_not_the_state(inputs, W_x, W_h, bias):
     projected = inputs @ W_x
     before = torch.cat([torch.zeros_like(projected[:1]), projected[:-1]])
@@ -196,18 +188,6 @@ class CrossAttention__x_and_context_put_together(_Layers):
 class CrossAttention__padding_mask_no_parameter(_Layers):
     def forward(self, x, context):
         return self.weights(self.W_query(x), self.W_key(context), None) @ self.W_value(context)
-
-
-class CrossAttention__other_names(nn.Module):
-    def __init__(self, d_query, d_context, d_out):
-        super().__init__()
-        self.query = nn.Linear(d_query, d_out, bias=False)
-        self.key = nn.Linear(d_context, d_out, bias=False)
-        self.value = nn.Linear(d_context, d_out, bias=False)
-
-    def forward(self, x, context, padding_mask=None):
-        visible = None if padding_mask is None else ~padding_mask[:, None]
-        return F.scaled_dot_product_attention(self.query(x), self.key(context), self.value(context), visible)
 
 
 class CrossAttention__super_forgotten(nn.Module):

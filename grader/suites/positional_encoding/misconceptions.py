@@ -99,6 +99,24 @@ ROWS = [
     row("sinusoidal_encoding", "different_frequencies",
         replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i + 1) / d_model))"),
         EVERY_COLUMN_ITS_OWN),
+    row("sinusoidal_encoding", "exponent_doubled_and_one_more",
+        replace("two_i / d_model", "2 * two_i / d_model")
+        .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((2 * two_i + 1) / d_model))"),
+        "Two mistakes in the exponent: that of the sine is twice as large as it should be, because steps of two are "
+        "doubled again, and the cosine next to it has an exponent of its own. Both columns of a pair have the same angle."),
+    row("sinusoidal_encoding", "cosines_one_column_back",
+        replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i - 1) / d_model))"),
+        "The cosine has a smaller exponent than the sine next to it, so it turns faster. Each pair is one hand of the "
+        "clock and has one angle: only the column says 2i + 1, not the exponent."),
+    row("sinusoidal_encoding", "exponents_one_column_back", replace("two_i / d_model", "(two_i - 1) / d_model"),
+        "Every exponent is too small by 1 / d_model, so all hands are too fast. The first exponent is 0: hand 0 turns "
+        "by 1 with each position."),
+    row("sinusoidal_encoding", "exponents_of_the_odd_columns", replace("two_i / d_model", "(two_i + 1) / d_model"),
+        "Sine and cosine of a pair have the same angle, but with the number of the odd column as the exponent. It "
+        "should be that of the even one, 2i, so that the first exponent is 0."),
+    row("sinusoidal_encoding", "pairs_counted_from_one", replace("two_i / d_model", "(two_i + 2) / d_model"),
+        "The exponents begin with the second pair, as if pairs were counted from 1. In the formula i begins at 0, so "
+        "the first exponent is 0 and hand 0 turns by 1 with each position."),
     row("sinusoidal_encoding", "every_column_doubled",
         replace("two_i / d_model", "2 * two_i / d_model")
         .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** (2 * (two_i + 1) / d_model))"),
@@ -112,6 +130,23 @@ ROWS = [
     row("sinusoidal_encoding", "sines_and_cosines_exchanged",
         replace("torch.sin(angles), torch.cos(angles)", "torch.cos(angles), torch.sin(angles)"),
         EXCHANGED),
+    row("sinusoidal_encoding", "sines_and_cosines_added",
+        replace("torch.arange(0, d_model, 2)", "torch.arange(d_model)")
+        .replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
+                 "torch.sin(angles) + torch.cos(angles)"),
+        "Every column is the sum of a sine and a cosine. They are separate columns, one after the other: together "
+        "they show where the hand is."),
+    row("sinusoidal_encoding", "half_of_the_columns",
+        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)", "torch.sin(angles)"),
+        "There is only one column for each hand, so the result has d_model / 2 columns. Each hand has two, its sine "
+        "and then its cosine."),
+    row("sinusoidal_encoding", "pairs_that_overlap",
+        replace("return torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
+                "table = torch.zeros(num_positions, d_model)\n    table[:, 1 : d_model // 2 + 1] = torch.cos(angles)\n"
+                "    table[:, : d_model // 2] = torch.sin(angles)\n"
+                "    table[:, d_model // 2] = torch.cos(angles[:, -1])\n    return table"),
+        "Pair i is written to the columns i and i + 1, so each pair overwrites a part of the one before, and the right "
+        "half stays zero. Its columns are 2i and 2i + 1."),
     row("sinusoidal_encoding", "exponent_halved", replace("two_i / d_model", "two_i / 2 / d_model"),
         "The exponent is i / d_model, where i counts pairs. It should be 2i / d_model, so that the divisor of the "
         "slowest hand is close to 10000."),
@@ -139,6 +174,11 @@ ROWS = [
         "the powers: each hand should be slower."),
     row("sinusoidal_encoding", "base_of_one_thousand", replace("10000", "1000"),
         "The powers are of 1000 and not of 10000, so the slow hands are too fast."),
+    row("sinusoidal_encoding", "base_of_one_hundred_thousand", replace("10000", "100000"),
+        "The powers are of 100000 and not of 10000, so the hands are too slow. Count the zeros."),
+    row("sinusoidal_encoding", "powers_of_e", replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model)"),
+        "The powers are of e and not of 10000, so all hands turn almost equally fast. If you compute powers with "
+        "`exp`, multiply the exponent by the natural logarithm of 10000."),
     row("sinusoidal_encoding", "common_logarithm",
         replace("10000 ** (two_i / d_model)", "torch.exp(two_i / d_model * torch.log10(torch.tensor(10000)))"),
         "The logarithm has the wrong base. If you compute powers with `exp`, 10000^x = exp(x · ln 10000), use the "
@@ -168,6 +208,9 @@ ROWS = [
         "Position 0 is all zeros, like padding. But it is a normal position: its cosines are 1."),
     row("sinusoidal_encoding", "features_first", replace(".flatten(-2)", ".flatten(-2).T"),
         "The result is transposed, (d_model, T). A row is a position: (T, d_model), as in embeddings."),
+    row("sinusoidal_encoding", "encoding_of_integers", replace(".flatten(-2)", ".flatten(-2).long()"),
+        "The entries are integers: most sines and cosines became 0. They were put into a tensor of an integer dtype, "
+        "such as one made from `arange`. Use floats."),
     row("sinusoidal_encoding", "batch_in_front", replace(".flatten(-2)", ".flatten(-2)[None]"),
         "The result has a batch dimension in front. The same encoding is used for every sequence, and PyTorch "
         "broadcasts (T, d_model) over the batch."),
@@ -215,6 +258,13 @@ ROWS = [
     row("add_positions", "encoding_alone", replace(f"x + {ENCODED}", f"{ENCODED}.expand_as(x)"),
         "The function returned the encoding without the embeddings. It says where a token is, but not which token it "
         "is."),
+    row("add_positions", "number_of_the_position_added",
+        replace("sinusoidal_encoding(num_tokens, d)", "torch.arange(num_tokens).unsqueeze(1)"),
+        "The number of the position itself is added. It grows without limit and soon hides the embedding. Add its "
+        "encoding by sines and cosines, whose numbers stay between -1 and 1."),
+    row("add_positions", "tokens_expected_first", replace(".to(x.dtype)", ".to(x.dtype).unsqueeze(1)"),
+        "The encoding became (T, 1, d), for inputs with the tokens first, so token and sequence are mixed up. Here x "
+        "is (B, T, d): an encoding (T, d) is added to every sequence."),
     row("add_positions", "embeddings_scaled", replace("return x", "return x * d**0.5"),
         "The embeddings were multiplied by √d first. The paper does that before this step. Here x is not scaled."),
     row("add_positions", "first_position_for_all", replace(".to(x.dtype)", ".to(x.dtype)[0]"),

@@ -70,10 +70,6 @@ def sinusoidal_encoding__last_position_first(num_positions, d_model):
     return table(range(num_positions - 1, -1, -1), exponents(d_model))
 
 
-def sinusoidal_encoding__a_zero_too_many(num_positions, d_model):
-    return table(range(num_positions), exponents(d_model), base=100000.0)
-
-
 def sinusoidal_encoding__hands_of_half_the_length(num_positions, d_model):
     return table(range(num_positions), exponents(d_model)) / 2
 

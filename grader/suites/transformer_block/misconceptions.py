@@ -62,6 +62,17 @@ ROWS = [
         replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
         "This is the norm of a well-known tutorial, x.std() + eps: the standard deviation is the unbiased one, and "
         "eps is outside the root. Take the biased variance, add eps to it, and then take the root."),
+    row("LayerNorm", "norm_of_the_annotated_transformer",
+        replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
+        .replace("1e-5", "1e-6"),
+        "This is the norm of a well-known tutorial: the unbiased standard deviation, eps outside the root, and 1e-6 as "
+        "its default. Take the root of the biased variance plus eps, which is 1e-5 by default."),
+    row("LayerNorm", "norm_of_the_annotated_transformer_with_its_names",
+        replace(", unbiased=False", "").replace("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
+        .replace("1e-5", "1e-6")
+        .replace("self.scale", "self.a_2", times=2).replace("self.shift", "self.b_2", times=2),
+        "This is the norm of a well-known tutorial, with other names: the unbiased standard deviation, eps outside the "
+        "root, and 1e-6 as its default. Here use scale, shift, and the root of the biased variance plus eps."),
     row("LayerNorm", "eps_forgotten", replace("variance + self.eps", "variance"),
         "eps is missing. If all features of a token are equal, the variance is zero, and without eps this divides "
         "zero by zero."),
@@ -76,6 +87,8 @@ ROWS = [
     row("LayerNorm", "root_forgotten", replace("torch.sqrt", ""),
         "The differences are divided by the variance itself. Divide by its root, the standard deviation, which has "
         "the size of the features."),
+    row("LayerNorm", "root_of_the_deviation", replace("x.var", "x.std"),
+        "The root is taken of a standard deviation, which is a root already. Take it of the variance plus eps."),
     row("LayerNorm", "divided_by_the_length",
         replace("x.var(dim=-1, keepdim=True, unbiased=False)", "(x - mean).square().sum(dim=-1, keepdim=True)"),
         "The differences are divided by the root of their sum of squares, which makes vectors of length one. Divide "
@@ -83,6 +96,10 @@ ROWS = [
     row("LayerNorm", "mean_not_subtracted", replace("x - mean", "x"),
         "The mean is not subtracted: only the scale is normalised. A layer norm has two steps, and the first "
         "subtracts the mean."),
+    row("LayerNorm", "mean_subtracted_too_late",
+        replace("(x - mean) / torch.sqrt(variance + self.eps)", "x - self.scale * mean / torch.sqrt(variance + self.eps)"),
+        "Only the mean is divided by the root, because Python divides before it subtracts. Put the difference in "
+        "brackets: subtract first, then divide."),
     row("LayerNorm", "root_mean_square_norm",
         replace("x - mean", "x")
         .replace("x.var(dim=-1, keepdim=True, unbiased=False)", "x.square().mean(dim=-1, keepdim=True)"),
@@ -111,6 +128,9 @@ ROWS = [
     row("LayerNorm", "over_the_third_dim", replace("dim=-1", "dim=2", times=2),
         "This works only for batches of texts: the code expects the features in the third dimension, or reads three "
         "sizes. `dim=-1, keepdim=True` works for any number of dimensions."),
+    row("LayerNorm", "three_sizes_read", replace("mean = ", "texts, tokens, features = x.shape\n        mean = "),
+        "The norm takes only batches of texts: it reads three sizes from x. A mean over the last dimension works "
+        "with any number of dimensions in front."),
     row("LayerNorm", "keepdim_forgotten", replace(", keepdim=True", "", times=2),
         "The mean or the variance has lost its dimension: without `keepdim=True` it is (B, T), which does not match "
         "(B, T, C). Keep it as (B, T, 1)."),
@@ -122,6 +142,10 @@ ROWS = [
         "`dim=-1` you need neither."),
     row("LayerNorm", "one_number_for_all_features", replace("(emb_dim)", "(1)", times=2),
         "scale is one number for all features, and so is shift. Each feature needs its own: emb_dim numbers each."),
+    row("LayerNorm", "one_number_for_all_and_unbiased",
+        replace(", unbiased=False", "").replace("(emb_dim)", "(1)", times=2),
+        "scale is one number for all features, and so is shift, and the variance is the unbiased one. Each feature "
+        "needs its own numbers, emb_dim each, and the variance divides by C: `unbiased=False`."),
     row("LayerNorm", "plain_tensors", replace("nn.Parameter", "", times=2),
         "scale and shift are plain tensors. An optimiser does not find them, so they stay one and zero: wrap them in "
         "nn.Parameter."),
@@ -172,6 +196,13 @@ ROWS = [
     row("FeedForward", "gelu", replace("torch.relu", "nn.functional.gelu"),
         "GELU is between the layers. GPT-2 has it, a smooth form of ReLU. This exercise asks for ReLU, as in the "
         "Transformer of 2017."),
+    row("FeedForward", "gelu_by_tanh",
+        replace("torch.relu(self.widen(x))", "nn.functional.gelu(self.widen(x), approximate='tanh')"),
+        "GELU is between the layers, in the approximation by tanh of GPT-2. This exercise asks for ReLU, as in the "
+        "Transformer of 2017."),
+    row("FeedForward", "relu_made_but_not_called", replace("torch.relu(self.widen(x))", "nn.ReLU(self.widen(x))"),
+        "nn.ReLU is a class: the hidden numbers went to the making of a module, which takes no tensor. Make the "
+        "module in `__init__` and call it, or use a function."),
     row("FeedForward", "silu", replace("torch.relu", "nn.functional.silu"),
         "SiLU is between the layers. Newer models use it. Here it is ReLU: zero for negative numbers, and no change "
         "for the others."),
@@ -207,6 +238,9 @@ ROWS = [
         "The hidden layer is only as wide as x: expansion is not used. The network needs the wider hidden layer."),
     row("FeedForward", "always_four_times", replace("expansion * emb_dim", "4 * emb_dim", times=2),
         "The hidden layer is always four times as wide as x. That is only the default: use the argument, expansion."),
+    row("FeedForward", "expansion_not_accepted",
+        replace(", expansion: int = 4", "").replace("self.widen = ", "expansion = 4\n        self.widen = "),
+        "The class takes no expansion: the factor 4 is fixed. It is only the default, so add the argument and use it."),
     row("FeedForward", "another_default", replace("expansion: int = 4", "expansion: int = 2"),
         "Without an argument the hidden layer is not four times as wide as x. Four is the default here, as in the "
         "Transformer of 2017 and GPT-2."),
@@ -377,6 +411,9 @@ ROWS = [
     row("TransformerBlock", "one_norm_under_two_names",
         replace("self.norm2 = LayerNorm(emb_dim)", "self.norm2 = self.norm1"),
         "norm1 and norm2 are the same module, so they share scale and shift. Make two norms."),
+    row("TransformerBlock", "one_norm_made_for_both",
+        replace("self.norm2 = LayerNorm(emb_dim)", "").replace("self.norm2(x)", "self.norm1(x)"),
+        "There is no norm2: norm1 does the work of both. Each norm has its own scale and shift to learn, so make two."),
     row("TransformerBlock", "norms_exchanged",
         replace("attention(self.norm1", "attention(self.norm2").replace("forward(self.norm2", "forward(self.norm1"),
         "The norms are swapped: norm1 comes before attention, and norm2 before feed_forward."),
@@ -399,6 +436,26 @@ ROWS = [
         .replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
         "The output is added to the normalised x. Then the path from block to block goes through the norms. Keep x "
         "itself for the sum."),
+    row("TransformerBlock", "first_sum_from_the_normalized_x",
+        replace("x = x", "x = self.norm1(x)\n        x = x").replace("attention(self.norm1(x))", "attention(x)"),
+        "In the first step the output is added to the normalised x, so the path around attention goes through norm1. "
+        "Keep x itself for the sum."),
+    row("TransformerBlock", "second_sum_from_the_normalized_x",
+        replace("return x", "x = self.norm2(x)\n        return x").replace("forward(self.norm2(x))", "forward(x)"),
+        "In the second step the output is added to the normalised sum, so the path around feed_forward goes through "
+        "norm2. Keep the sum itself."),
+    row("TransformerBlock", "first_step_post_norm",
+        replace(f"x + {ATTEND}", "self.norm1(x + self.dropout(self.attention(x)))"),
+        "The first step is post-norm: attention gets x without a norm, and the sum goes through norm1. In pre-norm "
+        "norm1 comes before attention, and the sum is not normalised."),
+    row("TransformerBlock", "second_step_post_norm",
+        replace(f"x + {THINK}", "self.norm2(x + self.dropout(self.feed_forward(x)))"),
+        "The second step is post-norm: feed_forward gets the sum without a norm, and the new sum goes through norm2. "
+        "In pre-norm norm2 comes before feed_forward, and the sum is not normalised."),
+    row("TransformerBlock", "norms_before_and_after",
+        replace(f"x + {ATTEND}", f"self.norm1(x + {ATTEND})").replace(f"x + {THINK}", f"self.norm2(x + {THINK})"),
+        "Each norm is used twice, before the module and again on the sum. In pre-norm it comes only before the "
+        "module, and the sum is not normalised."),
     row("TransformerBlock", "second_step_added_to_x",
         replace("x = x", "first = x").replace("self.norm2(x)", "self.norm2(first)"),
         "The second step adds to the first step's x, so attention's output is lost. Use the sum of the first step, "
@@ -476,6 +533,15 @@ ROWS = [
     row("TransformerBlock", "share_turned_round", replace("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)"),
         "The probability is inverted: a fraction of 1 - dropout becomes zero. dropout is the probability of dropping "
         "a number."),
+    row("TransformerBlock", "always_a_fifth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.2)"),
+        "The probability of dropout is always 0.2, as in a well-known lecture, and ignores the argument. Pass it on."),
+    row("TransformerBlock", "always_half_dropped", replace("nn.Dropout(dropout)", "nn.Dropout()"),
+        "The probability of dropout is always one half, which is PyTorch's default, and ignores the argument. Pass it "
+        "on."),
+    row("TransformerBlock", "dropped_twice", replace("self.dropout(", "self.dropout(self.dropout(", times=2)
+        .replace(")))\n", "))))\n", times=2),
+        "The output of each module goes through dropout twice, so more numbers are lost than `dropout` says. One "
+        "dropout before each sum is enough."),
     row("TransformerBlock", "always_a_tenth_dropped", replace("nn.Dropout(dropout)", "nn.Dropout(0.1)"),
         "The probability of dropout is always 0.1 and ignores the argument. Pass it on: nn.Dropout(dropout)."),
     row("TransformerBlock", "whole_tokens_dropped",
@@ -533,6 +599,9 @@ ROWS = [
         THROWN_AWAY),
     row("stack_blocks", "always_three_blocks", replace("range(num_blocks)", "range(3)"),
         "There are always three blocks, as in the worked example. Use the second argument, num_blocks."),
+    row("stack_blocks", "outputs_thrown_away", stack_that("for block in self:", "    block(x)", "return x"),
+        "The blocks have no effect: their outputs are not kept, and x itself comes out. Each block should get the "
+        "output of the block before it: x = block(x)."),
     row("stack_blocks", "only_the_first_block_works", stack_that("return self[0](x)"),
         "Only one block is used, and the others are not. Each block should get the output of the block before it: x "
         "= block(x)."),
@@ -605,6 +674,9 @@ ROWS = [
         replace("(vocab_size + context_length) * emb_dim", "(2 * vocab_size + context_length) * emb_dim + vocab_size"),
         "The output layer is counted too, with a bias for each token. It is tied to the token embeddings and has no "
         "bias, so it adds nothing."),
+    row("gpt2_parameter_count", "embeddings_forgotten", replace("embeddings + num_layers", "num_layers"),
+        "No embedding is counted, neither of tokens nor of positions. Both tables have emb_dim learned numbers in "
+        "each row."),
     row("gpt2_parameter_count", "tokens_forgotten", replace("vocab_size + context_length", "context_length"),
         "The token embeddings are missing. Each of vocab_size tokens has emb_dim numbers. The output layer shares "
         "them, but they must be counted once."),

@@ -266,19 +266,6 @@ class Parts(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
 
-class TransformerBlock__first_pre_norm_then_post_norm(Parts):
-    def forward(self, x):
-        x = x + self.dropout(self.attention(self.norm1(x)))
-        return self.norm2(x + self.dropout(self.feed_forward(x)))
-
-
-class TransformerBlock__first_sum_of_the_normalized(Parts):
-    def forward(self, x):
-        x = self.norm1(x)
-        x = x + self.dropout(self.attention(x))
-        return x + self.dropout(self.feed_forward(self.norm2(x)))
-
-
 class TransformerBlock__attention_twice(Parts):
     def forward(self, x):
         x = x + self.dropout(self.attention(self.norm1(x)))
@@ -295,12 +282,6 @@ class TransformerBlock__halved_sums(Parts):
     def forward(self, x):
         x = (x + self.dropout(self.attention(self.norm1(x)))) / 2
         return (x + self.dropout(self.feed_forward(self.norm2(x)))) / 2
-
-
-class TransformerBlock__dropped_twice(Parts):
-    def forward(self, x):
-        x = x + self.dropout(self.dropout(self.attention(self.norm1(x))))
-        return x + self.dropout(self.dropout(self.feed_forward(self.norm2(x))))
 
 
 class TransformerBlock__only_the_path_is_dropped(Parts):
