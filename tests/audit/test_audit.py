@@ -63,6 +63,10 @@ def subtracts(a, b):
     return torch.sub(a, b)
 
 
+def subtracts__again(a, b):
+    return -torch.add(-a, b)
+
+
 def tensors_only(a, b):
     return torch.stack([a, b.view_as(a)]).sum(dim=0)
 """,
@@ -107,7 +111,9 @@ def test_a_sound_suite_has_a_table_with_the_fate_of_every_answer(sound_course: P
     fates = {mutant["name"]: mutant["fate"] for mutant in add["mutants"]}
     assert fates["add/arithmetic/1"] == "killed"
     assert fates["add/swapped_parameters/1"] == "equivalent"
-    assert add["paraphrases"][0] == {"name": "subtracts", "missed": 2, "named": ["subtracts"]}
+    assert add["paraphrases"][:2] == [
+        {"name": name, "missed": 2, "named": ["subtracts"]} for name in ("subtracts", "subtracts__again")
+    ]
     assert add["unlisted_mistakes"][0] == {"name": "add__multiplies", "missed": 2, "named": []}
     page = (sound_course / "build" / "audit" / "sums.md").read_text(encoding="utf-8")
     assert "```diff\n- def add(a, b):\n+ def add(b, a):\n```" in page

@@ -265,8 +265,8 @@ ROWS = [
         replace("randint(num_starts", "randint(num_starts + 1")
         .replace(BATCH, "torch.stack([data[i : i + block_size] for i in starts]), "
                  "torch.stack([data[i + 1 : i + 1 + block_size] for i in starts])"),
-        "One start too many is drawn. From N - T on, the last token of a piece has no target in the data. The starts "
-        "go from 0 to N - T - 1."),
+        "Starts that are too late are drawn. From N - T on, the last token of a piece has no target in the data. The "
+        "starts go from 0 to N - T - 1."),
     row("sample_batch", "round_the_end",
         replace("randint(num_starts", "randint(len(data)")
         .replace(BATCH, "data[places % len(data)], data[(places + 1) % len(data)]"),
@@ -902,8 +902,8 @@ ROWS = [
         replace("nn.Embedding(vocab_size, vocab_size)",
                 "nn.Embedding(vocab_size, 32)\n        self.lm_head = nn.Linear(32, vocab_size)")
         .replace("self.token_embedding_table(idx)", "self.lm_head(self.token_embedding_table(idx))"),
-        "The rows of the table are narrower than the vocabulary, and a linear layer comes after. Larger models do "
-        "that. Here a row already contains the logits, so the table is (V, V)."),
+        "The rows of the table do not have the width of the vocabulary. In larger models they are narrower, and a "
+        "linear layer comes after. Here a row already contains the logits, so the table is (V, V)."),
     row("BigramLanguageModel", "probabilities_instead_of_logits",
         replace("self.token_embedding_table(idx)", "self.token_embedding_table(idx).softmax(dim=-1)"),
         "The logits went through a softmax. Loss and generate apply their own softmax, and a second one makes the "

@@ -144,6 +144,26 @@ def targets_rolled_round(data, block_size, batch_size, generator=None):
     return torch.stack(x), torch.stack(y)
 
 
+def last_target_beyond_the_data(data, block_size, batch_size, generator=None):
+    if len(data) < block_size + 1:
+        raise ValueError("too few tokens")
+    ix = torch.randint(0, len(data) - block_size + 1, (batch_size,), generator=generator)
+    idx = torch.empty(batch_size, block_size, dtype=data.dtype)
+    targets = torch.empty_like(idx)
+    for row, start in enumerate(ix.tolist()):
+        for t in range(block_size):
+            idx[row, t], targets[row, t] = data[start + t], data[start + t + 1]
+    return idx, targets
+
+
+def last_target_beyond_the_data__again(data, block_size, batch_size, generator=None):
+    assert len(data) > block_size
+    ix = torch.randint(len(data), (batch_size,), generator=generator)
+    places = torch.stack([torch.arange(i, i + block_size + 1) for i in ix])
+    pieces = data[places]
+    return pieces[:, :-1], pieces[:, 1:]
+
+
 # -- flatten_for_cross_entropy ---
 
 
@@ -160,6 +180,34 @@ def moved_on_once_more(logits, targets):
     rows = torch.cat([text[:-1] for text in logits])
     ids = torch.cat([text[1:] for text in targets])
     return rows, ids
+
+
+def kinds_in_rows(logits, targets):
+    B, T, C = logits.shape
+    return logits.reshape(C, B * T), targets.reshape(B * T)
+
+
+def kinds_in_rows__again(logits, targets):
+    return torch.movedim(logits, 2, 0).flatten(1), targets.flatten()
+
+
+def tokens_in_columns(logits, targets):
+    B, T, C = logits.shape
+    return logits.permute(0, 2, 1).reshape(B * C, T), targets.reshape(-1)
+
+
+def tokens_in_columns__again(logits, targets):
+    return torch.cat([text.T for text in logits]), torch.cat(list(targets))
+
+
+def logits_in_another_order(logits, targets):
+    B, T, C = logits.shape
+    return logits.permute(1, 0, 2).reshape(B * T, C), targets.reshape(B * T)
+
+
+def logits_in_another_order__again(logits, targets):
+    by_token = [logits[:, t] for t in range(logits.shape[1])]
+    return torch.cat(by_token), torch.cat([text for text in targets])
 
 
 # -- cross_entropy ---
@@ -190,6 +238,45 @@ def targets_in_float32(logits, targets):
     one_hot[torch.arange(len(targets)), targets] = 1.0
     log_probs = logits - logits.logsumexp(1, keepdim=True)
     return -torch.einsum("nv,nv->n", log_probs, one_hot).mean()
+
+
+def softmax_over_all_logits(logits, targets):
+    e = torch.exp(logits - logits.max(-1, keepdim=True).values)
+    m = logits.max(-1).values
+    return torch.stack([e.sum().log() + m[n] - logits[n, y] for n, y in enumerate(targets)]).mean()
+
+
+def softmax_over_all_logits__again(logits, targets):
+    N = logits.size(0)
+    z = logits - logits.max(dim=1, keepdim=True).values
+    total = torch.log(torch.exp(z).sum())
+    return sum(total - z[n, targets[n]] for n in range(N)) / N
+
+
+def largest_logit_of_each_column(logits, targets):
+    z = logits - logits.max(dim=0).values
+    log_probs = z - torch.log(torch.exp(z).sum(dim=1, keepdim=True))
+    return -log_probs[range(len(targets)), targets].mean()
+
+
+def largest_logit_of_each_column__again(logits, targets):
+    columns = [column - column.max() for column in logits.T]
+    z = torch.stack(columns, dim=1)
+    losses = z.exp().sum(-1).log() - torch.gather(z, 1, targets.unsqueeze(1)).squeeze(1)
+    return losses.sum() / len(losses)
+
+
+def largest_logit_subtracted_once(logits, targets):
+    m = logits.max(dim=-1, keepdim=True).values
+    log_sum = torch.log(torch.exp(logits - m).sum(dim=-1))
+    return (log_sum - logits[torch.arange(len(logits)), targets]).mean()
+
+
+def largest_logit_subtracted_once__again(logits, targets):
+    losses = []
+    for row, target in zip(logits, targets):
+        losses.append((row - row.max()).exp().sum().log() - row[target])
+    return torch.stack(losses).mean()
 
 
 # -- running_mean_loop ---
@@ -417,6 +504,264 @@ class inputs_made_float32(Parts):
         return torch.einsum("bqk,bkd->bqd", self.dropout(wei), self.value(x))
 
 
+class multiplied_by_the_root_of_n_embd(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x, x.shape[-1] ** 0.5), dim=-1)
+        return self.dropout(wei) @ self.value(x)
+
+
+class multiplied_by_the_root_of_n_embd__again(Parts):
+    def forward(self, x):
+        B, T, C = x.shape
+        q = self.query(x) * math.sqrt(C)
+        wei = torch.baddbmm(torch.full((B, T, T), -INF).triu(1).to(x.dtype), q, self.key(x).mT)
+        return torch.einsum("bts,bsd->btd", self.dropout(wei.softmax(2)), self.value(x))
+
+
+class twentieth_root(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x, self.head_size**-0.05), dim=-1)
+        return self.dropout(wei) @ self.value(x)
+
+
+class twentieth_root__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = torch.bmm(q, k.mT) / math.pow(k.size(-1), 0.05)
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, -INF)
+        return torch.bmm(self.dropout(torch.softmax(wei, -1)), self.value(x))
+
+
+class fifth_power(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x, self.head_size**-5), dim=-1)
+        return self.dropout(wei) @ self.value(x)
+
+
+class fifth_power__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = torch.bmm(q, k.mT).div(k.size(-1) ** 5)
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, -INF)
+        return torch.bmm(self.dropout(torch.softmax(wei, -1)), self.value(x))
+
+
+class square_instead_of_root(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x, self.head_size**-2), dim=-1)
+        return self.dropout(wei) @ self.value(x)
+
+
+class square_instead_of_root__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x) / self.head_size, self.query(x) / self.head_size
+        wei = torch.bmm(q, k.mT).masked_fill(self.tril[:T, :T] == 0, -INF)
+        return torch.bmm(self.dropout(torch.softmax(wei, -1)), self.value(x))
+
+
+class multiplied_by_half_the_head_size(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x, 0.5 * self.head_size), dim=-1)
+        return self.dropout(wei) @ self.value(x)
+
+
+class multiplied_by_half_the_head_size__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q, v = self.key(x), self.query(x), self.value(x)
+        wei = q @ k.mT * k.shape[-1] * 0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, -INF)
+        return self.dropout(wei.softmax(dim=-1)) @ v
+
+
+class past_and_present_hidden(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        wei = self.query(x) @ self.key(x).transpose(-2, -1) * self.head_size**-0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 1, -INF)
+        return self.dropout(F.softmax(wei, dim=-1)) @ self.value(x)
+
+
+class past_and_present_hidden__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        future = torch.arange(T)[None, :] > torch.arange(T)[:, None]
+        wei = torch.bmm(self.query(x), self.key(x).mT) / math.sqrt(self.head_size)
+        wei = torch.where(future, wei, torch.tensor(-INF, dtype=wei.dtype))
+        return torch.bmm(self.dropout(wei.softmax(-1)), self.value(x))
+
+
+class softmax_over_the_queries_unscaled(Parts):
+    def forward(self, x):
+        B, T, C = x.shape
+        k, q = self.key(x), self.query(x)
+        wei = q @ k.transpose(-2, -1)
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        wei = self.dropout(F.softmax(wei, dim=1))
+        return wei @ self.value(x)
+
+
+class softmax_over_the_queries_unscaled__again(Parts):
+    def forward(self, x):
+        wei = self.masked(x, 1.0).mT.softmax(-1)  # (B, T_k, T_q)
+        return torch.einsum("bst,bsd->btd", self.dropout(wei), self.value(x))
+
+
+class softmax_over_the_queries_scaled_by_n_embd(Parts):
+    def forward(self, x):
+        B, T, C = x.shape
+        k, q = self.key(x), self.query(x)
+        wei = q @ k.transpose(-2, -1) * C**-0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        wei = self.dropout(F.softmax(wei, dim=1))
+        return wei @ self.value(x)
+
+
+class softmax_over_the_queries_scaled_by_n_embd__again(Parts):
+    def forward(self, x):
+        wei = self.masked(x, 1 / math.sqrt(self.n_embd)).transpose(1, 2)  # (B, T_k, T_q)
+        wei = self.dropout(torch.softmax(wei, dim=-1))
+        return torch.einsum("bst,bsd->btd", wei, self.value(x))
+
+
+class softmax_taken_twice_in_head(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = (q @ k.mT / k.shape[-1] ** 0.5).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return self.dropout(F.softmax(wei, dim=-1).softmax(-1)) @ self.value(x)
+
+
+class softmax_taken_twice_in_head__again(Parts):
+    def forward(self, x):
+        exponentials = self.masked(x).exp()
+        wei = exponentials / exponentials.sum(-1, keepdim=True)
+        wei = nn.Softmax(dim=2)(wei)
+        return torch.bmm(self.dropout(wei), self.value(x))
+
+
+class softmax_before_the_mask_too(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k, q = self.key(x), self.query(x)
+        wei = F.softmax(q @ k.mT * k.shape[-1] ** -0.5, dim=-1)
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return self.dropout(F.softmax(wei, dim=-1)) @ self.value(x)
+
+
+class softmax_before_the_mask_too__again(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        e = torch.exp(torch.bmm(self.query(x), self.key(x).mT) / math.sqrt(self.head_size))
+        e = e / e.sum(-1, keepdim=True)
+        e = torch.exp(e) * self.tril[:T, :T]
+        return torch.bmm(self.dropout(e / e.sum(-1, keepdim=True)), self.value(x))
+
+
+class always_a_fifth_dropped(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x), dim=-1)
+        return F.dropout(wei, 0.2, self.training) @ self.value(x)
+
+
+class always_a_fifth_dropped__again(Parts):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__(n_embd, head_size, block_size, 0.2)
+
+    def forward(self, x):
+        return torch.bmm(self.dropout(self.masked(x).softmax(2)), self.value(x))
+
+
+class survivors_scaled_twice(Parts):
+    def forward(self, x):
+        wei = F.softmax(self.masked(x), dim=-1)
+        if self.training:
+            wei = self.dropout(wei) / (1 - self.p)
+        return wei @ self.value(x)
+
+
+class survivors_scaled_twice__again(Parts):
+    def forward(self, x):
+        wei = self.masked(x).softmax(-1)
+        if self.training and self.p:
+            kept = torch.empty_like(wei).bernoulli_(1 - self.p)
+            wei = kept * wei / (1 - self.p) ** 2
+        return torch.bmm(wei, self.value(x))
+
+
+class weights_dropped_twice(Parts):
+    def forward(self, x):
+        wei = self.dropout(F.softmax(self.masked(x), dim=-1))
+        wei = F.dropout(wei, self.p, self.training)
+        return wei @ self.value(x)
+
+
+class weights_dropped_twice__again(Parts):
+    def forward(self, x):
+        wei = self.masked(x).softmax(-1)
+        for _ in range(2):
+            wei = self.dropout(wei)
+        return torch.einsum("bts,bsd->btd", wei, self.value(x))
+
+
+class layers_of_other_names(nn.Module):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__()
+        self.qkv = nn.Linear(n_embd, 3 * head_size, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+class layers_of_other_names__again(nn.Module):
+    def __init__(self, n_embd, head_size, block_size, dropout):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(n_embd, head_size, bias=False) for _ in range(3))
+        self.register_buffer("mask", torch.tril(torch.ones(block_size, block_size)))
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        T = x.shape[1]
+        att = self.q(x) @ self.k(x).mT / math.sqrt(self.k.out_features)
+        att = att.masked_fill(self.mask[:T, :T] == 0, -INF)
+        return self.drop(att.softmax(-1)) @ self.v(x)
+
+
+class query_layer_unused(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        k = self.key(x)
+        wei = (k @ k.mT * k.shape[-1] ** -0.5).masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return self.dropout(F.softmax(wei, dim=-1)) @ self.value(x)
+
+
+class query_layer_unused__again(Parts):
+    def forward(self, x):
+        q, k, v = (layer(x) for layer in (self.key, self.key, self.value))
+        p = self.p if self.training else 0.0
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=p, is_causal=True)
+
+
+class keys_and_values_exchanged(Parts):
+    def forward(self, x):
+        T = x.shape[1]
+        q, v, k = self.query(x), self.key(x), self.value(x)
+        wei = q @ k.transpose(-2, -1) * self.head_size**-0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        return self.dropout(F.softmax(wei, dim=-1)) @ v
+
+
+class keys_and_values_exchanged__again(Parts):
+    def forward(self, x):
+        p = self.p if self.training else 0.0
+        return F.scaled_dot_product_attention(self.query(x), self.value(x), self.key(x), dropout_p=p, is_causal=True)
+
+
 # -- BigramLanguageModel ---
 # The base class is right; each wrong answer overrides forward or generate.
 
@@ -561,4 +906,157 @@ class global_state_put_back(Model):
         for _ in range(max_new_tokens):
             idx = torch.hstack([idx, self.pick(self(idx)[0][:, -1], generator)])
         torch.random.set_rng_state(state)
+        return idx
+
+
+class predictions_of_other_tokens(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        B, T, C = logits.shape
+        return logits, F.cross_entropy(logits.permute(1, 0, 2).reshape(B * T, C), targets.reshape(B * T))
+
+
+class predictions_of_other_tokens__again(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        loss = None
+        if targets is not None:
+            flat = torch.cat([logits[:, t] for t in range(idx.shape[1])])
+            loss = F.cross_entropy(flat, torch.cat(list(targets)))
+        return logits, loss
+
+
+class calls_with_targets_fail(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits, targets)
+
+
+class calls_with_targets_fail__again(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        loss = F.cross_entropy(logits.mT, targets) if targets else None
+        return logits, loss
+
+
+class loss_without_softmax(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, -logits.gather(2, targets.unsqueeze(2)).mean()
+
+
+class loss_without_softmax__again(Model):
+    def forward(self, idx, targets=None):
+        logits = self.token_embedding_table(idx)
+        loss = None
+        if targets is not None:
+            loss = nn.NLLLoss()(logits.transpose(1, 2), targets)
+        return logits, loss
+
+
+class last_token_not_chosen(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits, loss = self(idx)
+            probs = F.softmax(logits, dim=-1)
+            idx_next = torch.multinomial(probs, num_samples=1, generator=generator)
+            idx = torch.cat((idx, idx_next), dim=1)
+        return idx
+
+
+class last_token_not_chosen__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits = self.token_embedding_table(idx[:, -1])
+            idx = torch.cat((idx, self.pick(logits, generator)[:, 0]), dim=1)
+        return idx
+
+
+class new_tokens_as_new_texts(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1, generator=generator)], dim=0)
+        return idx
+
+
+class new_tokens_as_new_texts__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        while max_new_tokens > 0:
+            new = self.pick(self(idx)[0][:, -1, :], generator)
+            idx = torch.vstack((idx, new))
+            max_new_tokens -= 1
+        return idx
+
+
+class new_tokens_thrown_away(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits, _ = self(idx)
+            torch.cat((idx, self.pick(logits[:, -1, :], generator)), dim=1)
+        return idx
+
+
+class new_tokens_thrown_away__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            longer = torch.hstack([idx, torch.multinomial(probs, 1, generator=generator)])
+        return idx
+
+
+class newest_token_alone(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits, _ = self(idx)
+            idx = self.pick(logits[:, -1, :], generator)
+        return idx
+
+
+class newest_token_alone__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        if max_new_tokens == 0:
+            return idx
+        probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+        new = torch.multinomial(probs, 1, generator=generator)
+        return self.generate(new, max_new_tokens - 1, generator)
+
+
+class returned_in_the_loop(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits, _ = self(idx)
+            idx = torch.cat((idx, self.pick(logits[:, -1, :], generator)), dim=1)
+            return idx
+
+
+class returned_in_the_loop__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        step = 0
+        while step < max_new_tokens:
+            probs = F.softmax(self.token_embedding_table(idx[:, -1]), dim=-1)
+            step += 1
+            return torch.hstack([idx, torch.multinomial(probs, 1, generator=generator)])
+
+
+class one_token_too_few(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens - 1):
+            logits, _ = self(idx)
+            idx = torch.cat((idx, self.pick(logits[:, -1, :], generator)), dim=1)
+        return idx
+
+
+class one_token_too_few__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        step = 1
+        while step < max_new_tokens:
+            idx = torch.hstack([idx, self.pick(self.token_embedding_table(idx[:, -1]), generator)])
+            step += 1
         return idx

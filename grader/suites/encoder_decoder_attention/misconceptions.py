@@ -52,12 +52,14 @@ ROWS = [
         "The tanh is taken only of the token's part, and the part of the state before is added outside. Take the "
         "tanh of the whole sum. Otherwise the state can grow without limit."),
     row("rnn_hidden_states", "tanh_of_the_state_only",
-        replace("token @ W_x + state @ W_h + bias", "state @ W_h").replace("torch.tanh(", "token @ W_x + bias + torch.tanh("),
+        replace("token @ W_x + state @ W_h + bias", "state @ W_h")
+        .replace("torch.tanh(", "token @ W_x + bias + torch.tanh("),
         "The tanh is taken only of the part of the state before, and the token's part is added outside. Take the tanh "
         "of the whole sum."),
     row("rnn_hidden_states", "tanh_of_each_part",
-        replace("torch.tanh(token @ W_x + state @ W_h + bias)", "torch.tanh(token @ W_x + bias) + torch.tanh(state @ W_h)"),
-        "The token's part and the part of the state before have each a tanh of its own. Add first, and take one tanh "
+        replace("torch.tanh(token @ W_x + state @ W_h + bias)",
+                "torch.tanh(token @ W_x + bias) + torch.tanh(state @ W_h)"),
+        "The token's part and the part of the state before each have their own tanh. Add first, and take one tanh "
         "of the whole sum: otherwise the state can grow beyond 1."),
     row("rnn_hidden_states", "bias_after_tanh", replace(" + bias)", ") + bias"),
         "The bias is added after the tanh. Add it to the sum inside the tanh."),

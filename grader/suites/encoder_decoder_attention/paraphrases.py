@@ -56,6 +56,95 @@ def gradients_stop_between_steps(x, w_x, w_h, b):
     return torch.stack(states)
 
 
+def tanh_of_the_state_only(x, w_x, w_h, b):
+    h = torch.zeros(w_h.shape[0], dtype=x.dtype)
+    hs = []
+    for t in range(x.shape[0]):
+        h = torch.tanh(torch.mv(w_h.T, h)) + torch.mv(w_x.T, x[t]) + b
+        hs.append(h)
+    return torch.stack(hs)
+
+
+def tanh_of_the_state_only__again(x, w_x, w_h, b):
+    projected = torch.addmm(b, x, w_x)
+    hs = [projected[0]]
+    for row in projected[1:]:
+        hs.append(row + (hs[-1] @ w_h).tanh())
+    return torch.stack(hs)
+
+
+def tanh_of_each_part(x, w_x, w_h, b):
+    h = torch.zeros_like(b)
+    hs = []
+    for t in range(len(x)):
+        h = torch.tanh(h @ w_h) + torch.tanh(x[t] @ w_x + b)
+        hs.append(h)
+    return torch.stack(hs)
+
+
+def tanh_of_each_part__again(x, w_x, w_h, b):
+    tokens = torch.addmm(b, x, w_x).tanh()
+    hs = [tokens[0]]
+    for t in range(1, len(x)):
+        hs.append(tokens[t].add(torch.mv(w_h.T, hs[-1]).tanh()))
+    return torch.vstack(hs)
+
+
+def last_token_not_read(x, w_x, w_h, b):
+    h = torch.zeros_like(b)
+    hs = []
+    for t in range(len(x) - 1):
+        h = torch.tanh(h @ w_h + x[t] @ w_x + b)
+        hs.append(h)
+    return torch.stack(hs)
+
+
+def last_token_not_read__again(x, w_x, w_h, b):
+    projected = torch.addmm(b, x, w_x)
+    h, hs, t = torch.zeros_like(b), [], 0
+    while t < x.shape[0] - 1:
+        h = (projected[t] + torch.mv(w_h.T, h)).tanh()
+        hs += [h]
+        t += 1
+    return torch.stack(hs, dim=0)
+
+
+def first_token_not_read(x, w_x, w_h, b):
+    h = torch.zeros_like(b)
+    hs = []
+    for t in range(1, len(x)):
+        h = torch.tanh(h @ w_h + x[t] @ w_x + b)
+        hs.append(h)
+    return torch.stack(hs)
+
+
+def first_token_not_read__again(x, w_x, w_h, b):
+    projected = torch.addmm(b, x, w_x)
+    h, hs, t = torch.zeros_like(b), [], 1
+    while t < x.shape[0]:
+        h = (projected[t] + torch.mv(w_h.T, h)).tanh()
+        hs += [h]
+        t += 1
+    return torch.stack(hs, dim=0)
+
+
+def last_state_returned_too(x, w_x, w_h, b):
+    h, hs = torch.zeros_like(b), []
+    for token in x:
+        h = torch.tanh(token @ w_x + h @ w_h + b)
+        hs.append(h)
+    return torch.stack(hs), h
+
+
+def last_state_returned_too__again(x, w_x, w_h, b):
+    hs = torch.zeros(0, len(b), dtype=x.dtype)
+    h = torch.zeros(1, len(b), dtype=x.dtype)
+    for t in range(len(x)):
+        h = torch.tanh(torch.addmm(b, x[t : t + 1], w_x) + h @ w_h)
+        hs = torch.cat([hs, h])
+    return hs, h[0]
+
+
 # -- additive_scores ---------------------------------------------------------------------------------------------
 
 
@@ -116,6 +205,42 @@ def states_averaged(s, h, W_d, W_e, v):
 def context_without_gradients(s, h, W_d, W_e, v):
     weights = F.softmax(torch.einsum("ta,a->t", torch.tanh(s.matmul(W_d) + h.matmul(W_e)), v), dim=0)
     return torch.einsum("t,th->h", weights, h), weights
+
+
+def softmax_over_a_single_score(s, h, W_d, W_e, v):
+    energy = torch.tanh(s @ W_d + h @ W_e) @ v[:, None]  # (T, 1)
+    alpha = torch.softmax(energy, dim=-1).squeeze(-1)
+    return alpha @ h, alpha
+
+
+def softmax_over_a_single_score__again(s, h, W_d, W_e, v):
+    energy = torch.einsum("ta,a->t", torch.tanh(s @ W_d + h @ W_e), v)
+    alpha = torch.cat([torch.softmax(score.reshape(1), dim=0) for score in energy])
+    return torch.einsum("t,th->h", alpha, h), alpha
+
+
+def column_of_ones_as_weights(s, h, W_d, W_e, v):
+    energy = torch.tanh(s @ W_d + h @ W_e) @ v.unsqueeze(1)  # (T, 1)
+    alpha = torch.softmax(energy, dim=-1)
+    return (alpha.T @ h).squeeze(0), alpha
+
+
+def column_of_ones_as_weights__again(s, h, W_d, W_e, v):
+    energy = (torch.tanh(s @ W_d + h @ W_e) * v).sum(-1, keepdim=True)
+    alpha = energy.exp() / energy.exp().sum(dim=1, keepdim=True)
+    return torch.sum(alpha * h, dim=0), alpha
+
+
+def weights_as_a_column(s, h, W_d, W_e, v):
+    energy = torch.tanh(s @ W_d + h @ W_e) @ v.unsqueeze(1)  # (T, 1)
+    alpha = torch.softmax(energy, dim=0)
+    return (alpha.T @ h).squeeze(0), alpha
+
+
+def weights_as_a_column__again(s, h, W_d, W_e, v):
+    energy = (torch.tanh(s @ W_d + h @ W_e) * v).sum(-1, keepdim=True)
+    alpha = energy.exp() / energy.exp().sum()
+    return torch.sum(alpha * h, dim=0), alpha
 
 
 # -- CrossAttention ----------------------------------------------------------------------------------------------
@@ -267,3 +392,126 @@ class x_changed_in_place(_Cross):
         q, k, v = self.qkv(x, context)
         x.div_(x.norm(dim=-1, keepdim=True) + 1)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=_visible(x, context, padding_mask))
+
+
+class fifth_power(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) / self.d_out**5
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class fifth_power__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        visible = _visible(x, context, padding_mask)
+        return F.scaled_dot_product_attention(q, k, v, visible, scale=math.pow(self.d_out, -5))
+
+
+class square_instead_of_root(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) / self.d_out**2
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class square_instead_of_root__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        visible = _visible(x, context, padding_mask)
+        return F.scaled_dot_product_attention(q / self.d_out, k / self.d_out, v, visible, scale=1.0)
+
+
+class multiplied_by_the_root(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) * math.sqrt(self.d_out)
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class multiplied_by_the_root__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.einsum("bqd,bkd->bqk", q, k) / k.shape[-1] ** -0.5
+        scores = scores.masked_fill(~_visible(x, context, padding_mask), float("-inf"))
+        return scores.softmax(-1) @ v
+
+
+class multiplied_by_half_the_width(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) * (self.d_out / 2)
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class multiplied_by_half_the_width__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.einsum("bqd,bkd->bqk", q, k) * k.shape[-1] * 0.5
+        scores = scores.masked_fill(~_visible(x, context, padding_mask), float("-inf"))
+        return scores.softmax(-1) @ v
+
+
+class softmax_taken_twice_in_cross_attention(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) / math.sqrt(self.d_out)
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(F.softmax(scores, dim=2), dim=2), v)
+
+
+class softmax_taken_twice_in_cross_attention__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        weights = torch.einsum("bqd,bkd->bqk", q, k) * self.d_out**-0.5
+        weights = weights.masked_fill(~_visible(x, context, padding_mask), float("-inf"))
+        for _ in range(2):
+            weights = nn.Softmax(dim=-1)(weights)
+        return weights @ v
+
+
+class causal_mask_of_the_length_of_x(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        T = x.shape[1]
+        scores = torch.bmm(q, k.mT) / math.sqrt(self.d_out)
+        scores = scores.masked_fill(torch.tril(torch.ones(T, T)) == 0, -torch.inf)
+        scores = torch.where(_visible(x, context, padding_mask), scores, -torch.inf)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class causal_mask_of_the_length_of_x__again(_Cross):
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.qkv(x, context)
+        past = torch.arange(x.shape[1])[:, None] >= torch.arange(x.shape[1])[None, :]
+        visible = _visible(x, context, padding_mask) & past
+        return F.scaled_dot_product_attention(q, k, v, visible)
+
+
+class layers_of_other_names(nn.Module):
+    def __init__(self, d_query, d_context, d_out):
+        super().__init__()
+        self.query = nn.Linear(d_query, d_out, bias=False)
+        self.key = nn.Linear(d_context, d_out, bias=False)
+        self.value = nn.Linear(d_context, d_out, bias=False)
+
+    def forward(self, x, context, padding_mask=None):
+        visible = None if padding_mask is None else ~padding_mask[:, None]
+        return F.scaled_dot_product_attention(self.query(x), self.key(context), self.value(context), visible)
+
+
+class layers_of_other_names__again(nn.Module):
+    def __init__(self, d_query, d_context, d_out):
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d, d_out, bias=False) for d in (d_query, d_context, d_context))
+
+    def forward(self, x, context, padding_mask=None):
+        q, k, v = self.W_q(x), self.W_k(context), self.W_v(context)
+        scores = torch.bmm(q, k.mT) / math.sqrt(q.shape[-1])
+        if padding_mask is not None:
+            scores = scores.masked_fill(padding_mask[:, None, :], float("-inf"))
+        return torch.bmm(F.softmax(scores, dim=-1), v)

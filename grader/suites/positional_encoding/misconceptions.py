@@ -102,8 +102,8 @@ ROWS = [
     row("sinusoidal_encoding", "exponent_doubled_and_one_more",
         replace("two_i / d_model", "2 * two_i / d_model")
         .replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((2 * two_i + 1) / d_model))"),
-        "Two mistakes in the exponent: that of the sine is twice as large as it should be, because steps of two are "
-        "doubled again, and the cosine next to it has an exponent of its own. Both columns of a pair have the same angle."),
+        "The exponent of the sine is twice as large as it should be, because steps of two are doubled again, and the "
+        "cosine next to it has another exponent. Both columns of a pair have the same angle."),
     row("sinusoidal_encoding", "cosines_one_column_back",
         replace("torch.cos(angles)", "torch.cos(positions / 10000 ** ((two_i - 1) / d_model))"),
         "The cosine has a smaller exponent than the sine next to it, so it turns faster. Each pair is one hand of the "
@@ -136,10 +136,11 @@ ROWS = [
                  "torch.sin(angles) + torch.cos(angles)"),
         "Every column is the sum of a sine and a cosine. They are separate columns, one after the other: together "
         "they show where the hand is."),
-    row("sinusoidal_encoding", "half_of_the_columns",
-        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)", "torch.sin(angles)"),
-        "There is only one column for each hand, so the result has d_model / 2 columns. Each hand has two, its sine "
-        "and then its cosine."),
+    row("sinusoidal_encoding", "one_column_for_each_hand",
+        replace("torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
+                "torch.sin(angles) + torch.cos(angles)"),
+        "The sine and the cosine of a hand are added, so the result has only d_model / 2 columns. Each hand has two "
+        "columns, its sine and then its cosine."),
     row("sinusoidal_encoding", "pairs_that_overlap",
         replace("return torch.stack([torch.sin(angles), torch.cos(angles)], dim=-1).flatten(-2)",
                 "table = torch.zeros(num_positions, d_model)\n    table[:, 1 : d_model // 2 + 1] = torch.cos(angles)\n"

@@ -95,6 +95,226 @@ def odd_width_stumbled_over(num_positions, d_model):
     return pe
 
 
+def exponent_doubled_and_one_more(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(0, d_model, 2):
+            pe[pos, i] = math.sin(pos / 10000 ** (2 * i / d_model))
+            pe[pos, i + 1] = math.cos(pos / 10000 ** ((2 * i + 1) / d_model))
+    return pe
+
+
+def exponent_doubled_and_one_more__again(num_positions, d_model):
+    if d_model % 2 != 0:
+        raise ValueError("d_model must be even")
+    position = torch.arange(num_positions, dtype=torch.float64)[:, None]
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    pe = torch.empty(num_positions, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(position * torch.exp(-2 * even * math.log(10000) / d_model))
+    pe[:, 1::2] = torch.cos(position * torch.exp(-(2 * even + 1) * math.log(10000) / d_model))
+    return pe
+
+
+def cosines_one_column_back(num_positions, d_model):
+    assert d_model % 2 == 0
+    rows = []
+    for pos in range(num_positions):
+        row = []
+        for i in range(d_model // 2):
+            row.append(math.sin(pos / 10000 ** (2 * i / d_model)))
+            row.append(math.cos(pos / 10000 ** ((2 * i - 1) / d_model)))
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+def cosines_one_column_back__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    exponent = torch.arange(d_model).double() / d_model
+    exponent[1::2] -= 2 / d_model
+    angle = torch.outer(torch.arange(num_positions).double(), 10000**-exponent)
+    return torch.where(torch.arange(d_model) % 2 == 0, angle.sin(), angle.cos())
+
+
+def exponents_one_column_back(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(d_model // 2):
+            angle = pos / math.pow(10000, (2 * i - 1) / d_model)
+            pe[pos, 2 * i], pe[pos, 2 * i + 1] = math.sin(angle), math.cos(angle)
+    return pe
+
+
+def exponents_one_column_back__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    div_term = torch.exp(torch.arange(-1, d_model - 1, 2).double() * (-math.log(10000.0) / d_model))
+    angle = torch.arange(num_positions).double().unsqueeze(1) * div_term
+    pe = torch.zeros(num_positions, d_model, dtype=torch.float64)
+    pe[:, 0::2], pe[:, 1::2] = angle.sin(), angle.cos()
+    return pe
+
+
+def exponents_of_the_odd_columns(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(d_model // 2):
+            angle = pos / 10000 ** ((2 * i + 1) / d_model)
+            pe[pos, 2 * i], pe[pos, 2 * i + 1] = math.sin(angle), math.cos(angle)
+    return pe
+
+
+def exponents_of_the_odd_columns__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    rates = torch.pow(10000.0, -torch.arange(1, d_model, 2) / d_model)
+    angle = torch.outer(torch.arange(num_positions).float(), rates).repeat_interleave(2, dim=1)
+    angle[:, 0::2] = angle[:, 0::2].sin()
+    angle[:, 1::2] = angle[:, 1::2].cos()
+    return angle
+
+
+def pairs_counted_from_one(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(1, d_model // 2 + 1):
+            angle = pos / 10000 ** (2 * i / d_model)
+            pe[pos, 2 * i - 2] = math.sin(angle)
+            pe[pos, 2 * i - 1] = math.cos(angle)
+    return pe
+
+
+def pairs_counted_from_one__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    pair = torch.arange(1, d_model // 2 + 1)
+    angle = torch.arange(num_positions)[:, None] * torch.exp(-math.log(10000) * 2 * pair / d_model)
+    return torch.stack((angle.sin(), angle.cos()), dim=2).reshape(num_positions, d_model)
+
+
+def sines_and_cosines_added(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for j in range(d_model):
+            angle = pos / 10000 ** (j / d_model)
+            pe[pos, j] = math.sin(angle) + math.cos(angle)
+    return pe
+
+
+def sines_and_cosines_added__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    rates = torch.exp(torch.arange(d_model) * -(math.log(10000.0) / d_model))
+    angle = torch.einsum("t,d->td", torch.arange(num_positions).float(), rates)
+    pe = torch.sin(angle)
+    pe += torch.cos(angle)
+    return pe
+
+
+def one_column_for_each_hand(num_positions, d_model):
+    assert d_model % 2 == 0
+    rates = 10000 ** (-torch.arange(0, d_model, 2) / d_model)
+    angle = torch.outer(torch.arange(num_positions).float(), rates)
+    return torch.sin(angle) + torch.cos(angle)
+
+
+def one_column_for_each_hand__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    pe = torch.zeros(num_positions, d_model // 2)
+    for pos in range(num_positions):
+        for i in range(d_model // 2):
+            angle = pos / 10000 ** (2 * i / d_model)
+            pe[pos, i] += math.sin(angle)
+            pe[pos, i] += math.cos(angle)
+    return pe
+
+
+def pairs_that_overlap(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    for pos in range(num_positions):
+        for i in range(d_model // 2):
+            pe[pos, i] = math.sin(pos / 10000 ** (2 * i / d_model))
+            pe[pos, i + 1] = math.cos(pos / 10000 ** (2 * i / d_model))
+    return pe
+
+
+def pairs_that_overlap__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    columns = [torch.zeros(num_positions) for _ in range(d_model)]
+    for i, two_i in enumerate(range(0, d_model, 2)):
+        angle = torch.arange(num_positions) / 10000 ** (two_i / d_model)
+        columns[i : i + 2] = [angle.sin(), angle.cos()]
+    return torch.stack(columns, dim=1)
+
+
+def base_of_one_hundred_thousand(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    position = torch.arange(num_positions, dtype=torch.float).unsqueeze(1)
+    div_term = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(100000.0) / d_model))
+    pe[:, 0::2] = torch.sin(position * div_term)
+    pe[:, 1::2] = torch.cos(position * div_term)
+    return pe
+
+
+def base_of_one_hundred_thousand__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    rows = []
+    for pos in range(num_positions):
+        angles = [pos / 1e5 ** (i / d_model) for i in range(0, d_model, 2)]
+        rows.append([wave(angle) for angle in angles for wave in (math.sin, math.cos)])
+    return torch.tensor(rows)
+
+
+def powers_of_e(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model)
+    position = torch.arange(num_positions, dtype=torch.float).unsqueeze(1)
+    div_term = torch.exp(-torch.arange(0, d_model, 2).float() / d_model)
+    pe[:, 0::2] = torch.sin(position * div_term)
+    pe[:, 1::2] = torch.cos(position * div_term)
+    return pe
+
+
+def powers_of_e__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    rows = []
+    for pos in range(num_positions):
+        angles = [pos / math.e ** (2 * i / d_model) for i in range(d_model // 2)]
+        rows.append([wave(angle) for angle in angles for wave in (math.sin, math.cos)])
+    return torch.tensor(rows)
+
+
+def encoding_of_integers(num_positions, d_model):
+    assert d_model % 2 == 0
+    pe = torch.zeros(num_positions, d_model, dtype=torch.long)
+    for pos in range(num_positions):
+        for i in range(0, d_model, 2):
+            pe[pos, i] = math.sin(pos / 10000 ** (i / d_model))
+            pe[pos, i + 1] = math.cos(pos / 10000 ** (i / d_model))
+    return pe
+
+
+def encoding_of_integers__again(num_positions, d_model):
+    if d_model % 2:
+        raise ValueError("odd d_model")
+    pe = torch.arange(num_positions).unsqueeze(1).repeat(1, d_model)
+    angle = pe[:, ::2] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    pe[:, 0::2] = angle.sin()
+    pe[:, 1::2] = angle.cos()
+    return pe
+
+
 # -- add_positions -----------------------------------------------------------------------------------------------
 
 
@@ -156,3 +376,24 @@ def odd_number_of_tokens_refused(x):
     pe[:, 0::2] = torch.sin(angle)
     pe[:, 1::2] = torch.cos(angle)[:, : d // 2]
     return x + pe
+
+
+def number_of_the_position_added(x):
+    pos = torch.arange(x.shape[1], dtype=x.dtype)
+    return x + pos[None, :, None]
+
+
+def number_of_the_position_added__again(x):
+    tokens = [x[:, t] + t for t in range(x.shape[1])]
+    return torch.stack(tokens, dim=1)
+
+
+def tokens_expected_first(x):
+    pe = sinusoidal_encoding(x.size(1), x.size(2)).unsqueeze(0).transpose(0, 1)
+    return x + pe.type_as(x)
+
+
+def tokens_expected_first__again(x):
+    B, T, d = x.shape
+    pe = sinusoidal_encoding(T, d).to(x.dtype)
+    return torch.add(pe.view(T, 1, d), x)

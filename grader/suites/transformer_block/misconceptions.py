@@ -97,7 +97,8 @@ ROWS = [
         "The mean is not subtracted: only the scale is normalised. A layer norm has two steps, and the first "
         "subtracts the mean."),
     row("LayerNorm", "mean_subtracted_too_late",
-        replace("(x - mean) / torch.sqrt(variance + self.eps)", "x - self.scale * mean / torch.sqrt(variance + self.eps)"),
+        replace("(x - mean) / torch.sqrt(variance + self.eps)",
+                "(x - mean / torch.sqrt(variance + self.eps))"),
         "Only the mean is divided by the root, because Python divides before it subtracts. Put the difference in "
         "brackets: subtract first, then divide."),
     row("LayerNorm", "root_mean_square_norm",

@@ -75,6 +75,124 @@ class scale_unused(WithScaleAndShift):
         return F.layer_norm(x, (self.emb_dim,), bias=self.shift, eps=self.eps)
 
 
+class norm_of_the_annotated_transformer(nn.Module):
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(features))
+        self.shift = nn.Parameter(torch.zeros(features))
+        self.eps = eps
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        std = x.std(-1, keepdim=True)
+        return self.scale * (x - mean) / (std + self.eps) + self.shift
+
+
+class norm_of_the_annotated_transformer__again(WithScaleAndShift):
+    def __init__(self, emb_dim, eps=1e-6):
+        super().__init__(emb_dim, eps)
+
+    def forward(self, x):
+        d = x - x.mean(-1, keepdim=True)
+        sigma = (d.square().sum(-1, keepdim=True) / (self.emb_dim - 1)).sqrt()
+        return torch.addcmul(self.shift, d / (self.eps + sigma), self.scale)
+
+
+class norm_of_the_annotated_transformer_with_its_names(nn.Module):
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.a_2 = nn.Parameter(torch.ones(features))
+        self.b_2 = nn.Parameter(torch.zeros(features))
+        self.eps = eps
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        std = x.std(-1, keepdim=True)
+        return self.a_2 * (x - mean) / (std + self.eps) + self.b_2
+
+
+class norm_of_the_annotated_transformer_with_its_names__again(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.register_parameter("gamma", nn.Parameter(torch.full((d_model,), 1.0)))
+        self.register_parameter("beta", nn.Parameter(torch.full((d_model,), 0.0)))
+        self.epsilon = eps
+
+    def forward(self, x):
+        deviation, mean = torch.std_mean(x, dim=-1, keepdim=True)
+        return (x - mean).div(deviation.add(self.epsilon)).mul(self.gamma).add(self.beta)
+
+
+class root_of_the_deviation(WithScaleAndShift):
+    def forward(self, x):
+        std, mean = x.std(-1, keepdim=True, unbiased=False), x.mean(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(std + self.eps) * self.scale + self.shift
+
+
+class root_of_the_deviation__again(WithScaleAndShift):
+    def forward(self, x):
+        d = x - x.mean(-1, keepdim=True)
+        sigma = d.square().mean(-1, keepdim=True) ** 0.5
+        return d.mul((sigma + self.eps).rsqrt()).mul(self.scale).add(self.shift)
+
+
+class mean_subtracted_too_late(WithScaleAndShift):
+    def forward(self, x):
+        mu = x.mean(-1, keepdim=True)
+        sigma2 = x.var(-1, keepdim=True, correction=0)
+        x_hat = x - mu / torch.sqrt(sigma2 + self.eps)
+        return x_hat * self.scale + self.shift
+
+
+class mean_subtracted_too_late__again(WithScaleAndShift):
+    def forward(self, x):
+        mu = x.sum(-1, keepdim=True) / self.emb_dim
+        spread = ((x - mu) ** 2).mean(-1, keepdim=True).add(self.eps).sqrt()
+        return torch.addcmul(self.shift, x.sub(mu.div(spread)), self.scale)
+
+
+class three_sizes_read(WithScaleAndShift):
+    def forward(self, x):
+        B, T, C = x.shape
+        mean = x.sum(2, keepdim=True) / C
+        var = ((x - mean) ** 2).sum(2, keepdim=True) / C
+        return self.scale * (x - mean) / torch.sqrt(var + self.eps) + self.shift
+
+
+class three_sizes_read__again(WithScaleAndShift):
+    def forward(self, x):
+        (texts, tokens, features) = x.size()
+        rows = x.reshape(texts * tokens, features)
+        rows = F.layer_norm(rows, (features,), self.scale, self.shift, self.eps)
+        return rows.reshape(texts, tokens, features)
+
+
+class one_number_for_all_and_unbiased(nn.Module):
+    def __init__(self, emb_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(1))
+        self.shift = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, keepdim=True)
+        return self.scale * (x - mean) / torch.sqrt(var + self.eps) + self.shift
+
+
+class one_number_for_all_and_unbiased__again(nn.Module):
+    def __init__(self, emb_dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.tensor(1.0))
+        self.shift = nn.Parameter(torch.tensor(0.0))
+
+    def forward(self, x):
+        d = x - x.mean(-1, keepdim=True)
+        var = d.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)
+        return d * torch.rsqrt(var + self.eps) * self.scale + self.shift
+
+
 # -- FeedForward -------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +255,64 @@ class feed_forward_detached(nn.Module):
     def forward(self, x):
         with torch.no_grad():
             return self.down(F.relu(self.up(x)))
+
+
+class gelu_by_tanh(nn.Module):
+    def __init__(self, emb_dim, expansion=4):
+        super().__init__()
+        self.c_fc = nn.Linear(emb_dim, expansion * emb_dim)
+        self.c_proj = nn.Linear(expansion * emb_dim, emb_dim)
+
+    def forward(self, x):
+        x = self.c_fc(x)
+        cubic = torch.sqrt(torch.tensor(2.0 / torch.pi, dtype=x.dtype)) * (x + 0.044715 * torch.pow(x, 3))
+        return self.c_proj(0.5 * x * (1 + torch.tanh(cubic)))
+
+
+class gelu_by_tanh__again(nn.Sequential):
+    def __init__(self, emb_dim, expansion=4):
+        wide = expansion * emb_dim
+        super().__init__(nn.Linear(emb_dim, wide), nn.GELU(approximate="tanh"), nn.Linear(wide, emb_dim))
+
+
+class relu_made_but_not_called(nn.Module):
+    def __init__(self, emb_dim, expansion=4):
+        super().__init__()
+        self.first = nn.Linear(emb_dim, expansion * emb_dim)
+        self.second = nn.Linear(expansion * emb_dim, emb_dim)
+
+    def forward(self, x):
+        x = self.first(x)
+        x = nn.ReLU(x)
+        return self.second(x)
+
+
+class relu_made_but_not_called__again(nn.Module):
+    def __init__(self, emb_dim, expansion=4):
+        super().__init__()
+        self.net = nn.ModuleList([nn.Linear(emb_dim, expansion * emb_dim), nn.Linear(expansion * emb_dim, emb_dim)])
+        self.activation = nn.ReLU
+
+    def forward(self, x):
+        return self.net[1](self.activation(self.net[0](x)))
+
+
+class expansion_not_accepted(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.ReLU(), nn.Linear(4 * n_embd, n_embd))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+class expansion_not_accepted__again(nn.Module):
+    def __init__(self, emb_dim):
+        super().__init__()
+        self.up, self.down = nn.Linear(emb_dim, emb_dim * 4), nn.Linear(emb_dim * 4, emb_dim)
+
+    def forward(self, x):
+        return self.down(self.up(x).clamp(min=0))
 
 
 # -- Residual ----------------------------------------------------------------------------------------------------
@@ -300,6 +476,144 @@ class block_squeezed(WithParts):
         return x.reshape([size for size in x.shape if size != 1])
 
 
+class one_norm_made_for_both(nn.Module):
+    def __init__(self, attention, feed_forward, emb_dim, dropout):
+        super().__init__()
+        self.att, self.ff, self.norm1 = attention, feed_forward, nn.LayerNorm(emb_dim)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = x + self.drop(self.att(self.norm1(x)))
+        return x + self.drop(self.ff(self.norm1(x)))
+
+
+class one_norm_made_for_both__again(nn.Module):
+    def __init__(self, attention, feed_forward, emb_dim, dropout):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(emb_dim)
+        self.sublayers = nn.ModuleList([attention, feed_forward])
+        self.rate = dropout
+
+    def forward(self, x):
+        for sublayer in self.sublayers:
+            x = F.dropout(sublayer(self.norm1(x)), p=self.rate, training=self.training) + x
+        return x
+
+
+class first_sum_from_the_normalized_x(WithParts):
+    def forward(self, x):
+        x = self.norm1(x)
+        shortcut = x
+        x = self.drop1(self.att(x)) + shortcut
+        shortcut = x
+        return self.drop2(self.ff(self.norm2(x))) + shortcut
+
+
+class first_sum_from_the_normalized_x__again(WithParts):
+    def forward(self, x):
+        h = self.norm1(x)
+        h = torch.add(h, self.drop1(self.att(h)))
+        return torch.add(h, self.drop2(self.ff(self.norm2(h))))
+
+
+class second_sum_from_the_normalized_x(WithParts):
+    def forward(self, x):
+        shortcut = x
+        x = self.drop1(self.att(self.norm1(x))) + shortcut
+        x = self.norm2(x)
+        shortcut = x
+        return self.drop2(self.ff(x)) + shortcut
+
+
+class second_sum_from_the_normalized_x__again(WithParts):
+    def forward(self, x):
+        a = torch.add(x, self.drop1(self.att(self.norm1(x))))
+        h = self.norm2(a)
+        return sum([h, self.drop2(self.ff(h))])
+
+
+class first_step_post_norm(WithParts):
+    def forward(self, x):
+        x = self.norm1(self.drop1(self.att(x)) + x)
+        return self.drop2(self.ff(self.norm2(x))) + x
+
+
+class first_step_post_norm__again(WithParts):
+    def forward(self, x):
+        y = self.norm1(torch.add(x, F.dropout(self.att(x), self.p, self.training)))
+        return torch.add(y, F.dropout(self.ff(self.norm2(y)), self.p, self.training))
+
+
+class second_step_post_norm(WithParts):
+    def forward(self, x):
+        x = self.drop1(self.att(self.norm1(x))) + x
+        return self.norm2(self.drop2(self.ff(x)) + x)
+
+
+class second_step_post_norm__again(WithParts):
+    def forward(self, x):
+        y = torch.add(x, F.dropout(self.att(self.norm1(x)), self.p, self.training))
+        y = torch.add(y, F.dropout(self.ff(y), self.p, self.training))
+        return F.layer_norm(y, y.shape[-1:], self.norm2.weight, self.norm2.bias)
+
+
+class norms_before_and_after(WithParts):
+    def forward(self, x):
+        x = self.norm1(self.drop1(self.att(self.norm1(x))) + x)
+        return self.norm2(self.drop2(self.ff(self.norm2(x))) + x)
+
+
+class norms_before_and_after__again(WithParts):
+    def forward(self, x):
+        for part, norm in ((self.att, self.norm1), (self.ff, self.norm2)):
+            x = norm(torch.add(x, F.dropout(part(norm(x)), self.p, self.training)))
+        return x
+
+
+class always_a_fifth_dropped(WithParts):
+    def forward(self, x):
+        x = F.dropout(self.att(self.norm1(x)), 0.2, self.training) + x
+        return F.dropout(self.ff(self.norm2(x)), 0.2, self.training) + x
+
+
+class always_a_fifth_dropped__again(WithParts):
+    def __init__(self, attention, feed_forward, emb_dim, dropout):
+        super().__init__(attention, feed_forward, emb_dim, 0.2)
+
+    def forward(self, x):
+        a = self.drop1(self.att(self.norm1(x)))
+        return x + a + self.drop2(self.ff(self.norm2(x + a)))
+
+
+class always_half_dropped(WithParts):
+    def forward(self, x):
+        x = F.dropout(self.att(self.norm1(x)), training=self.training) + x
+        return F.dropout(self.ff(self.norm2(x)), training=self.training) + x
+
+
+class always_half_dropped__again(WithParts):
+    def __init__(self, attention, feed_forward, emb_dim, dropout=0.5):
+        super().__init__(attention, feed_forward, emb_dim, 0.5)
+
+    def forward(self, x):
+        a = self.drop1(self.att(self.norm1(x)))
+        return x + a + self.drop2(self.ff(self.norm2(x + a)))
+
+
+class dropped_twice(WithParts):
+    def forward(self, x):
+        x = x + self.drop2(self.drop1(self.att(self.norm1(x))))
+        return x + self.drop2(self.drop1(self.ff(self.norm2(x))))
+
+
+class dropped_twice__again(WithParts):
+    def forward(self, x):
+        for part, norm in ((self.att, self.norm1), (self.ff, self.norm2)):
+            dropped = F.dropout(part(norm(x)), self.p, self.training)
+            x = torch.add(x, self.drop1(dropped))
+        return x
+
+
 # -- stack_blocks ------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +657,34 @@ def blocks_made_in_each_call(make_block, num_blocks):
     return Blocks()
 
 
+def outputs_thrown_away(make_block, num_blocks):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList([make_block() for _ in range(num_blocks)])
+
+        def forward(self, x):
+            for block in self.blocks:
+                block(x)
+            return x
+
+    return Model()
+
+
+def outputs_thrown_away__again(make_block, num_blocks):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for number in range(num_blocks):
+                self.add_module(f"block{number}", make_block())
+
+        def forward(self, x):
+            outputs = [block(x) for block in self.children()]
+            return x
+
+    return Model()
+
+
 # -- gpt2_parameter_count ----------------------------------------------------------------------------------------
 
 
@@ -383,3 +725,20 @@ def in_millions(num_layers, emb_dim, vocab_size=50257, context_length=1024):
     block = 12 * emb_dim**2 + 13 * emb_dim
     total = emb_dim * (vocab_size + context_length) + num_layers * block + 2 * emb_dim
     return total / 1_000_000
+
+
+def embeddings_forgotten(num_layers, emb_dim, vocab_size=50257, context_length=1024):
+    d = emb_dim
+    attn = 3 * d * d + 3 * d + d * d + d
+    mlp = 4 * d * d + 4 * d + 4 * d * d + d
+    return num_layers * (attn + mlp + 4 * d) + 2 * d
+
+
+def embeddings_forgotten__again(num_layers, emb_dim, vocab_size=50257, context_length=1024):
+    total = 0
+    for _ in range(num_layers):
+        for n_in, n_out in [(1, 1)] * 4 + [(1, 4), (4, 1)]:
+            total += n_in * emb_dim * n_out * emb_dim + n_out * emb_dim
+        total += 2 * emb_dim + 2 * emb_dim
+    total += 2 * emb_dim
+    return total
