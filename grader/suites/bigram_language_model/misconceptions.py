@@ -332,6 +332,10 @@ ROWS = [
         "for both."),
     row("sample_batch", "one_tensor_for_both", replace(BATCH, f"torch.stack([{BATCH}])"),
         "idx and targets are returned as one tensor. Return two: `return idx, targets`."),
+    row("sample_batch", "no_generator_taken_for_the_batch",
+        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
+        "A call with a generator ends in an error, because the function does not take one. Keep the argument of the "
+        "stub, and pass it on to the draw."),
     row("sample_batch", "generator_ignored_for_the_batch", replace(", generator=generator", ""), IGNORED),
     row("sample_batch", "generator_seeded_anew_for_the_batch", replace("=generator)", f"={SEEDED_ANEW})"), SEEDED),
     row("sample_batch", "generator_copied_for_the_batch", replace("=generator)", f"={COPY})"), COPIED),
@@ -785,7 +789,8 @@ ROWS = [
         "Dropout acts on the outputs. A transformer does that too, later. But in a head the weights are dropped, "
         "before they are multiplied with the values."),
     row("Head", "dropout_on_weights_and_outputs", replace("weights @ values", "self.dropout(weights @ values)"),
-        "Dropout acts twice, on the weights and again on the outputs. In a head only the weights are dropped."),
+        "Dropout acts twice, on the weights and again on the values or the outputs. In a head only the weights are "
+        "dropped."),
     row("Head", "dropout_on_the_inputs",
         NOT_DROPPED.replace("queries, keys", "x = self.dropout(x)\n        queries, keys"),
         "Dropout acts on the inputs, so queries, keys and values all change. Here only the attention weights are "
@@ -834,8 +839,8 @@ ROWS = [
     row("Head", "layers_of_other_names",
         replace("self.key", "self.W_key", times=2).replace("self.query", "self.W_query", times=2)
         .replace("self.value", "self.W_value", times=2),
-        "A layer has another name than query, key or value, or one layer does the work of all three. Code that loads "
-        "weights uses these names: make three layers under them."),
+        "query, key and value are not found: the layers have other names, one layer does the work of all three, or "
+        "`super().__init__()` was not called first. Code that loads weights uses these names."),
     row("Head", "matrices_instead_of_layers",
         replace("nn.Linear(n_embd, head_size, bias=False)", "nn.Parameter(torch.rand(n_embd, head_size))", times=3)
         .replace("self.query(x), self.key(x), self.value(x)", "x @ self.query, x @ self.key, x @ self.value"),
@@ -846,6 +851,10 @@ ROWS = [
     row("Head", "head_size_not_used", replace("Linear(n_embd, head_size", "Linear(n_embd, n_embd", times=3),
         "The layers keep the width n_embd, and head_size is not used. A head is narrower than the model, so that "
         "several heads together have the width of the model."),
+    row("Head", "other_arguments_in_head",
+        replace("n_embd: int, head_size: int, block_size: int, dropout: float", "head_size: int"),
+        "The head cannot be made, because a call got other arguments than it takes. Head takes n_embd, head_size, "
+        "block_size and dropout, none of them a global of a notebook: keep the arguments of the stub."),
     row("Head", "layers_of_the_notebook", replace("Linear(n_embd, head_size", "Linear(32, 16", times=3),
         "The layers have fixed sizes from the notebook. Use the class's own arguments, n_embd and head_size. "
         "Otherwise it works only for these sizes."),
@@ -896,6 +905,10 @@ ROWS = [
         .replace("table(idx)", "table(torch.eye(self.token_embedding_table.in_features)[idx])"),
         "The table is an nn.Linear. Its weight has a column for each input token. An nn.Embedding has a row for "
         "each, and looks it up without a product."),
+    row("BigramLanguageModel", "other_arguments_in_model",
+        replace("vocab_size: int", "vocab_size: int, n_embd: int"),
+        "The model cannot be made, because a call got other arguments than it takes. It takes only vocab_size: keep "
+        "the argument of the stub."),
     row("BigramLanguageModel", "table_of_the_notebook", replace("vocab_size, vocab_size", "65, 65"),
         "The size of the table is fixed, 65. Use the class's own argument, vocab_size."),
     row("BigramLanguageModel", "table_with_a_layer_behind",
@@ -936,6 +949,9 @@ ROWS = [
         .replace(f"logits, {LOSS}", f"{LOSS}, logits")
         .replace("logits, _ =", "_, logits ="),
         "The loss comes before the logits. forward returns the logits first."),
+    row("BigramLanguageModel", "targets_required", replace("targets: torch.Tensor | None = None", "targets"),
+        "A call without targets ends in an error, because they have no default. They are optional: keep the default "
+        "of the stub, None."),
     row("BigramLanguageModel", "zero_without_targets", replace("logits, None", "logits, torch.zeros(())"),
         "Without targets, the loss is zero. Zero would be a perfect score. If nothing was measured, the loss is None."),
     row("BigramLanguageModel", "loss_never_worked_out", replace(LOSS, "None"),
@@ -1012,6 +1028,9 @@ ROWS = [
     row("BigramLanguageModel", "likely_made_likelier", replace("logits[:, -1]", "2 * logits[:, -1]"),
         "The likely tokens are drawn too often: probabilities were squared, or logits multiplied. Draw with the "
         "softmax of the unchanged logits."),
+    row("BigramLanguageModel", "pair_not_unpacked", replace("logits, _ = self(idx)", "logits = self(idx)"),
+        "generate ends in a TypeError. forward returns two results, the logits and the loss: take the first one "
+        "before you choose the last token."),
     row("BigramLanguageModel", "first_token_gone_on_from", replace("logits[:, -1]", "logits[:, 0]"),
         "The draw uses the logits of the first token. The next token there is already known. Use the logits of the "
         "last token."),
@@ -1098,6 +1117,10 @@ ROWS = [
         "The caller's targets, or idx, were changed. Methods with an underscore, such as `resize_`, change the "
         "tensor itself; `flatten` and `reshape` return a new one."),
     row("BigramLanguageModel", "generator_ignored", replace(", generator=generator", ""), IGNORED),
+    row("BigramLanguageModel", "no_generator_taken",
+        replace(", generator: torch.Generator | None = None", "").replace(", generator=generator", ""),
+        "A call of generate with a generator ends in an error, because generate does not take one. Keep the argument "
+        "of the stub, and pass it on to the draw."),
     row("BigramLanguageModel", "generator_seeded_anew",
         replace("for _ in", f"generator = {SEEDED_ANEW}\n        for _ in"), SEEDED),
     row("BigramLanguageModel", "generator_copied", replace("for _ in", f"generator = {COPY}\n        for _ in"),

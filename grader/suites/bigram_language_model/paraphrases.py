@@ -164,6 +164,22 @@ def last_target_beyond_the_data__again(data, block_size, batch_size, generator=N
     return pieces[:, :-1], pieces[:, 1:]
 
 
+def no_generator_taken_for_the_batch(data, block_size, batch_size):
+    if len(data) <= block_size:
+        raise ValueError("too few tokens")
+    ix = torch.randint(len(data) - block_size, (batch_size,))
+    x = torch.stack([data[i : i + block_size] for i in ix])
+    y = torch.stack([data[i + 1 : i + block_size + 1] for i in ix])
+    return x, y
+
+
+def no_generator_taken_for_the_batch__again(data, block_size, batch_size):
+    assert len(data) > block_size
+    pieces = data.unfold(0, block_size + 1, 1)
+    rows = pieces[torch.randint(len(pieces), size=(batch_size,))]
+    return rows[:, :-1], rows[:, 1:]
+
+
 # -- flatten_for_cross_entropy ---
 
 
@@ -762,6 +778,26 @@ class keys_and_values_exchanged__again(Parts):
         return F.scaled_dot_product_attention(self.query(x), self.value(x), self.key(x), dropout_p=p, is_causal=True)
 
 
+class other_arguments_in_head(nn.Module):
+    def __init__(self, head_size):
+        super().__init__()
+        n_embd = 32
+        self.key = nn.Linear(n_embd, head_size, bias=False)
+        self.query = nn.Linear(n_embd, head_size, bias=False)
+        self.value = nn.Linear(n_embd, head_size, bias=False)
+
+    def forward(self, x):
+        return F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), is_causal=True)
+
+
+class other_arguments_in_head__again(Parts):
+    def __init__(self, n_embd, head_size):
+        super().__init__(n_embd, head_size, 8, 0.0)
+
+    def forward(self, x):
+        return self.dropout(F.softmax(self.masked(x), dim=-1)) @ self.value(x)
+
+
 # -- BigramLanguageModel ---
 # The base class is right; each wrong answer overrides forward or generate.
 
@@ -1060,3 +1096,71 @@ class one_token_too_few__again(Model):
             idx = torch.hstack([idx, self.pick(self.token_embedding_table(idx[:, -1]), generator)])
             step += 1
         return idx
+
+
+class other_arguments_in_model(Model):
+    def __init__(self):
+        super().__init__(65)
+
+
+class other_arguments_in_model__again(Model):
+    def __init__(self, vocab_size, n_embd, block_size):
+        super().__init__(vocab_size)
+        self.position_embedding_table = nn.Embedding(block_size, n_embd)
+
+
+class targets_required(Model):
+    def forward(self, idx, targets):
+        logits = self.token_embedding_table(idx)
+        return logits, F.cross_entropy(logits.mT, targets)
+
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits, loss = self(idx)
+            idx = torch.cat((idx, self.pick(logits[:, -1, :], generator)), dim=1)
+        return idx
+
+
+class targets_required__again(Model):
+    def forward(self, idx, targets):
+        logits = self.token_embedding_table(idx)
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.transpose(1, 2), targets)
+
+    def generate(self, idx, max_new_tokens, generator=None):
+        for step in range(max_new_tokens):
+            idx = torch.hstack([idx, self.pick(self.forward(idx)[0][:, -1], generator)])
+        return idx
+
+
+class pair_not_unpacked(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        for _ in range(max_new_tokens):
+            logits = self(idx)
+            logits = logits[:, -1, :]
+            idx = torch.cat((idx, self.pick(logits, generator)), dim=1)
+        return idx
+
+
+class pair_not_unpacked__again(Model):
+    def generate(self, idx, max_new_tokens, generator=None):
+        while max_new_tokens:
+            last = self.forward(idx)[:, -1]
+            idx = torch.hstack([idx, torch.multinomial(F.softmax(last, 1), 1, generator=generator)])
+            max_new_tokens -= 1
+        return idx
+
+
+class no_generator_taken(Model):
+    def generate(self, idx, max_new_tokens):
+        for _ in range(max_new_tokens):
+            logits, _ = self(idx)
+            probs = F.softmax(logits[:, -1, :], dim=-1)
+            idx = torch.cat((idx, torch.multinomial(probs, num_samples=1)), dim=1)
+        return idx
+
+
+class no_generator_taken__again(Model):
+    def generate(self, idx, max_new_tokens):
+        return super().generate(idx, max_new_tokens)

@@ -172,8 +172,8 @@ ROWS = [
         EXCHANGED),
     row("additive_scores", "matrices_transposed",
         replace("@ W_decoder", "@ W_decoder.T").replace("@ W_encoder", "@ W_encoder.T"),
-        "The matrices are transposed. They are (h, a), and a state is a row on their left: `state @ W`. If h = a "
-        "there is no error, but the result is wrong."),
+        "The matrices are transposed, or not used, so shapes do not match. They are (h, a), and a state is a row on "
+        "their left: `state @ W`. If h = a there is no error, but the result is wrong."),
     row("additive_scores", "decoder_state_ignored", replace("query + keys", "keys"), DECODER_IGNORED),
     row("additive_scores", "dot_products_of_the_states", replace(SCORES, "encoder_states @ decoder_state"),
         DOT_PRODUCTS),
@@ -469,9 +469,9 @@ ROWS = [
         "tensor: write `if padding_mask is not None`. And `-` does not work for a bool tensor: `~` inverts it."),
     # CrossAttention: the batch and the tokens
     row("CrossAttention", "products_that_do_not_fit", replace("transpose(-2, -1)", "permute(2, 1, 0)"),
-        "Every call ends in an error, because shapes do not match. Swap the last two dimensions of the keys (B, T_k, "
-        "d_out), and keep the batch first; `.T` moves it too. The weights (B, T_q, T_k) are on the left of the "
-        "values. Do not add x to the result."),
+        "Every call ends in an error, because shapes do not match. Project x and context as they are. Then swap the "
+        "last two dimensions of the keys (B, T_k, d_out); `.T` moves the batch too. The weights (B, T_q, T_k) are on "
+        "the left of the values. Do not add x to the result."),
     row("CrossAttention", "keys_reshaped", replace("transpose(-2, -1)", "reshape(len(keys), -1, keys.shape[1])"),
         "`view` and `reshape` keep the order of the numbers and only cut the rows at other positions, so the keys "
         "are mixed up. `transpose` swaps two dimensions."),
@@ -498,7 +498,7 @@ ROWS = [
         .replace("self.W_value", "self.value", times=2),
         "A layer has another name than W_query, W_key or W_value. Code that loads weights uses these names."),
     row("CrossAttention", "layers_with_bias", replace(", bias=False", "", 3),
-        "The layers have a bias, because that is the default of nn.Linear. Use bias=False."),
+        "A layer has a bias, because that is the default of nn.Linear. Use bias=False in all three."),
     row("CrossAttention", "widths_exchanged", replace("d_query: int, d_context:", "d_context: int, d_query:"),
         "d_query and d_context are swapped. x has d_query features and becomes queries; context has d_context, and "
         "becomes keys and values."),

@@ -74,10 +74,14 @@ ROWS = [
         "This is the norm of a well-known tutorial, with other names: the unbiased standard deviation, eps outside the "
         "root, and 1e-6 as its default. Here use scale, shift, and the root of the biased variance plus eps."),
     row("LayerNorm", "eps_forgotten", replace("variance + self.eps", "variance"),
-        "eps is missing. If all features of a token are equal, the variance is zero, and without eps this divides "
-        "zero by zero."),
+        "eps is not added to the variance. If all features of a token are equal, their variance is zero, and without "
+        "eps this divides by zero."),
     row("LayerNorm", "eps_argument_ignored", replace("self.eps = eps", "self.eps = 1e-5"),
         "eps is always 1e-5 and ignores the argument. Store it, `self.eps = eps`, and use it."),
+    row("LayerNorm", "eps_not_accepted",
+        replace(", eps: float = 1e-5", "").replace("self.eps = eps", "self.eps = 1e-5"),
+        "The class takes no eps: a call with another eps ends in an error. 1e-5 is only the default, so add the "
+        "argument and use it."),
     row("LayerNorm", "another_default_of_eps", replace("1e-5", "1e-6"),
         "The default of eps is wrong. Models use different values: BERT has 1e-12 and many others 1e-6. Here, as in "
         "GPT-2 and nn.LayerNorm, it is 1e-5."),
@@ -276,6 +280,10 @@ ROWS = [
     row("FeedForward", "first_weights_used_twice",
         replace("self.narrow(hidden)", "hidden @ self.widen.weight + self.narrow.bias"),
         "The second layer uses the transposed weights of the first. It should have its own weights to learn."),
+    row("FeedForward", "hidden_width_required",
+        replace("expansion: int = 4", "d_ff: int").replace("expansion * emb_dim", "d_ff", times=2),
+        "The second argument is the hidden width itself, like d_ff in a well-known tutorial, and it has no default. "
+        "Here it is a factor for the width, and 4 unless another is given."),
     row("FeedForward", "layers_exchanged",
         replace("self.widen(x)", "self.narrow(x)").replace("self.narrow(hidden)", "self.widen(hidden)"),
         "Every call ends in an error, because shapes do not match. Call each layer once: first from emb_dim to "
@@ -494,6 +502,10 @@ ROWS = [
     row("TransformerBlock", "first_part_of_attention", replace("self.norm1(x))", "self.norm1(x))[0]"),
         "Only the first part of attention's output is used, `[0]`. torch's nn.MultiheadAttention returns a pair. But "
         "the modules here return one tensor, and `[0]` is its first text."),
+    row("TransformerBlock", "other_arguments_in_block",
+        replace("attention: nn.Module, feed_forward: nn.Module, emb_dim: int, dropout: float", "emb_dim, num_heads"),
+        "The block cannot be made, because a call got other arguments than it takes. The block takes two modules that "
+        "are already made, emb_dim and dropout: keep the arguments of the stub."),
     row("TransformerBlock", "modules_hidden",
         replace("self.attention = attention", "self.kept = (attention, feed_forward)")
         .replace("self.feed_forward = feed_forward", "")
@@ -514,8 +526,8 @@ ROWS = [
     row("TransformerBlock", "output_dropped",
         replace("self.dropout(self.attention", "(self.attention")
         .replace("x + self.dropout(", "self.dropout(x + "),
-        "Dropout acts on the output of the whole block, including x. Drop the module's output, in each of the two "
-        "steps, and then add."),
+        "Dropout drops parts of x too: it acts on the output of the whole block, or on the x that is added. Drop the "
+        "module's output, in each of the two steps, and then add."),
     row("TransformerBlock", "x_dropped",
         replace("self.dropout(", "(", times=2).replace("x = x", "x = self.dropout(x)\n        x = x"),
         "Dropout acts on x at the beginning, so the dropped parts are missing in the sum too. Drop the module's "

@@ -193,6 +193,28 @@ class one_number_for_all_and_unbiased__again(nn.Module):
         return d * torch.rsqrt(var + self.eps) * self.scale + self.shift
 
 
+class eps_not_accepted(nn.Module):
+    def __init__(self, emb_dim):
+        super().__init__()
+        self.eps = 1e-5
+        self.scale = nn.Parameter(torch.ones(emb_dim))
+        self.shift = nn.Parameter(torch.zeros(emb_dim))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, keepdim=True, unbiased=False)
+        norm_x = (x - mean) / torch.sqrt(var + self.eps)
+        return self.scale * norm_x + self.shift
+
+
+class eps_not_accepted__again(WithScaleAndShift):
+    def __init__(self, emb_dim):
+        super().__init__(emb_dim)
+
+    def forward(self, x):
+        return F.layer_norm(x, (self.emb_dim,), self.scale, self.shift)
+
+
 # -- FeedForward -------------------------------------------------------------------------------------------------
 
 
@@ -313,6 +335,22 @@ class expansion_not_accepted__again(nn.Module):
 
     def forward(self, x):
         return self.down(self.up(x).clamp(min=0))
+
+
+class hidden_width_required(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.w_2(self.dropout(self.w_1(x).relu()))
+
+
+class hidden_width_required__again(nn.Sequential):
+    def __init__(self, n, hidden):
+        super().__init__(nn.Linear(n, hidden), nn.ReLU(), nn.Linear(hidden, n))
 
 
 # -- Residual ----------------------------------------------------------------------------------------------------
@@ -612,6 +650,26 @@ class dropped_twice__again(WithParts):
             dropped = F.dropout(part(norm(x)), self.p, self.training)
             x = torch.add(x, self.drop1(dropped))
         return x
+
+
+class other_arguments_in_block(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        self.att = nn.MultiheadAttention(cfg["emb_dim"], cfg["n_heads"])
+        self.norm1, self.norm2 = nn.LayerNorm(cfg["emb_dim"]), nn.LayerNorm(cfg["emb_dim"])
+
+    def forward(self, x):
+        return x + self.att(self.norm1(x))
+
+
+class other_arguments_in_block__again(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        head_size = n_embd // n_head
+        self.ln1, self.ln2 = nn.LayerNorm(n_embd), nn.LayerNorm(n_embd)
+
+    def forward(self, x):
+        return x + self.ln2(self.ln1(x))
 
 
 # -- stack_blocks ------------------------------------------------------------------------------------------------
