@@ -462,6 +462,10 @@ ROWS = [
     row("CrossAttention", "mask_required",
         replace("padding_mask is not None", "True").replace(".unsqueeze(1)", "[:, None]"),
         NO_MASK),
+    row("CrossAttention", "no_mask_taken",
+        replace(", padding_mask: torch.Tensor | None = None", "").replace("padding_mask is not None", "False"),
+        "A call with a mask ends in an error, because forward does not take one. Keep the argument of the stub, and "
+        "hide the tokens that are padding."),
     row("CrossAttention", "mask_asked_for_its_methods", replace("padding_mask is not None", "True"), NO_MASK),
     row("CrossAttention", "mask_without_a_default", replace(" | None = None", ""), NO_MASK),
     row("CrossAttention", "mask_asked_for_yes_or_no", replace(" is not None", ""),
@@ -521,6 +525,10 @@ ROWS = [
     row("CrossAttention", "layers_the_other_way_round",
         replace("d_query, d_out", "d_out, d_query").replace("d_context, d_out", "d_out, d_context", 2),
         "The arguments of nn.Linear are the input width first and the output width second: nn.Linear(d_query, d_out)."),
+    row("CrossAttention", "other_arguments_in_cross_attention",
+        replace("d_query: int, d_context: int, d_out: int", "d_model: int"),
+        "The module cannot be made, because a call got other arguments than it takes. It takes d_query, d_context and "
+        "d_out: keep the arguments of the stub."),
     row("CrossAttention", "layers_of_the_worked_example",
         replace("d_query, d_out", "2, 2").replace("d_context, d_out", "3, 2", 2),
         "The layers always have the sizes of the worked example. Use the class's own arguments. Otherwise it works "

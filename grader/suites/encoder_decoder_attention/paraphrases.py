@@ -515,3 +515,29 @@ class layers_of_other_names__again(nn.Module):
         if padding_mask is not None:
             scores = scores.masked_fill(padding_mask[:, None, :], float("-inf"))
         return torch.bmm(F.softmax(scores, dim=-1), v)
+
+
+class no_mask_taken(_Cross):
+    def forward(self, x, context):
+        q, k, v = self.qkv(x, context)
+        scores = torch.bmm(q, k.mT) / math.sqrt(self.d_out)
+        return torch.bmm(F.softmax(scores, dim=2), v)
+
+
+class no_mask_taken__again(_Cross):
+    def forward(self, x_1, x_2):
+        return F.scaled_dot_product_attention(self.W_query(x_1), self.W_key(x_2), self.W_value(x_2))
+
+
+class other_arguments_in_cross_attention(_Cross):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_in, d_out)
+
+
+class other_arguments_in_cross_attention__again(nn.Module):
+    def __init__(self, d_model, num_heads=8, *, dropout=0.1):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+
+    def forward(self, x, context, padding_mask=None):
+        return self.attention(x, context, context, key_padding_mask=padding_mask)[0]

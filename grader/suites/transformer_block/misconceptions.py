@@ -253,6 +253,10 @@ ROWS = [
         "expansion is used as the hidden width itself. It is a factor for the width: expansion * emb_dim."),
     row("FeedForward", "expansion_added", replace("expansion * emb_dim", "expansion + emb_dim", times=2),
         "The hidden width is expansion + emb_dim. It should be a multiple: expansion * emb_dim."),
+    row("FeedForward", "no_expansion_and_gelu",
+        replace("expansion * emb_dim", "emb_dim", times=2).replace("torch.relu", "nn.functional.gelu"),
+        "The hidden layer is only as wide as x, and GELU is between the layers. Here the hidden layer is wider, by "
+        "the factor expansion, and ReLU is between the layers."),
     row("FeedForward", "no_biases",
         replace("expansion * emb_dim)", "expansion * emb_dim, bias=False)")
         .replace("emb_dim, emb_dim)", "emb_dim, emb_dim, bias=False)"),

@@ -353,6 +353,22 @@ class hidden_width_required__again(nn.Sequential):
         super().__init__(nn.Linear(n, hidden), nn.ReLU(), nn.Linear(hidden, n))
 
 
+class no_expansion_and_gelu(nn.Module):
+    def __init__(self, emb_dim, expansion=4):
+        super().__init__()
+        self.fc = nn.Linear(emb_dim, emb_dim)
+        self.proj = nn.Linear(emb_dim, emb_dim)
+        self.gelu = nn.GELU()
+
+    def forward(self, x):
+        return self.proj(self.gelu(self.fc(x)))
+
+
+class no_expansion_and_gelu__again(nn.Sequential):
+    def __init__(self, n, expansion=4):
+        super().__init__(nn.Linear(n, n), nn.GELU(), nn.Linear(n, n))
+
+
 # -- Residual ----------------------------------------------------------------------------------------------------
 
 
