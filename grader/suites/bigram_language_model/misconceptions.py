@@ -608,6 +608,9 @@ ROWS = [
     row("Head", "half_instead_of_root", replace("head_size**0.5", "head_size * 0.5"),
         "Python evaluates `/` and `*` from left to right: `/ head_size * 0.5` divides by head_size and then "
         "multiplies by 0.5. A square root is a power, written with `**`."),
+    row("Head", "scaling_forgotten", replace(" / head_size**0.5", ""),
+        "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by "
+        "√head_size they keep a variance near 1, so that softmax does not give all the weight to one token."),
     row("Head", "multiplied_by_the_root_of_n_embd", replace("/ head_size**0.5", "* x.shape[-1] ** 0.5"),
         "The scores are multiplied by the root of n_embd. They should become smaller, not larger, and the width of "
         "queries and keys is head_size: divide by its root."),
@@ -623,9 +626,6 @@ ROWS = [
     row("Head", "multiplied_by_half_the_head_size", replace("/ head_size**0.5", "* head_size * 0.5"),
         "The scores are multiplied by half of head_size. Divide by its root: a root is a power, `**`, and dividing "
         "by it is the power -0.5."),
-    row("Head", "scaling_forgotten", replace(" / head_size**0.5", ""),
-        "The scores are not scaled. With wider queries and keys the dot products become larger. Divided by "
-        "√head_size they keep a variance near 1, so that softmax does not give all the weight to one token."),
     row("Head", "divided_by_head_size_itself", replace("head_size**0.5", "head_size"),
         "The scores are divided by head_size itself. The typical size of a dot product is the root of its number of "
         "terms: divide by √head_size."),
