@@ -144,19 +144,23 @@ def _show_unit(
     messages = [one for one in report.messages if one.unit == unit_name and one.kind in kinds]
     console.print(Text(unit_name, style="bold"))
     # Problems of the whole file come first, because they may cause the others.
-    for problem in [*unit.remarks, *(_text(one) for one in messages if one.exercise is None)]:
+    for problem in unit.remarks:
         _say(console, problem)
+    for message in messages:
+        if message.exercise is None:
+            _show_message(message, console)
     # If the file could not be read, each exercise would only repeat why.
     for entry in own if unit.path else ():
-        _show_exercise(entry, rules.get(unit_name, {}).get(entry.name, {}), console)
-    tested = {entry.name for entry in own if not entry.exercise.waiting_for}
-    for message in messages:
-        if message.exercise in tested:
-            _say(console, f"{message.exercise}: {_text(message)}")
+        _show_exercise(
+            entry,
+            rules.get(unit_name, {}).get(entry.name, {}),
+            [one for one in messages if one.exercise == entry.name],
+            console,
+        )
 
 
-def _show_exercise(entry: Entry, rules: dict[str, bool], console: Console) -> None:
-    """Print one line for an exercise, and the main issue below it.
+def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message], console: Console) -> None:
+    """Print one line for an exercise, and below it the main issue and what its code raised and printed.
 
     A tick says how many of the rules it is about, because the visible tests may not try all of them.
     """
@@ -167,11 +171,22 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], console: Console) -> No
         console.print(f"  [green]✓[/] {escape(entry.name):32} {count}")
     elif entry.state == "in progress":
         console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")
-        for sentence in filter(None, (entry.expected, entry.advice or entry.issues[0].reason)):
+        explained = entry.raised_for(entry.issues[0].reason)
+        reason = None if explained else entry.issues[0].reason
+        for sentence in filter(None, (entry.expected, reason, entry.advice)):
             _say(console, sentence)
+        for message in sorted(messages, key=lambda one: one is not explained):
+            _show_message(message, console)
     else:
         why = safe(entry.exercise.waiting_for or "not written yet", console)
         console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
+
+
+def _show_message(message: Message, console: Console) -> None:
+    """Print a message and the lines that led to its error."""
+    _say(console, _text(message))
+    for line in message.trace:
+        _say(console, line, indent=10)
 
 
 def _text(message: Message) -> str:

@@ -29,13 +29,19 @@ TYPE_ERRORS = re.compile(
     r"not callable|not iterable|as an integer|unsupported operand|not a Module subclass|cannot assign"
     r"|argument(?! after)"
 )
+# Before the statement that should have defined a missing name.
+CAUSE = " The cause is "
+# The errors that shapes explain.
+SHAPES = re.compile(
+    r"shape|\bsizes?\b|dimension|\bdims?\b|out of (?:range|bounds)|elements|argument '\w+' .*Tensor", re.IGNORECASE
+)
 # Python's errors about a missing name, attribute or module.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run. reason, detail, line, file: see Failure. kind: why there is no value.
+    """The outcome of one run. reason, detail, line, file, trace, shapes, about: see Failure. kind: why it has no value.
 
     substitutes: the exercises whose substitutes were called. The kind is "waiting" if those were no help.
     comparison: the tensors that differ. is_in_training, calls: see Recorder.
@@ -53,6 +59,9 @@ class Outcome:
     comparison: Comparison | None = field(default=None, repr=False, compare=False)
     is_in_training: bool = False
     calls: tuple[Sizes, ...] = field(default=(), repr=False, compare=False)
+    trace: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    shapes: tuple[str, ...] = ()
+    about: str = ""
 
     def explained(self, lost: Sequence[FailedStatement], others: Collection[str]) -> Outcome:
         """Return this outcome with its cause: the statement that should have defined a missing name.
@@ -65,6 +74,8 @@ class Outcome:
         wanted = _wanted(names, lost).intersection(others)
         if wanted:
             return replace(self, kind="waiting", substitutes=tuple(sorted(wanted)))
+        if self.about in others:
+            return replace(self, reason=f"{self.reason} It is about your `{self.about}`: check that exercise first.")
         for piece in lost:
             if piece.reason == ALWAYS_TRUE:
                 if NO_ERROR in self.reason and not set(piece.names).intersection(others):
@@ -76,7 +87,7 @@ class Outcome:
             if names & set(piece.names) or could_be_anything:
                 where = f"line {piece.line} of {piece.file}" if piece.line and piece.file else "a line of it"
                 cause = f"{piece.reason[:1].lower()}{piece.reason[1:]}"
-                return replace(self, reason=f"{self.reason} The cause is {where}: {cause}")
+                return replace(self, reason=f"{self.reason}{CAUSE}{where}: {cause}")
         return self
 
     def missing_names(self) -> set[str]:
@@ -145,12 +156,14 @@ def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
             else:
                 kind, reason = "raised", error.reason
             seen = (*seen, Observation(_described(error)))
-            return Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
+            outcome = Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
+            return replace(outcome, trace=error.trace, shapes=error.shapes if SHAPES.search(error.detail) else ())
         case Failure():
             kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
             # The text in brackets is the student's own, such as a shape.
             seen = (*seen, Observation(re.sub(r"\(.*?\)", "(…)", error.reason)))
-            return Outcome(False, kinds.get(type(error), "refused"), error.reason, error.detail, observations=seen)
+            kind = kinds.get(type(error), "refused")
+            return Outcome(False, kind, error.reason, error.detail, error.line, error.file, seen, about=error.about)
     # The test itself failed on an unexpected value. The suite is proved on the solution, so the answer is the cause.
     return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen)
 

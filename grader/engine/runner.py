@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from grader.engine.explanations import SourceLines, advice, place_of_loop, still_raises, trace_of
 from grader.engine.outcomes import Outcome
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source
@@ -12,7 +13,7 @@ from grader.sandbox.failures import Failure
 from grader.sandbox.replies import ALWAYS_TRUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
@@ -33,10 +34,12 @@ class Runner:
         """Take the course, the server that starts student processes, and the sources of a submission's units."""
         texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
         self.client = SandboxClient(server, texts, course.limits, course.modules)
+        self.lines = SourceLines(texts.values())
         self.outcomes: dict[Criterion, Outcome] = {}
         self.messages: list[Message] = []
         self._course = course
         self._noted: set[str] = set()
+        self._places: set[tuple[Any, ...]] = set()  # of the errors that were noted
         self._exercises = [exercise for unit in course.units.values() for exercise in unit.exercises]
 
     def run(self, criterion: Criterion) -> Exception | None:
@@ -62,10 +65,10 @@ class Runner:
             self.client.take_printed()  # the same output again
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
         outcome = outcome.explained(self.client.failures.get(criterion.unit, []), others)
+        outcome = place_of_loop(still_raises(outcome, criterion.exercise, self.lines), self.lines)
         self.outcomes[criterion] = outcome
-        if outcome.detail:
-            text = f"{outcome.reason} {outcome.detail}"
-            self._note(criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line)
+        if outcome.detail or (outcome.kind == "timed out" and outcome.line):
+            self._note_error(criterion, outcome, others)
         self._note_doings(criterion.unit, criterion.exercise)
         return None if outcome.passed else error
 
@@ -89,7 +92,9 @@ class Runner:
         for lost in self.client.failures[unit]:
             if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
-                self._note(unit, None, "not run", f"{lost.reason}{kept} {lost.detail}", lost.file, lost.line)
+                trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
+                text = f"{lost.reason}{kept} {lost.detail}"
+                self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace)
         self._note_doings(unit, None)
 
     def _use_budget(self, unit: str, name: str) -> None:
@@ -123,6 +128,19 @@ class Runner:
         for sentence in self.client.take_anomalies():
             self._note(unit, exercise, "attempted", sentence)
 
+    def _note_error(self, criterion: Criterion, outcome: Outcome, others: Collection[str]) -> None:
+        """Keep the message about an error, once for each line that raises one of its kind."""
+        place = (criterion.unit, criterion.exercise, outcome.reason, outcome.file, outcome.line)
+        if outcome.line and place in self._places:
+            return
+        self._places.add(place)
+        trace = trace_of(outcome, self.lines)
+        hint = advice(outcome, others, self.lines) or None
+        text = f"{outcome.reason} {outcome.detail}".strip()
+        self._note(
+            criterion.unit, criterion.exercise, "raised", text, outcome.file, outcome.line, trace=trace, hint=hint
+        )
+
     def _note(
         self,
         unit: str,
@@ -131,8 +149,9 @@ class Runner:
         text: str,
         file: str | None = None,
         line: int | None = None,
+        **more: Any,
     ) -> None:
         """Keep a message, once: the tests of one exercise often cause the same one."""
-        message = Message(unit=unit, exercise=exercise, kind=kind, text=text, file=file, line=line)
+        message = Message(unit=unit, exercise=exercise, kind=kind, text=text, file=file, line=line, **more)
         if message not in self.messages:
             self.messages.append(message)

@@ -109,6 +109,10 @@ class Message(Model):
     text: Text = Field(description="The output, or a sentence followed by the text of the error.")
     file: Text | None = Field(description="The file, or the notebook and its cell, if known.")
     line: int | None = Field(description="The line in the file, if known.")
+    trace: list[Text] = Field(
+        [], description="The student's lines that led to an error, with their text, the outermost first."
+    )
+    hint: Text | None = Field(None, description="What to do about an error, if known.")
 
 
 class Isolation(Model):

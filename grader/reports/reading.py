@@ -239,7 +239,7 @@ def place_of(message: Message, unit: Unit) -> Place:
 
 
 def sentence_of(message: Message, reason: str | None = None) -> str:
-    """Return a message as sentences, with the error's text after a colon, as in `It raised a ValueError: no`.
+    """Return a message as sentences, with the error's text after a colon: `It raised a ValueError: no. Do this.`
 
     Args:
         message: The error.
@@ -248,10 +248,10 @@ def sentence_of(message: Message, reason: str | None = None) -> str:
     reason = reason or message.text.partition(". ")[0] + "."
     own_words = message.text.removeprefix(reason).strip()
     if own_words in ("", message.text.strip()):
-        return ended(message.text)
+        return " ".join(filter(None, [ended(message.text), message.hint]))
     # The error's text belongs to the first sentence; a second sentence names the cause.
     first, _, cause = reason.partition(". ")
-    return " ".join(filter(None, [ended(f"{first.removesuffix('.')}: {own_words}"), cause]))
+    return " ".join(filter(None, [ended(f"{first.removesuffix('.')}: {own_words}"), cause, message.hint]))
 
 
 def ended(text: str) -> str:

@@ -15,7 +15,7 @@ from grader.sandbox.audit_hook import AuditLog
 from grader.sandbox.bounds import ProtocolError, TooLarge
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
-from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress
+from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
 from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
 from grader.sandbox.protocol import Calls
 from grader.sandbox.replies import Reader, failed_statements, value_of
@@ -94,6 +94,7 @@ class SandboxClient:
         self._fatal: dict[str, list[FailedStatement]] = {unit: [] for unit in sources}
         self._skip: dict[str, list[tuple[int, int]]] = {unit: [] for unit in sources}
         self._progress: Progress | None = None
+        self._running: Running | None = None  # where the call was last
 
     def call(self, operation: str, **details: Any) -> Any:
         """Return the value of one operation of the worker. Raises Failure if there is none."""
@@ -214,6 +215,7 @@ class SandboxClient:
 
         try:
             self._number += 1
+            self._running = None
             self._transport.send(calls.request(self._number), calls.tensors, left)
             return read(*self._receive(left, begin_piece))
         except TooLarge as error:
@@ -224,7 +226,10 @@ class SandboxClient:
             raise Ended("The student process sent a malformed reply and was stopped.", str(error)) from error
         except TimeoutError:
             self._end()
-            raise self.budget.exceeded(self.limits.call_seconds) from None
+            exceeded = self.budget.exceeded(self.limits.call_seconds)
+            if self._running:
+                exceeded.line, exceeded.file = self._running.line, self._running.file
+            raise exceeded from None
         except (ConnectionError, EOFError):
             raise Ended(self._how_it_ended(self._end(ENDING_SECONDS))) from None
         finally:
@@ -241,6 +246,8 @@ class SandboxClient:
                 case Progress():
                     self._progress = message
                     begin_piece()
+                case Running():
+                    self._running = message
                 case Anomaly():
                     self._audit_log.add(self.budget.name.partition("/")[0], message)
                 case _:

@@ -12,7 +12,14 @@ class Failure(Exception):
         reason: A plain sentence for the student.
         detail: The student's own error text.
         line, file: The place in the student's source.
+        trace: The student's lines that led there, the outermost first, each a file and a line.
+        shapes: The tensors in the expression that failed, each a name and a shape.
+        about: The class of the object that it is about; "" if none.
     """
+
+    trace: tuple[tuple[str, int], ...] = ()
+    shapes: tuple[str, ...] = ()
+    about: str = ""
 
     def __init__(self, reason: str, detail: str = "", line: int | None = None, file: str | None = None) -> None:
         super().__init__(reason)

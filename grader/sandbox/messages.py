@@ -21,6 +21,9 @@ MAX_FAILURES = 200
 MAX_KINDS = 20
 MAX_LAYERS = 20
 MAX_LATE = 10
+MAX_LINE = 2**31
+MAX_TRACE = 4
+MAX_SHAPES = 6
 
 M = TypeVar("M", bound=tuple[Any, ...])
 Check = Callable[[Any], bool]
@@ -50,6 +53,10 @@ def _by_name(check: Check, most: int) -> Check:
     return lambda value: type(value) is dict and len(value) <= most and all(map(check, value.values()))
 
 
+def _is_place(value: Any) -> bool:
+    return type(value) in (list, tuple) and [type(part) for part in value] == [str, int] and len(value[0]) <= MAX_TEXT
+
+
 def _is_call(value: Any) -> bool:
     return type(value) in (list, tuple) and [type(part) for part in value] == [str, dict]
 
@@ -63,6 +70,8 @@ Text = Annotated[str, _text(MAX_TEXT)]
 File = Annotated[str | None, _optional(_text(MAX_TEXT))]
 Names = Annotated[tuple[str, ...], _list(_text(MAX_NAME), MAX_NAMES)]
 Types = Annotated[tuple[str, ...], _list(_text(MAX_NAME), MAX_TYPES)]
+Trace = Annotated[tuple[tuple[str, int], ...], _list(_is_place, MAX_TRACE)]
+Shapes = Annotated[tuple[str, ...], _list(_text(MAX_NAME), MAX_SHAPES)]
 Call = tuple[str, dict[str, Any]]
 """An operation of the worker, and its arguments by name, encoded."""
 
@@ -97,6 +106,14 @@ class Progress(NamedTuple):
     names: Names
 
 
+class Running(NamedTuple):
+    """The student's line that runs now, sent from time to time by a call that takes long."""
+
+    number: Whole
+    file: Annotated[str, _text(MAX_TEXT)]
+    line: Whole
+
+
 class Anomaly(NamedTuple):
     """Student code did something that no answer needs: the words of the audit log for it, and its argument."""
 
@@ -113,9 +130,15 @@ class Reply(NamedTuple):
 
 
 class Error(NamedTuple):
-    """The error of a call: its built-in types, the most specific first, its text, and the student's line.
+    """The error of a call.
 
-    Instead of built-in types, `types` may be one name of the worker, such as Undefined.
+    Attributes:
+        types: Its built-in types, the most specific first. Or a name of the worker, such as Undefined, and the class of
+            the object that it is about, if any.
+        text: Its text.
+        line, file: The student's innermost line.
+        trace: The student's lines that led there, the outermost first, each a file and a line.
+        shapes: The tensors in the expression that failed, each a name and a shape.
     """
 
     number: Whole
@@ -123,6 +146,8 @@ class Error(NamedTuple):
     text: Text
     line: Line = None
     file: File = None
+    trace: Trace = ()
+    shapes: Shapes = ()
 
 
 class Failed(NamedTuple):
@@ -183,7 +208,7 @@ def _checks(kind: type) -> tuple[Check, ...]:
 CHECKS: dict[type, tuple[Check, ...]] = {
     kind: _checks(kind)
     for kind in (
-        Request, Handshake, Progress, Anomaly, Reply, Error, Failed, Start, Ready, NotStarted, Exited,
+        Request, Handshake, Progress, Running, Anomaly, Reply, Error, Failed, Start, Ready, NotStarted, Exited,
     )
 }  # fmt: skip
 

@@ -27,6 +27,9 @@ ALWAYS_TRUE = "This assert is always true."
 # Characters that terminals and workflow logs may interpret.
 CONTROL_CHARACTERS = re.compile(r"[^\w\s.,;'()/+-]")
 
+# A tensor of the student's: a dotted name and a shape.
+SHAPE = re.compile(r"[^\W\d][\w.]{0,99} \((?:\d+,|\d+(?:, \d+)+)?\)")
+
 Reader = Callable[["Reply | Error", "list[torch.Tensor]"], Any]
 
 
@@ -43,8 +46,13 @@ def value_of(reply: Reply | Error, tensors: list[torch.Tensor]) -> Any:
     if types[:1] == ("Undefined",):
         raise NotDefined(f"{text}.")
     if types[:1] in (("Unsupported",), ("Unsendable",)):
-        raise Refused(f"{text[:1].upper()}{text[1:]}.")
-    raise Raised(_errors(types) or ("Exception",), reply.text, reply.line, reply.file)
+        refused = Refused(f"{text[:1].upper()}{text[1:]}.")
+        refused.about = types[1] if len(types) > 1 else ""
+        raise refused
+    raised = Raised(_errors(types) or ("Exception",), reply.text, reply.line, reply.file)
+    raised.trace = tuple((file, line) for file, line in reply.trace)
+    raised.shapes = tuple(filter(SHAPE.fullmatch, reply.shapes))
+    raise raised
 
 
 def failed_statements(reply: Reply | Error, tensors: list[torch.Tensor]) -> list[FailedStatement]:

@@ -202,6 +202,7 @@ class Server:
                 setattr(sys, name, stream)
                 setattr(sys, f"__{name}__", stream)
             memory = settings.memory_bytes + self.more_bytes
+            serving.start_timer()
             layers = lockdown.lock_in(settings.cpu_seconds, memory, self.program, self.landlock, uid)
             serving.serve(CHILD_DESCRIPTOR, CHILD_DESCRIPTOR, layers, self.modules)
         except BaseException:  # noqa: BLE001 - the process ends here in any case

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 import threading
 from collections import deque
@@ -16,18 +17,29 @@ from typing import TYPE_CHECKING
 
 from grader.sandbox import audit_hook, import_stubs, preload
 from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.errors import current_place
 
 # By name, because student code may replace what the modules contain. That changes this process, never the verdict.
-from grader.sandbox.messages import Anomaly, Error, Handshake, Reply, Request, parse, plain
+from grader.sandbox.messages import Anomaly, Error, Handshake, Reply, Request, Running, parse, plain
 from grader.sandbox.protocol import HEADER, halves, pack_reply, unpack
 from grader.sandbox.worker import Worker, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
 
     import torch
 
 READ_BYTES = 2**16
+# Of processor time, between two messages about the line that runs.
+RUNNING_SECONDS = 0.5
+
+
+def start_timer() -> None:
+    """Have SIGPROF sent after each RUNNING_SECONDS. To be called before isolation, which allows no timer."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_PROF, RUNNING_SECONDS, RUNNING_SECONDS)
 
 
 def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequence[str] = ()) -> None:
@@ -44,6 +56,15 @@ def serve(requests: int, replies: int, layers: dict[str, bool], modules: Sequenc
     import_stubs.install(worker.units, modules)
     watch = audit_hook.Watch(worker.units.labels, outlet.notify)
     watch.listen()
+
+    def report_line(_signal: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(BaseException):
+            place = current_place(frame, worker.units.labels)
+            if place:
+                outlet.send_if_free(_frame(Running(outlet.number, *place)))
+
+    if hasattr(signal, "SIGPROF"):
+        signal.signal(signal.SIGPROF, report_line)
     outlet.send(_frame(Handshake(layers, os.getpid())))
     streams = sys.stdout, sys.stderr
     while True:
@@ -101,6 +122,15 @@ class Outlet:
         with self.lock:
             _write(self.descriptor, frame)
 
+    def send_if_free(self, frame: bytes) -> None:
+        """Send a frame if a request waits for its reply and this thread is not sending another frame."""
+        if self.lock.acquire(blocking=False):
+            try:
+                if self.is_awaited:
+                    _write(self.descriptor, frame)
+            finally:
+                self.lock.release()
+
     def reply(self, frame: bytes) -> None:
         """Send the anomalies that were kept, then the reply to the request."""
         with self.lock:
@@ -149,6 +179,7 @@ def _practise(arguments: list[str]) -> None:
     preload.preload_late(late)
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)
+    start_timer()
     serve(requests, replies, {}, modules)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import messages, protocol
 from grader.sandbox.bounds import ProtocolError, check_sizes
-from grader.sandbox.messages import Anomaly, Error, Exited, Handshake, Progress, Reply, Request
+from grader.sandbox.messages import Anomaly, Error, Exited, Handshake, Progress, Reply, Request, Running
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ SHORTEST_WAIT = 0.01
 # Student code may print without end.
 MAX_DRAINED = 64
 
-FROM_WORKER = (Reply, Error, Progress, Anomaly, Handshake)
+FROM_WORKER = (Reply, Error, Progress, Running, Anomaly, Handshake)
 Left = Callable[[], float]
 """Returns the seconds that are left. It is called before each wait."""
 

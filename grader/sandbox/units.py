@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
-import traceback
 import types
 from typing import TYPE_CHECKING, Any
 
 from grader.sandbox import loader
-from grader.sandbox.messages import MAX_FAILURES, MAX_TEXT, MAX_TYPES, Error, Failed, Progress, cut
+from grader.sandbox.errors import describe
+from grader.sandbox.messages import MAX_FAILURES, Failed, Progress, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-MAX_LINE = 2**31
+    from collections.abc import Callable
 
 
 class Units:
@@ -51,11 +49,11 @@ class Units:
                 return
             # If a definition fails, an earlier one of the same name stays.
             kept = cut(name for name in piece.names if name in module.__dict__)
-            _, kinds, text, line, _ = describe(error, self.labels)
-            line = line or piece.line
+            described = describe(error, self.labels)
+            kinds, line = described.types, described.line or piece.line
             if isinstance(error, loader.AlwaysTrue):
                 kinds, line = (loader.AlwaysTrue.__name__,), error.args[0]
-            failures.append(Failed(cut(piece.names), kept, kinds, text, line, source["labels"][cell]))
+            failures.append(Failed(cut(piece.names), kept, kinds, described.text, line, source["labels"][cell]))
 
         loader.run(source["cells"], source["labels"], module, source["is_notebook"], before, failed)
         return module
@@ -72,25 +70,3 @@ class Units:
 
     def exec_module(self, _: types.ModuleType) -> None:
         """Do nothing: it has run."""
-
-
-def describe(error: BaseException, labels: Collection[str]) -> Error:
-    """Return an error's built-in types, its text, and its last line in the sources with these labels."""
-    kinds = cut((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"), MAX_TYPES)
-    text, line, file = _text(error), None, None
-    for frame, number in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename in labels:
-            line, file = number, frame.f_code.co_filename
-    if isinstance(error, SyntaxError) and file is None:
-        # Student code may have made the error, with any values as attributes.
-        line = error.lineno if type(error.lineno) is int and abs(error.lineno) < MAX_LINE else None
-        file = error.filename[:MAX_TEXT] if type(error.filename) is str else None
-        text = _text(error.msg)
-    return Error(0, kinds, text, line, file)
-
-
-def _text(value: Any) -> str:
-    try:
-        return str.__str__(str(value))[:MAX_TEXT]
-    except BaseException:  # noqa: BLE001 - __str__ is the student's
-        return "(the error's text could not be read)"

@@ -17,8 +17,9 @@ from torch.overrides import TorchFunctionMode
 
 from grader.sandbox import protocol, toolbox
 from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.errors import describe
 from grader.sandbox.messages import MAX_KINDS, MAX_TEXT, Error, Failed, Progress, Reply, Request, cut
-from grader.sandbox.units import Units, describe
+from grader.sandbox.units import Units
 from grader.sandbox.values import Handle, decode, encode
 
 if TYPE_CHECKING:
@@ -28,16 +29,16 @@ UNBOUND = object()
 
 
 class Unsupported(Exception):
-    """The student's object lacks what the request needs; the text says what."""
+    """The student's object lacks what the request needs: a text that says what, and the object's class if it helps."""
 
 
 class Undefined(Exception):
     """The student's module does not define the name."""
 
 
-def refusal(number: int, kind: str, text: str) -> Error:
-    """Return an error of the worker itself, in the form of those that student code raises."""
-    return Error(number, (kind,), text[:MAX_TEXT])
+def refusal(number: int, kind: str, text: str, *about: str) -> Error:
+    """Return an error of the worker itself, about an object of a class, in the form of those of student code."""
+    return Error(number, cut((kind, *about)), text[:MAX_TEXT])
 
 
 class Worker:
@@ -70,9 +71,13 @@ class Worker:
         except ProtocolError as error:
             return refusal(number, "Unsendable", f"it gave {error}"), []
         except (Unsupported, Undefined) as error:
-            return refusal(number, type(error).__name__, str(error)), []
+            return refusal(number, type(error).__name__, *error.args), []
         except BaseException as error:  # noqa: BLE001 - student code raises what it likes
-            return describe(error, self.units.labels)._replace(number=number), []
+            return self.describe(error)._replace(number=number), []
+
+    def describe(self, error: BaseException) -> Error:
+        """Describe an error of student code."""
+        return describe(error, self.units.labels)
 
     def hold(self, value: Any) -> Handle:
         """Keep `value` here and return a handle by which requests can refer to it."""
@@ -148,10 +153,10 @@ class Worker:
         named = {**dict(module.named_buffers()), **dict(module.named_parameters())}
         for name, value in values.items():
             if name not in named:
-                raise Unsupported(f"there is no registered parameter {name}")
+                raise Unsupported(f"there is no registered parameter {name}", type(module).__name__)
             if named[name].shape != value.shape:
                 found, wanted = tuple(named[name].shape), tuple(value.shape)
-                raise Unsupported(f"{name} has shape {found}, not {wanted}")
+                raise Unsupported(f"{name} has shape {found}, not {wanted}", type(module).__name__)
             with torch.no_grad():
                 named[name].copy_(value)
 

@@ -1,0 +1,132 @@
+"""What to do about common errors of beginners: a sentence for each, chosen by the error's text and the line's code."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from grader.engine.outcomes import CAUSE
+
+if TYPE_CHECKING:
+    from grader.engine.explanations import SourceLines
+    from grader.engine.outcomes import Outcome
+
+# By what the line calls, if the sandbox refused it.
+CALLS = (
+    (
+        r"\bbreakpoint\(|\bset_trace\(",
+        "The grader cannot stop at a breakpoint: delete it. To stop there, run `pytest --pdb` in the file's folder.",
+    ),
+    (r"\binput\(", "Nobody can type while the grader runs: delete `input()` and use the arguments."),
+    (r"\bopen\(", "The grader lets no file be read or written: delete `open()` and use the arguments."),
+)
+REFUSED_CALLS = re.compile(r"It raised an? (?:PermissionError|FileNotFoundError|OSError|EOFError|BdbQuit)\.")
+
+# By the text of the error.
+TEXTS = (
+    (r"before Module\.__init__\(\) call", "Begin `__init__` with `super().__init__()`."),
+    (
+        r"object has no attribute '_(?:parameters|modules|buffers|\w+_hooks)'",
+        "Begin `__init__` with `super().__init__()`.",
+    ),
+    (
+        r"NoneType",
+        "Something in this line is None: does every function that it uses `return` its result?",
+    ),
+    (r"missing the required \"forward\"", "Define `forward` in the class: check its name and its indentation."),
+    (
+        r"takes .*positional arguments? but .*given|missing \d+ required|unexpected keyword argument",
+        "The arguments of the `def` and of the call differ: compare them. A method has `self` first.",
+    ),
+    (
+        r"leaf Variable that requires grad|leaf variable",
+        "To change a parameter's values, write the line inside `with torch.no_grad():`, or change them before "
+        "`nn.Parameter(…)`.",
+    ),
+    (
+        r"expected scalar type|same dtype|must have the same dtype|mat1 and mat2 must have",
+        "The tensors in this line have different dtypes: make new tensors with `dtype=x.dtype`, where x is the input.",
+    ),
+    (
+        r"Dimension out of range",
+        "Dims count from 0, so the last of two is dim 1, or -1.",
+    ),
+    (
+        r"maximum recursion depth",
+        "A function calls itself again and again: call another one, or stop at some point.",
+    ),
+    (r"'torch\.Size' object is not callable", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
+    (r"Can't call numpy\(\)", "Stay with torch: a numpy array has no gradients."),
+    (r"view size is not compatible", "Use `reshape` in place of `view`, or call `.contiguous()` first."),
+    (
+        r"'tuple' object has no attribute|must be Tensor, not tuple",
+        "Something in this line is a tuple: unpack it first, as in `a, b = …`.",
+    ),
+    (
+        r"'list' object has no attribute|must be Tensor, not list",
+        "Something in this line is a list: make a tensor of it first.",
+    ),
+)
+IMPORTS = {
+    "F": "import torch.nn.functional as F",
+    "math": "import math",
+    "nn": "from torch import nn",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "random": "import random",
+    "torch": "import torch",
+}
+MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+MISSING_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
+UNBOUND = re.compile(r"local variable '(\w+)'")
+
+
+def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLines) -> str:
+    """Return a sentence on what to do about an error, or "".
+
+    Args:
+        outcome: What was raised.
+        code: The text of the line.
+        around: The definitions and statements around it, the outermost first.
+        lines: The submission.
+    """
+    if outcome.kind != "raised" or CAUSE in outcome.reason:
+        return ""
+    if REFUSED_CALLS.match(outcome.reason):
+        return next((sentence for pattern, sentence in CALLS if re.search(pattern, code)), "")
+    if missing := MISSING_NAME.match(outcome.detail):
+        return _missing_name(missing[1], around, lines.names_at_top(outcome.file or ""))
+    if unbound := UNBOUND.search(outcome.detail):
+        return f"Give `{unbound[1]}` a value before this line, on every way to it."
+    general = next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
+    if not general and (attribute := MISSING_ATTRIBUTE.search(outcome.detail)):
+        near = difflib.get_close_matches(attribute[1], _attributes(around), n=1)
+        return f"Did you mean `{near[0]}`?" if near else ""
+    return general
+
+
+def _missing_name(name: str, around: list[ast.AST], at_top: set[str]) -> str:
+    if name in IMPORTS:
+        return f"Add `{IMPORTS[name]}` at the top of the file."
+    if name in _attributes(around):
+        return f"Did you mean `self.{name}`?"
+    near = difflib.get_close_matches(name, _variables(around) | at_top, n=1)
+    if near:
+        return f"Did you mean `{near[0]}`?"
+    return "Give it a value in this function: names inside other functions do not exist here."
+
+
+def _variables(around: list[ast.AST]) -> set[str]:
+    """Return the arguments and variables of the functions around a line."""
+    functions = [node for node in around if isinstance(node, ast.FunctionDef)]
+    nodes = [one for function in functions for one in ast.walk(function)]
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def _attributes(around: list[ast.AST]) -> set[str]:
+    """Return the attributes that the class around a line sets."""
+    nodes = ast.walk(around[0]) if around else ()
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
