@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from grader.course.model import Course
     from grader.course.rules import Rules
     from grader.reports.model import Message, Report
+    from grader.submissions.source import Submission
 
 WIDTH = 100
 
@@ -56,6 +57,10 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     asked = read_questions(course.exercises / FILENAME) if course.quizzes else {}
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
     submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
+    if imported := _imported(submission, course):
+        # Which of their exercises are right decides where a mistake is.
+        units = [unit for unit in course.units if unit in imported or unit in units]
+        submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
     now = datetime.datetime.now(datetime.UTC)
     # A student's own code on their own machine is isolated if possible, and run in any case.
     with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:
@@ -71,6 +76,18 @@ def _unit_of(name: str, course: Course) -> str:
             return unit
     known = [*course.units, *(exercise for unit in course.units.values() for exercise in unit.exercises)]
     raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
+
+
+def _imported(submission: Submission, course: Course) -> set[str]:
+    """Return the units whose names a submission's code mentions in an import."""
+    sources = {**submission.siblings, **submission.sources}
+    found, new = set[str](), set(submission.units)
+    while new:
+        text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
+        mentioned = {name for name in course.units if re.search(rf"^\s*(?:from|import)\s+{name}\b", text, re.MULTILINE)}
+        new = mentioned - found - set(submission.units)
+        found |= new
+    return found
 
 
 def _answers_folder(course: Course) -> Path:
@@ -171,29 +188,29 @@ def _show_exercise(entry: Entry, rules: dict[str, bool], messages: list[Message]
         console.print(f"  [green]✓[/] {escape(entry.name):32} {count}")
     elif entry.state == "in progress":
         console.print(f"  [yellow]✗[/] {escape(entry.name):32} {count}")
-        explained = entry.raised_for(entry.issues[0].reason)
-        reason = None if explained else entry.issues[0].reason
-        for sentence in filter(None, (entry.expected, reason, entry.advice)):
+        reasons = [(entry.raised_for(issue.reason), issue.reason) for issue in entry.issues]
+        first, reason = reasons[0]
+        for sentence in filter(None, (entry.expected, None if first else reason, entry.advice)):
             _say(console, sentence)
-        for message in sorted(messages, key=lambda one: one is not explained):
-            _show_message(message, console)
+        for message in sorted(messages, key=lambda one: one is not first):
+            _show_message(message, console, next((why for source, why in reasons if source is message), None))
     else:
         why = safe(entry.exercise.waiting_for or "not written yet", console)
         console.print(f"  [dim]· {escape(entry.name):32} {why}[/]", soft_wrap=True)
 
 
-def _show_message(message: Message, console: Console) -> None:
-    """Print a message and the lines that led to its error."""
-    _say(console, _text(message))
+def _show_message(message: Message, console: Console, reason: str | None = None) -> None:
+    """Print a message, for an error with the reason that a test gives, and the lines that led to the error."""
+    _say(console, _text(message, reason))
     for line in message.trace:
         _say(console, line, indent=10)
 
 
-def _text(message: Message) -> str:
+def _text(message: Message, reason: str | None) -> str:
     if message.kind == "printed":
         return f"printed: {message.text}".strip()
     place = f"{message.file}, line {message.line}: " if message.file else ""
-    return f"{place}{sentence_of(message)}"
+    return f"{place}{sentence_of(message, reason)}"
 
 
 def _say(console: Console, sentence: str, indent: int = 6) -> None:

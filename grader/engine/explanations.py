@@ -6,6 +6,9 @@ The text of a line comes from the submission, not from the student process. That
 from __future__ import annotations
 
 import ast
+import difflib
+import itertools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,24 +17,26 @@ from grader.sandbox.loader import fix_indentation, split
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from grader.engine.outcomes import Outcome
     from grader.sandbox.client import Source
 
 LONGEST_LINE = 120
 LOOPS = (ast.While, ast.For)
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+Definition = ast.FunctionDef | ast.ClassDef
 
 
 class SourceLines:
     """The lines of a submission, by the label that tracebacks give a source, and its top-level statements."""
 
-    def __init__(self, sources: Iterable[Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source]) -> None:
         """Take the sources of all units."""
+        self._sources = sources
         self._cells: dict[str, tuple[str, bool]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
-        for source in sources:
+        for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
             for label, cell in zip(source.labels, cells, strict=True):
                 self._cells[label] = cell, source.is_notebook
@@ -50,6 +55,11 @@ class SourceLines:
             found.append(node)
             inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
         return found
+
+    def definitions(self, unit: str) -> list[tuple[str, Definition]]:
+        """Return the functions and classes of a unit, each with the label of its source."""
+        labels = self._sources[unit].labels if unit in self._sources else ()
+        return [(label, node) for label in labels for node in self._of(label) if isinstance(node, DEFINITIONS)]
 
     def names_at_top(self, file: str) -> set[str]:
         """Return the names that a source defines outside functions and classes."""
@@ -74,7 +84,49 @@ def _contains(node: ast.AST, line: int) -> bool:
     return first <= line <= (node.end_lineno or node.lineno)  # type: ignore[attr-defined]
 
 
-def place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
+def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str], lines: SourceLines) -> Outcome:
+    """Return the outcome of a failed test with what the source says about it.
+
+    Args:
+        outcome: The outcome.
+        unit: The unit of the exercise.
+        exercise: The exercise that was tested.
+        others: The other exercises and the units.
+        lines: The submission.
+    """
+    if outcome.passed or outcome.kind == "waiting":
+        return outcome
+    definitions = lines.definitions(unit)
+    own = [(label, node) for label, node in definitions if node.name == exercise]
+    outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
+    hints = []
+    if outcome.reason == f"{exercise} is not defined.":
+        near = difflib.get_close_matches(exercise, {node.name for _, node in definitions} - set(others), n=1)
+        hints += [f"Your file defines `{name}`: rename it to `{exercise}`." for name in near]
+    elif own and re.search(r"\bNone\b", outcome.reason):
+        hints += [f"`{name}` has no `return`." for name in _without_return(own[-1][1])]
+    if len(own) > 1:
+        places = [
+            f"line {in_words([str(node.lineno) for _, node in some])} of {label}"
+            for label, some in itertools.groupby(own, lambda one: one[0])
+        ]
+        hints.append(f"`{exercise}` is defined in {in_words(places)}: only the last one counts.")
+    return replace(outcome, reason=" ".join(filter(None, [outcome.reason, *hints])))
+
+
+def _without_return(definition: Definition) -> list[str]:
+    """Return the functions of an exercise that return nothing: its own name, or those of its methods."""
+    functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
+    return [
+        one.name
+        for one in functions
+        if isinstance(one, ast.FunctionDef)
+        and not one.name.startswith("__")
+        and not any(isinstance(inner, ast.Return | ast.Yield | ast.YieldFrom | ast.Raise) for inner in ast.walk(one))
+    ]
+
+
+def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
     """Return the outcome of a call that ran out of time with the line of the loop that was running, if there is one.
 
     The process says where it was last. That is any line of a loop, and it may be inside a short loop in a long one, so
@@ -87,7 +139,7 @@ def place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:
     return replace(outcome, line=line)
 
 
-def still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
+def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcome:
     """Return the outcome of code that is not written with the line to delete, if there is other code beside it."""
     around = lines.around(outcome.file, outcome.line) if outcome.kind == "not written" else []
     if len(around) < 2 or getattr(around[0], "name", None) != exercise:
@@ -136,19 +188,15 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines) -> str
     """
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)
-    sentences = [hint_for(outcome, lines.text(outcome.file, outcome.line), around, lines), _shapes(outcome)]
-    if owner in others:
-        caller = next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None)
-        called = f"when line {caller} calls it: check its arguments there, then" if caller else "in this test: check"
-        sentences.append(f"`{owner}` raises this {called} `{owner}` itself.")
-    return " ".join(filter(None, sentences))
+    if owner not in others:
+        hint = hint_for(outcome, lines.text(outcome.file, outcome.line), around, lines)
+    elif caller := next((line for file, line in outcome.trace if _name(lines.around(file, line)) != owner), None):
+        hint = f"`{owner}` raises this when line {caller} calls it: check its arguments there, then `{owner}` itself."
+    else:
+        hint = f"`{owner}` raises this: check that exercise first."
+    shapes = f"Shapes in this line: {in_words(outcome.shapes)}." if outcome.shapes else ""
+    return " ".join(filter(None, [hint, shapes]))
 
 
 def _name(around: list[ast.AST]) -> str:
     return getattr(around[0], "name", "") if around else ""
-
-
-def _shapes(outcome: Outcome) -> str:
-    if not outcome.shapes:
-        return ""
-    return f"Shapes in this line: {in_words(list(outcome.shapes))}."

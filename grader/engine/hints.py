@@ -12,6 +12,7 @@ from grader.engine.outcomes import CAUSE
 if TYPE_CHECKING:
     from grader.engine.explanations import SourceLines
     from grader.engine.outcomes import Outcome
+    from grader.sandbox.failures import FailedStatement
 
 # By what the line calls, if the sandbox refused it.
 CALLS = (
@@ -78,6 +79,14 @@ IMPORTS = {
     "random": "import random",
     "torch": "import torch",
 }
+# By the text of the error and the code, for a statement that failed when the file was run.
+STATEMENTS = (
+    ("", r"^[%!]", "Delete it: notebook commands do not work in a `.py` file. Install packages in the terminal."),
+    ("unindent|unexpected indent|expected an indented block", "", "Indent it like the other lines of its block."),
+    ("expected ':'", "", "Put a colon at the end of the line."),
+    (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
+    (r"^name '\w+' is not defined", "", "It is outside of every function: indent it if it belongs to one."),
+)
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MISSING_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 UNBOUND = re.compile(r"local variable '(\w+)'")
@@ -95,6 +104,8 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
     if outcome.kind != "raised" or CAUSE in outcome.reason:
         return ""
     if REFUSED_CALLS.match(outcome.reason):
+        # A breakpoint stops at the line below it.
+        code = f"{code}\n{ast.unparse(around[0])}" if around else code
         return next((sentence for pattern, sentence in CALLS if re.search(pattern, code)), "")
     if missing := MISSING_NAME.match(outcome.detail):
         return _missing_name(missing[1], around, lines.names_at_top(outcome.file or ""))
@@ -105,6 +116,14 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         near = difflib.get_close_matches(attribute[1], _attributes(around), n=1)
         return f"Did you mean `{near[0]}`?" if near else ""
     return general
+
+
+def hint_for_statement(failed: FailedStatement, code: str) -> str:
+    """Return a sentence on what to do about a statement that failed when its file was run, or ""."""
+    if (missing := MISSING_NAME.match(failed.detail)) and missing[1] in IMPORTS:
+        return f"Add `{IMPORTS[missing[1]]}` at the top of the file."
+    found = (hint for error, line, hint in STATEMENTS if re.search(error, failed.detail) and re.search(line, code))
+    return next(found, "")
 
 
 def _missing_name(name: str, around: list[ast.AST], at_top: set[str]) -> str:

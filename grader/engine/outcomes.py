@@ -31,10 +31,8 @@ TYPE_ERRORS = re.compile(
 )
 # Before the statement that should have defined a missing name.
 CAUSE = " The cause is "
-# The errors that shapes explain.
-SHAPES = re.compile(
-    r"shape|\bsizes?\b|dimension|\bdims?\b|out of (?:range|bounds)|elements|argument '\w+' .*Tensor", re.IGNORECASE
-)
+# What the errors that shapes explain are about.
+SHAPES = re.compile(r"shape|\bsizes?\b|dimension|\bdims?\b|out of (?:range|bounds)|elements", re.IGNORECASE)
 # Python's errors about a missing name, attribute or module.
 MISSING = re.compile(r"(?:name|cannot import name|No module named) '(\w+)'")
 
@@ -157,7 +155,7 @@ def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
                 kind, reason = "raised", error.reason
             seen = (*seen, Observation(_described(error)))
             outcome = Outcome(False, kind, reason, error.detail, error.line, error.file, seen)
-            return replace(outcome, trace=error.trace, shapes=error.shapes if SHAPES.search(error.detail) else ())
+            return replace(outcome, trace=error.trace, shapes=error.shapes if _is_about_shapes(error) else ())
         case Failure():
             kinds = {NotDefined: "not defined", TimedOut: "timed out", Ended: "ended"}
             # The text in brackets is the student's own, such as a shape.
@@ -166,6 +164,10 @@ def _judged(error: BaseException | None, recorder: Recorder) -> Outcome:
             return Outcome(False, kind, error.reason, error.detail, error.line, error.file, seen, about=error.about)
     # The test itself failed on an unexpected value. The suite is proved on the solution, so the answer is the cause.
     return Outcome(False, "wrong", "The result has an unexpected type.", observations=seen)
+
+
+def _is_about_shapes(error: Raised) -> bool:
+    return error.types[0] in ("RuntimeError", "IndexError", "ValueError") and bool(SHAPES.search(error.detail))
 
 
 def _described(error: Raised) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
-from grader.engine.explanations import SourceLines, advice, place_of_loop, still_raises, trace_of
+from grader.engine.explanations import SourceLines, advice, explained, trace_of
+from grader.engine.hints import hint_for_statement
 from grader.engine.outcomes import Outcome
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source
@@ -34,7 +35,7 @@ class Runner:
         """Take the course, the server that starts student processes, and the sources of a submission's units."""
         texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
         self.client = SandboxClient(server, texts, course.limits, course.modules)
-        self.lines = SourceLines(texts.values())
+        self.lines = SourceLines(texts)
         self.outcomes: dict[Criterion, Outcome] = {}
         self.messages: list[Message] = []
         self._course = course
@@ -65,7 +66,7 @@ class Runner:
             self.client.take_printed()  # the same output again
         others = {*self._course.units, *self._exercises} - {criterion.exercise}
         outcome = outcome.explained(self.client.failures.get(criterion.unit, []), others)
-        outcome = place_of_loop(still_raises(outcome, criterion.exercise, self.lines), self.lines)
+        outcome = explained(outcome, criterion.unit, criterion.exercise, others, self.lines)
         self.outcomes[criterion] = outcome
         if outcome.detail or (outcome.kind == "timed out" and outcome.line):
             self._note_error(criterion, outcome, others)
@@ -93,8 +94,9 @@ class Runner:
             if lost.reason != ALWAYS_TRUE:  # such a statement ran
                 kept = f" The earlier definition of {', '.join(lost.kept)} stays in force." if lost.kept else ""
                 trace = trace_of(Outcome(False, file=lost.file, line=lost.line), self.lines)
+                hint = hint_for_statement(lost, self.lines.text(lost.file, lost.line)) or None
                 text = f"{lost.reason}{kept} {lost.detail}"
-                self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace)
+                self._note(unit, None, "not run", text, lost.file, lost.line, trace=trace, hint=hint)
         self._note_doings(unit, None)
 
     def _use_budget(self, unit: str, name: str) -> None:

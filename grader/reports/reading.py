@@ -239,7 +239,7 @@ def place_of(message: Message, unit: Unit) -> Place:
 
 
 def sentence_of(message: Message, reason: str | None = None) -> str:
-    """Return a message as sentences, with the error's text after a colon: `It raised a ValueError: no. Do this.`
+    """Return a message as sentences, with the error's text after a colon, as in `It raised a ValueError: no. Do this.`.
 
     Args:
         message: The error.
