@@ -107,11 +107,20 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
         hints += [f"`{name}` has no `return`." for name in _without_return(own[-1][1])]
     if len(own) > 1:
         places = [
-            f"line {in_words([str(node.lineno) for _, node in some])} of {label}"
+            _lines_of(label, [str(node.lineno) for _, node in some])
             for label, some in itertools.groupby(own, lambda one: one[0])
         ]
         hints.append(f"`{exercise}` is defined in {in_words(places)}: only the last one counts.")
     return replace(outcome, reason=" ".join(filter(None, [outcome.reason, *hints])))
+
+
+def _lines_of(label: str, numbers: list[str]) -> str:
+    return f"{'line' if len(numbers) == 1 else 'lines'} {in_words(numbers)} of {_name_of(label)}"
+
+
+def _name_of(label: str | None) -> str:
+    """Return a label without the folder: in plain pytest, labels are paths."""
+    return (label or "").rpartition("/")[2]
 
 
 def _without_return(definition: Definition) -> list[str]:
@@ -147,7 +156,7 @@ def _still_raises(outcome: Outcome, exercise: str, lines: SourceLines) -> Outcom
     *_, function, statement = around
     if not (isinstance(function, ast.FunctionDef) and isinstance(statement, ast.Raise)):
         return outcome
-    where = f"Line {outcome.line} of {outcome.file} still raises NotImplementedError"
+    where = f"Line {outcome.line} of {_name_of(outcome.file)} still raises NotImplementedError"
     if _is_written(function):
         return replace(outcome, reason=f"{where}: delete it.")
     methods = around[0].body if isinstance(around[0], ast.ClassDef) else []
@@ -174,7 +183,7 @@ def trace_of(outcome: Outcome, lines: SourceLines) -> list[str]:
     for file, line in trace:
         text = lines.text(file, line)
         if text:
-            found.append(f"{'' if file == outcome.file else f'{file}, '}line {line}: {text}")
+            found.append(f"{'' if file == outcome.file else f'{_name_of(file)}, '}line {line}: {text}")
     return found
 
 
@@ -186,6 +195,8 @@ def advice(outcome: Outcome, others: Collection[str], lines: SourceLines) -> str
         others: The other exercises and the units.
         lines: The submission.
     """
+    if outcome.kind == "not written":
+        return ""
     around = lines.around(outcome.file, outcome.line)
     owner = _name(around)
     if owner not in others:

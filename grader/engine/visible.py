@@ -1,6 +1,7 @@
 """Lets plain `pytest` run the visible tests on the files beside them, in its own process, so that a debugger works.
 
-`grader check` runs the same tests with the student's code in a process of its own, like the hidden suites.
+`grader check` runs the same tests with the student's code in a process of its own, like the hidden suites. Here a
+failure shows the way from the test to the student's line that raised, and `pytest --pdb` stops there.
 """
 
 from __future__ import annotations
@@ -8,15 +9,21 @@ from __future__ import annotations
 import importlib
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from grader.course.find import find_course
 from grader.course.selection import deselect
 from grader.engine.criteria import criteria_of
+from grader.engine.explanations import SourceLines, advice, explained
 from grader.engine.outcomes import judge
-from grader.sandbox.failures import Failure
+from grader.reports.reading import ended
+from grader.sandbox.client import Source
+from grader.sandbox.errors import students_places
+from grader.sandbox.failures import Failure, Raised
+from grader.sandbox.worker import Worker
 from grader.testing.backend import InProcessBackend
 from grader.testing.checks import CheckFailed
 from grader.testing.recorder import Recorder
@@ -25,6 +32,9 @@ from grader.testing.student import Student
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from types import ModuleType
+
+    from grader.engine.outcomes import Outcome
+    from grader.sandbox.messages import Error
 
 __all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_makereport", "student"]
 
@@ -42,41 +52,101 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         deselect(items, find_course(around=items[0].path.parent))
 
 
+class _Worker(Worker):
+    """A worker that keeps the student's last error, and lets those through that end pytest."""
+
+    error: BaseException | None = None
+
+    def describe(self, error: BaseException) -> Error:
+        if isinstance(error, KeyboardInterrupt | pytest.exit.Exception):
+            raise error
+        self.error = error
+        return super().describe(error)
+
+
+class _Backend(InProcessBackend):
+    """A backend whose failures have the student's own error as their cause."""
+
+    worker: _Worker
+
+    def call(self, operation: str, **details: Any) -> Any:
+        try:
+            return super().call(operation, **details)
+        except Raised as raised:
+            raise raised from self.worker.error
+
+
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """Return your answers to the unit that the test file is named after."""
     unit = request.path.stem.removeprefix("test_")
-    backend = InProcessBackend(unit, vars(_imported(unit, request.path.parent)))
+    backend = _Backend(unit, vars(_imported(unit, request.path.parent)), _Worker())
     # Errors name a line in these files.
-    backend.worker.units.labels.update(map(str, request.path.parent.glob("*.py")))
+    backend.worker.units.labels.update(_files(request.path.parent))
     cases = request.node.callspec.indices.values() if hasattr(request.node, "callspec") else ()
     place = request.node.originalname, max(cases, default=0)
     with Recorder(f"{unit}/{criteria_of(request.module, unit, '')[place].name}").recording():
         yield Student(backend, unit)
 
 
+def _files(folder: Path) -> list[str]:
+    return [str(file) for file in folder.glob("*.py")]
+
+
 def _imported(unit: str, folder: Path) -> ModuleType:
     try:
         return importlib.import_module(unit)
-    except Exception as error:  # noqa: BLE001 - a student's file can raise anything
+    except Exception as error:
         places = [(error.lineno, error.filename)] if isinstance(error, SyntaxError) else []
         places += [(line, frame.f_code.co_filename) for frame, line in traceback.walk_tb(error.__traceback__)]
         ours = [(line, Path(name or "").name) for line, name in places if Path(name or "").parent == folder]
         line, name = ours[-1] if ours else (None, f"{unit}.py")
         where = f"line {line} of {name}" if line else name
         sentence = f"{unit}.py cannot be run. {where} raises {type(error).__name__}: {error}"
-    raise CheckFailed(sentence)
+        raise CheckFailed(sentence) from error
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,  # noqa: ARG001 - the hook's own arguments
-    call: pytest.CallInfo[None],
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Describe a failure in one sentence, without a traceback through the grader."""
-    report = yield
-    if call.excinfo and isinstance(call.excinfo.value, CheckFailed | Failure):
-        outcome = judge(call.excinfo.value, Recorder())
-        where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""
-        report.longrepr = f"{outcome.reason}{where} {outcome.detail}".strip()
-    return report
+    """Describe a failure in one sentence; for an error in student code, with the traceback to the student's line."""
+    failure = call.excinfo.value if call.excinfo else None
+    if not isinstance(failure, CheckFailed | Failure):
+        return (yield)
+    outcome, sentence = _explained(failure, item)
+    error = _without_the_grader(failure, item.path)
+    call.excinfo = pytest.ExceptionInfo.from_exception(error)
+    if error is failure or outcome.kind == "not written":
+        report = yield
+        report.longrepr = sentence
+        return report
+    error.add_note(sentence.replace(f" {ended(outcome.detail)}", "", 1))  # the error's own text is above it
+    return (yield)
+
+
+def _explained(failure: CheckFailed | Failure, item: pytest.Item) -> tuple[Outcome, str]:
+    """Return the outcome of a failed test, and what is wrong, where, and what to do."""
+    unit = item.path.stem.removeprefix("test_")
+    texts = {file: Path(file).read_text(encoding="utf-8", errors="replace") for file in _files(item.path.parent)}
+    lines = SourceLines({Path(file).stem: Source(file, (text,), (file,), False) for file, text in texts.items()})
+    mark = item.get_closest_marker("example")
+    course = find_course(around=item.path.parent)
+    exercise = mark.args[0] if mark else ""
+    others = {exercise for one in course.units.values() for exercise in one.exercises} - {exercise}
+    outcome = explained(judge(failure, Recorder()), unit, exercise, others, lines)
+    where = f" ({Path(outcome.file).name}, line {outcome.line})" if outcome.file else ""
+    hint = advice(outcome, others, lines)
+    detail = outcome.detail and ended(outcome.detail)
+    return outcome, " ".join(filter(None, [f"{outcome.reason}{where}", detail, hint]))
+
+
+def _without_the_grader(failure: CheckFailed | Failure, test: Path) -> BaseException:
+    """Return the error to show: the student's own if it has lines of theirs, with a traceback of these and the test."""
+    cause = failure.__cause__
+    students = students_places(cause.__traceback__, _files(test.parent)) if cause else []
+    following = None
+    for place in reversed([*students_places(failure.__traceback__, {str(test)}), *students]):
+        following = TracebackType(following, place.tb_frame, place.tb_lasti, place.tb_lineno)
+    error = cause if cause and students else failure
+    return error.with_traceback(following) if following else error

@@ -34,9 +34,9 @@ class Backend(Protocol):
 class InProcessBackend:
     """Runs a trusted implementation in this process: a misconception or a solution."""
 
-    def __init__(self, unit: str, names: dict[str, Any]) -> None:
-        """Take the names that the unit defines."""
-        self.worker = Worker()
+    def __init__(self, unit: str, names: dict[str, Any], worker: Worker | None = None) -> None:
+        """Take the names that the unit defines, and the worker if it is a special one."""
+        self.worker = worker or Worker()
         module = self.worker.units.modules[unit] = types.ModuleType(unit)
         module.__dict__.update(names)
         self.forget()
