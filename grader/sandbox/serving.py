@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 READ_BYTES = 2**16
 # Of processor time, between two messages about the line that runs.
-RUNNING_SECONDS = 0.5
+RUNNING_SECONDS = 0.2
 
 
 def start_timer() -> None:

@@ -171,22 +171,36 @@ def test_a_failed_criterion_has_a_reason(graded: tuple[Done, Path], student: str
 
 
 @pytest.mark.parametrize(
-    ("student", "line", "text"),
+    ("student", "line", "code", "text", "hint"),
     [
-        ("raises", 2, "It raised ZeroDivisionError. division by zero"),
+        ("raises", 2, "1 / 0", "It raised ZeroDivisionError. division by zero", None),
         (
             "loops",
             2,
+            "while True: pass",
             "Stopped: a call may take 1 s, and all calls of an exercise 0.8 s. Is there a loop that never ends? ",
+            None,
         ),
-        ("exits", 2, "It ended the Python process (exit code 0). "),
-        ("quits", 2, "It raised SystemExit. "),
-        ("syntax", 5, "It is not valid Python. '(' was never closed"),
-        ("indented", 1, "It is not valid Python. unexpected indent"),
+        ("exits", 2, "os._exit(0)", "It ended the Python process (exit code 0). ", None),
+        ("quits", 2, "raise SystemExit", "It raised SystemExit. ", None),
+        (
+            "syntax",
+            5,
+            "def add(a, b:",
+            "It is not valid Python. '(' was never closed",
+            "Count the brackets here and in the lines around.",
+        ),
+        (
+            "indented",
+            1,
+            "stray = 1",
+            "It is not valid Python. unexpected indent",
+            "Indent it like the other lines of its block.",
+        ),
     ],
 )
 def test_a_statement_that_failed_is_reported_with_its_line(
-    graded: tuple[Done, Path], student: str, line: int, text: str
+    graded: tuple[Done, Path], student: str, line: int, code: str, text: str, hint: str | None
 ) -> None:
     messages = read_reports(graded[1])[student]["messages"]
     assert {
@@ -196,6 +210,8 @@ def test_a_statement_that_failed_is_reported_with_its_line(
         "text": text,
         "file": "sums.py",
         "line": line,
+        "trace": [f"line {line}: {code}"],
+        "hint": hint,
     } in messages
 
 

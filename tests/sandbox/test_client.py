@@ -56,6 +56,14 @@ def test_a_call_that_never_returns_is_stopped_at_its_deadline(open_client: Opens
     assert student.g() == 1
 
 
+def test_a_call_that_is_stopped_has_the_line_that_ran(open_client: Opens) -> None:
+    student, _ = answers(open_client, "def f():\n    x = 0\n    while True:\n        x += 1\n", call_seconds=1)
+    with pytest.raises(TimedOut) as caught:
+        student.f()
+    assert caught.value.file == "answers.py"
+    assert caught.value.line in (3, 4)
+
+
 def test_a_call_that_ignores_every_signal_is_stopped_too(open_client: Opens) -> None:
     source = """\
         import signal, time
@@ -304,6 +312,17 @@ def test_the_types_of_an_error_are_only_built_in_types(open_client: Opens) -> No
     assert failure(student.f, Raised) == "It raised an Exception."
     assert failure(student.g, Raised) == "It raised an Exception."
     assert failure(student.h, Raised) == "It raised a KeyError."
+
+
+def test_of_the_shapes_in_an_error_only_names_and_numbers_are_kept(open_client: Opens) -> None:
+    shapes = ["x (2, 3)", "y ()", "z (4,)", "see https://example.org", "x (2, 3) is right", "\x1b (1,)"]
+    error = ["Error", 3, ["ValueError"], "text", 1, "answers.py", [["answers.py", 1]], shapes]
+    source = FORGING + f"def f():\n    os.write(3, frame({error!r}))\n    time.sleep(100)\n"
+    student, client = answers(open_client, source)
+    client.load("answers")
+    with pytest.raises(Raised) as caught:
+        student.f()
+    assert caught.value.shapes == ("x (2, 3)", "y ()", "z (4,)")
 
 
 def test_student_code_cannot_forge_an_error_of_the_worker(open_client: Opens) -> None:

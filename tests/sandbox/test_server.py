@@ -178,7 +178,8 @@ def test_nothing_of_the_machine_is_left_in_the_interpreter(inside: Student) -> N
 def test_no_module_of_the_trusted_side_is_loaded(inside: Student) -> None:
     loaded = inside.evaluate("[name for name in sys.modules if name.partition('.')[0] == 'grader']")
     assert set(loaded) <= {
-        "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.errors", "grader.sandbox.loader",
+        "grader", "grader.sandbox", "grader.sandbox.audit_hook", "grader.sandbox.client", "grader.sandbox.loader",
+        "grader.sandbox.errors",
         "grader.sandbox.lockdown", "grader.sandbox.replacements", "grader.sandbox.server",
         "grader.sandbox.import_stubs", "grader.sandbox.users", "grader.sandbox.bounds",
         "grader.sandbox.messages", "grader.sandbox.preload", "grader.sandbox.seccomp", "grader.sandbox.serving",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 
 from grader.sandbox import messages, protocol, values
@@ -50,10 +51,50 @@ def test_a_call_returns_its_value() -> None:
     assert value(call(worker("def f(x): return x + 1"), "f", 1)) == 2
 
 
-def test_an_error_has_its_built_in_types_its_text_and_the_students_line() -> None:
+def test_an_error_has_its_built_in_types_its_text_and_the_students_lines() -> None:
     source = "class Odd(KeyError): ...\n\ndef g():\n    raise Odd('text')\ndef f():\n    g()\n"
     types = ["KeyError", "LookupError", "Exception", "BaseException", "object"]
-    assert list(call(worker(source), "f")) == [7, types, "'text'", 4, "answers.py"]
+    trace = [["answers.py", 6], ["answers.py", 4]]
+    assert list(call(worker(source), "f")) == [7, types, "'text'", 4, "answers.py", trace, []]
+
+
+def test_of_many_lines_the_first_and_the_last_are_kept() -> None:
+    source = "".join(f"def f{n}():\n    f{n + 1}()\n" for n in range(9)) + "def f9():\n    1 / 0\n"
+    found = error(call(worker(source), "f0"))
+    assert [line for _, line in found.trace] == [2, 16, 18, 20]
+    again = error(call(worker("def f():\n    f()\n"), "f"))
+    assert list(again.trace) == [["answers.py", 2]]
+
+
+SHAPES = """\
+import torch
+class Strange:
+    def __getattr__(self, name): raise SystemExit
+x, strange = torch.ones(2, 3), Strange()
+layer = torch.nn.Linear(2, 2)
+def of_names(): y = x @ x
+def of_an_expression(): return (x.T
+    @ x.T)
+def of_a_layer(): layer(x)
+def of_the_part_that_fails(): return torch.ones(1) * layer.weight + (x @ x)
+def of_strange_objects(): strange.x @ x
+def of_many(): a = b = c = d = e = f = g = h = x; return torch.cat([a, b, c, d, e, f, g, h, x[0]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("of_names", ["x (2, 3)"]),
+        ("of_an_expression", ["x.T (3, 2)"]),
+        ("of_a_layer", ["layer.weight (2, 2)", "x (2, 3)"]),
+        ("of_the_part_that_fails", ["x (2, 3)"]),
+        ("of_strange_objects", []),
+        ("of_many", [f"{name} (2, 3)" for name in "abcdef"]),
+    ],
+)
+def test_an_error_has_the_shapes_of_the_tensors_in_its_expression(name: str, shapes: list[str]) -> None:
+    assert list(error(call(worker(SHAPES), name)).shapes) == shapes
 
 
 def test_an_error_inside_a_library_has_the_students_line_that_called_it() -> None:

@@ -1,0 +1,187 @@
+"""What the source of an answer says about its failure: the lines, the cause, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from grader.engine.explanations import SourceLines, advice, explained, trace_of
+from grader.engine.outcomes import Outcome, judge
+from grader.sandbox.client import Source
+from grader.sandbox.failures import Failure
+from grader.sandbox.replies import value_of
+from grader.sandbox.worker import Worker
+from grader.testing.checks import expect_tensor
+from grader.testing.recorder import Recorder
+
+EXERCISES = {"scores", "softmax", "Attention"}
+FILE = "answers.py"
+
+
+def outcome_of(source: str, name: str = "scores", *arguments: Any) -> tuple[Outcome, SourceLines]:
+    """Call an exercise of this source, and expect a tensor."""
+    unit = Source.of(FILE, [source])
+    worker = Worker()
+    worker.do_begin({"answers": vars(unit) | {"skip": []}})
+    lines = SourceLines({"answers": unit})
+    try:
+        function = worker.resolve(("answers", name))
+        expect_tensor(function(*arguments))
+    except Failure as failure:
+        outcome = judge(failure, Recorder())
+    except Exception as error:
+        if error.__traceback__ is None or not worker.describe(error).trace:
+            outcome = judge(error, Recorder())
+        else:
+            with pytest.raises(Failure) as caught:
+                value_of(worker.describe(error), [])
+            outcome = judge(caught.value, Recorder())
+    else:
+        raise AssertionError("it passed")
+    return explained(outcome, "answers", name, EXERCISES - {name}, lines), lines
+
+
+def advice_on(source: str, name: str = "scores", *arguments: Any) -> str:
+    outcome, lines = outcome_of(source, name, *arguments)
+    return advice(outcome, EXERCISES - {name}, lines)
+
+
+# -- the reason ---------------------------------------------------------------------------------------------------
+
+CLASS = """\
+class Attention:
+    def __init__(self):
+        super().__init__()
+        self.size = 2
+
+    def forward(self):
+        \"\"\"Attend.\"\"\"
+        raise NotImplementedError()
+
+def attend():
+    return Attention().forward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def scores():\n    '''Text.'''\n    raise NotImplementedError()", "It is not written yet."),
+        (
+            "def scores():\n    x = 1\n    raise NotImplementedError()",
+            "Line 3 of answers.py still raises NotImplementedError: delete it.",
+        ),
+        (
+            "def scores():\n    raise NotImplementedError\n    return 1",
+            "Line 2 of answers.py still raises NotImplementedError: delete it.",
+        ),
+        # The student's own, for a case that is not written.
+        ("def scores():\n    if True:\n        raise NotImplementedError()", "It is not written yet."),
+        # Another exercise is not written.
+        (
+            "def scores(): softmax()\ndef softmax():\n    x = 1\n    raise NotImplementedError()",
+            "It is not written yet.",
+        ),
+        (
+            "def scores():\n    x = 1",
+            "A tensor was expected; yours gave None. `scores` has no `return`.",
+        ),
+        ("def scores():\n    if 0:\n        return 1", "A tensor was expected; yours gave None."),
+        (
+            "def scores():\n    return 1\ndef scores():\n    return 2",
+            "A tensor was expected; yours gave an int. "
+            "`scores` is defined in lines 1 and 3 of answers.py: only the last one counts.",
+        ),
+    ],
+)
+def test_a_reason_names_what_the_source_shows(source: str, reason: str) -> None:
+    assert outcome_of(source)[0].reason == reason
+
+
+def test_the_method_of_a_class_that_is_not_written_is_named() -> None:
+    lines = SourceLines({"answers": Source.of(FILE, [CLASS])})
+    unwritten = Outcome(False, "not written", "It is not written yet.", line=8, file=FILE)
+    found = explained(unwritten, "answers", "Attention", EXERCISES, lines)
+    assert found.reason == "Line 8 of answers.py still raises NotImplementedError: write `forward`."
+
+
+def test_a_renamed_exercise_is_recognised_but_not_another_exercise() -> None:
+    lines = SourceLines({"answers": Source.of(FILE, ["def score(): ...\ndef softmax(): ...\n"])})
+    missing = Outcome(False, "not defined", "scores is not defined.")
+    found = explained(missing, "answers", "scores", EXERCISES - {"scores"}, lines)
+    assert found.reason == "scores is not defined. Your file defines `score`: rename it to `scores`."
+    stable = replace(missing, reason="softmax_2 is not defined.")
+    assert explained(stable, "answers", "softmax_2", EXERCISES, lines).reason == "softmax_2 is not defined."
+
+
+@pytest.mark.parametrize(
+    ("source", "runs", "loop"),
+    [
+        ("def scores():\n    x = 1\n    while True:\n        x += 1\n", 4, 3),
+        ("def scores():\n    while True:\n        for i in range(9):\n            i += 1\n", 4, 2),
+        ("def scores():\n    for x in y:\n        x += 1\n", 3, 2),
+        ("def scores():\n    return softmax()\n", 2, 2),
+        ("not Python at all\n", 1, 1),
+        ("def scores():\n    pass\n", 9999, 9999),
+    ],
+)
+def test_a_call_that_ran_out_of_time_has_the_line_of_its_loop(source: str, runs: int, loop: int) -> None:
+    lines = SourceLines({"answers": Source.of(FILE, [source])})
+    stopped = Outcome(False, "timed out", "Stopped.", line=runs, file=FILE)
+    assert explained(stopped, "answers", "scores", EXERCISES, lines).line == loop
+
+
+# -- what to do ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("return math.pi", "Add `import math` at the top of the file."),
+        ("return weihgts\n    weights = 1", "Did you mean `weights`?"),
+        ("return mask", "Give it a value in this function: names inside other functions do not exist here."),
+        (
+            "return softmax().shape",
+            "Something in this line is None: does every function that it uses `return` its result?",
+        ),
+        ("return x.shape()", "`shape` is no function: write `.shape` without brackets, or `.size()`."),
+        ("x = x + y\n    y = 1", "Give `y` a value before this line, on every way to it."),
+        ("return scores(x)", "A function calls itself again and again: call another one, or stop at some point."),
+        ("return x @ x", "Shapes in this line: x (2, 3)."),
+        ("y = x.sum(0)\n    return x.T @ y", "Shapes in this line: x.T (3, 2) and y (3,)."),
+        (
+            "return x.sum(dim=2)",
+            "Dims count from 0, so the last of two is dim 1, or -1. Shapes in this line: x (2, 3).",
+        ),
+        (
+            "return x.long() @ x.T",
+            "The tensors in this line have different dtypes: make new tensors with `dtype=x.dtype`, where x is the "
+            "input.",
+        ),
+        ("raise ValueError('the student’s own')", ""),
+    ],
+)
+def test_the_advice_on_an_error_says_what_to_do(body: str, hint: str) -> None:
+    source = f"def softmax(): pass\ndef scores(x):\n    {body}\n"
+    assert advice_on(source, "scores", torch.ones(2, 3)) == hint
+
+
+def test_the_error_of_another_exercise_is_blamed_on_its_call_or_on_itself() -> None:
+    source = "def softmax(x):\n    return x.shape\ndef scores():\n    return softmax(3)\n"
+    assert advice_on(source) == (
+        "`softmax` raises this when line 4 calls it: check its arguments there, then `softmax` itself."
+    )
+    outcome, lines = outcome_of(source)
+    itself = replace(outcome, trace=((FILE, 2),))
+    assert advice(itself, EXERCISES, lines) == "`softmax` raises this: check that exercise first."
+
+
+def test_the_lines_that_led_to_an_error_have_the_text_of_the_submission() -> None:
+    source = "def helper(x):\n    return x + 'text'\ndef scores():\n    y = 1\n    return helper(y)\n"
+    outcome, lines = outcome_of(source)
+    assert trace_of(outcome, lines) == ["line 5: return helper(y)", "line 2: return x + 'text'"]
+    forged = replace(outcome, trace=(("other.py", 1), (FILE, 0), (FILE, 10**9), (FILE, -1)), file="other.py")
+    assert trace_of(forged, lines) == []
