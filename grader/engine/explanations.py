@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from grader.sandbox.client import Source
 
 LONGEST_LINE = 120
+# As the hidden and the visible checks say it.
+GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
 LOOPS = (ast.While, ast.For)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 Definition = ast.FunctionDef | ast.ClassDef
@@ -103,8 +105,8 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
     if outcome.reason == f"{exercise} is not defined.":
         near = difflib.get_close_matches(exercise, {node.name for _, node in definitions} - set(others), n=1)
         hints += [f"Your file defines `{name}`: rename it to `{exercise}`." for name in near]
-    elif own and re.search(r"\bNone\b", outcome.reason):
-        hints += [f"`{name}` has no `return`." for name in _without_return(own[-1][1])]
+    elif own and GAVE_NONE.search(outcome.reason):
+        hints += _on_return(own[-1][1])
     if len(own) > 1:
         places = [
             _lines_of(label, [str(node.lineno) for _, node in some])
@@ -123,16 +125,19 @@ def _name_of(label: str | None) -> str:
     return (label or "").rpartition("/")[2]
 
 
-def _without_return(definition: Definition) -> list[str]:
-    """Return the functions of an exercise that return nothing: its own name, or those of its methods."""
+def _on_return(definition: Definition) -> list[str]:
+    """Return a sentence on each function of an exercise that returns nothing."""
     functions = definition.body if isinstance(definition, ast.ClassDef) else [definition]
-    return [
-        one.name
+    found = [
+        f"`{one.name}` has no `return`."
         for one in functions
         if isinstance(one, ast.FunctionDef)
         and not one.name.startswith("__")
         and not any(isinstance(inner, ast.Return | ast.Yield | ast.YieldFrom | ast.Raise) for inner in ast.walk(one))
     ]
+    if found or isinstance(definition, ast.ClassDef):
+        return found
+    return ["Is there a `return` on every way through it?"]
 
 
 def _place_of_loop(outcome: Outcome, lines: SourceLines) -> Outcome:

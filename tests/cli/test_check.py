@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -176,3 +178,102 @@ def test_a_folder_that_no_longer_exists_is_an_error(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", remove_and_check], cwd=gone, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "This folder no longer exists: go to the course's folder.\n"
+
+
+# -- messages that lead to the fix --------------------------------------------------------------------------------
+
+# For each exercise of three units, a beginner's slip, or None for the solution.
+SLIPS: dict[str, dict[str, str | None]] = {
+    "simple_attention": {
+        "dot_product": "def dot_product(a, b):\n    total = sum(x * y for x, y in zip(a, b))\n    retrun total\n",
+        "attention_scores": "def dot(a, b):\n    return (a * b).sum(dim=1)\n\n\n"
+        "def attention_scores(query, inputs):\n    return torch.stack([dot(query, row) for row in inputs])\n",
+        "normalize_by_sum": "def normalize_by_sums(scores):\n    return scores / scores.sum()\n",
+        "softmax_naive": "def softmax_naive(x, dim=-1):\n    e = torch.exp(x)\n    return e / e.sum(dim=dim)\n",
+        "softmax_stable": "def softmax_stable(x, dim=-1):\n    return F.softmax(x, dim=dim)\n",
+        "context_vector": "def context_vector(weights, inputs):\n    print(weights @ inputs)\n",
+        "simple_self_attention": "def simple_self_attention(inputs):\n"
+        "    weights = softmax_stable(inputs @ inputs.T)\n    return weights @ inputs, weights\n",
+    },
+    "self_attention": {
+        "project_qkv": "def project_qkv(inputs, W_query, W_key, W_value):\n"
+        "    breakpoint()\n    return inputs @ W_query\n",
+        "scaled_dot_product_attention": "def scaled_dot_product_attention(queries, keys, values):\n"
+        "    raise NotImplementedError()\n    return queries @ keys\n",
+        "SelfAttention_v1": "class SelfAttention_v1(nn.Module):\n    def __init__(self, d_in, d_out):\n"
+        "        self.W_query = nn.Parameter(torch.rand(d_in, d_out))\n",
+        "SelfAttention_v2": None,
+        "transfer_weights": None,
+        "dot_product_variance": "def dot_product_variance(d_k, samples, generator=None):\n"
+        "    while True:\n        d_k += 1\n",
+    },
+    "bigram_language_model": {
+        "build_vocabulary": "def build_vocabulary(text):\n    return sorted(open('text.txt').read())\n",
+        "encode": "def encode(text, vocabulary):\n    return [input() for _ in text]\n",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def messages(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a check prints about all these slips, with N in place of the numbers of lines."""
+    folder = tmp_path_factory.mktemp("slips") / "bea"
+    shutil.copytree(REPOSITORY / "exercises", folder / "exercises", ignore=shutil.ignore_patterns("__pycache__"))
+    for unit, slips in SLIPS.items():
+        source = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        for node in reversed(ast.parse(source).body):
+            slip = slips.get(getattr(node, "name", ""))
+            if slip:
+                lines = source.splitlines(keepends=True)
+                source = "".join([*lines[: node.lineno - 1], slip, *lines[node.end_lineno :]])
+        (folder / "exercises" / f"{unit}.py").write_text(source, encoding="utf-8")
+    return re.sub(r"(?<=[Ll]ine )\d+", "N", check(folder).stdout)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        # A line that is not Python.
+        "      simple_attention.py, line N: It is not valid Python: invalid syntax.\n          line N: retrun total\n",
+        # The call that led there, under its exercise.
+        "Dims count from 0, so the last of two is dim 1, or -1. Shapes in this line: a (3,) and b (3,).\n"
+        "          line N: return torch.stack([dot(query, row) for row in inputs])\n"
+        "          line N: return (a * b).sum(dim=1)\n"
+        "  ✗ normalize_by_sum ",
+        "Your file defines `normalize_by_sums`: rename it to `normalize_by_sum`.\n",
+        "at non-singleton dimension 1. Shapes in this line: e (2, 6).\n          line N: return e / e.sum(dim=dim)\n",
+        "name 'F' is not defined. Add `import torch.nn.functional as F` at the top of the file.\n",
+        " `context_vector` has no `return`.\n",
+        "· simple_self_attention            Depends on `softmax_stable`; fix that first.\n",
+        "The grader cannot stop at a breakpoint: delete it. To stop there, run `pytest --pdb` in the file's folder.\n",
+        "Line N of self_attention.py still raises NotImplementedError: delete it.\n",
+        "Begin `__init__` with `super().__init__()`.\n",
+        "Is there a loop that never ends?\n          line N: while True:\n",
+        "The grader lets no file be read or written: delete `open()` and use the arguments.\n",
+        "Nobody can type while the grader runs: delete `input()` and use the arguments.\n",
+    ],
+)
+def test_a_message_leads_to_the_fix(messages: str, message: str) -> None:
+    assert message in messages
+
+
+def test_an_object_of_another_exercise_is_named_if_it_lacks_something(tmp_path: Path) -> None:
+    """The visible tests of an earlier exercise can pass although an option of it is ignored."""
+    folder = tmp_path / "exercises"
+    shutil.copytree(REPOSITORY / "exercises", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for unit in ("simple_attention", "self_attention"):
+        source = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        (folder / f"{unit}.py").write_text(source.replace("bias=qkv_bias", "bias=False"), encoding="utf-8")
+    assert "`SelfAttention_v2`" in check(tmp_path, "transfer_weights").stdout
+
+
+def test_an_exercise_of_another_unit_that_is_right_is_not_blamed(tmp_path: Path) -> None:
+    folder = tmp_path / "exercises"
+    shutil.copytree(REPOSITORY / "exercises", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for unit in ("causal_attention", "multi_head_attention"):
+        source = (REPOSITORY / "solutions" / f"{unit}.py").read_text(encoding="utf-8")
+        summed = source.replace("torch.cat([head(inputs) for head in self.heads], dim=-1)", "self.heads[0](inputs)")
+        (folder / f"{unit}.py").write_text(summed, encoding="utf-8")
+    printed = check(tmp_path, "MultiHeadAttentionWrapper").stdout
+    assert "✗ MultiHeadAttentionWrapper" in printed
+    assert "CausalAttention" not in printed

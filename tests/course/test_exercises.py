@@ -142,3 +142,33 @@ def test_the_visible_tests_run_from_the_root_of_the_repository_too(tmp_path: Pat
     command = [sys.executable, "-m", "pytest", "exercises"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
+
+
+def test_an_error_shows_the_way_from_the_test_to_the_students_line(folder: Path) -> None:
+    answer(folder, ("return queries, keys, values", "return queires, keys, values"))
+    _, output = visible_tests(folder, "self_attention")
+    assert re.search(
+        r"^test_self_attention\.py:\d+: in test_project_qkv\n.*\n.*\n"
+        r"self_attention\.py:\d+: in project_qkv\n    return queires, keys, values\n.*\n"
+        r"E   NameError: name 'queires' is not defined\n"
+        r"E   It raised a NameError\. \(self_attention\.py, line \d+\) Did you mean `queries`\?$",
+        output,
+        re.MULTILINE,
+    )
+    assert "grader/" not in output
+
+
+@pytest.mark.parametrize(
+    ("wrong", "typed", "shown"),
+    [
+        ("return queries, keys @ keys, values", "p tuple(keys.shape)", "(Pdb) (6, 2)"),
+        ("return inputs.missing, keys, values", "p tuple(inputs.shape)", "(Pdb) (6, 3)"),
+        # No student code is running when a wrong result is found, so it stops in the test.
+        ("return queries + 1, keys, values", "p type(student).__name__", "(Pdb) 'Student'"),
+    ],
+)
+def test_the_debugger_stops_in_the_students_function(folder: Path, wrong: str, typed: str, shown: str) -> None:
+    answer(folder, ("return queries, keys, values", wrong))
+    command = [sys.executable, "-m", "pytest", "--pdb", "test_self_attention.py", "-k", "project_qkv"]
+    output = subprocess.run(command, cwd=folder, input=f"{typed}\nq\n", capture_output=True, text=True).stdout
+    assert shown in output

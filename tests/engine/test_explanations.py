@@ -89,7 +89,10 @@ def attend():
             "def scores():\n    x = 1",
             "A tensor was expected; yours gave None. `scores` has no `return`.",
         ),
-        ("def scores():\n    if 0:\n        return 1", "A tensor was expected; yours gave None."),
+        (
+            "def scores():\n    if 0:\n        return 1",
+            "A tensor was expected; yours gave None. Is there a `return` on every way through it?",
+        ),
         (
             "def scores():\n    return 1\ndef scores():\n    return 2",
             "A tensor was expected; yours gave an int. "
