@@ -158,11 +158,19 @@ class Entry:
             explained = [self.raised_for(issue.reason) for issue in self.issues]
             for issue, source in zip(self.issues, explained, strict=True):
                 yield Line(self.in_words(issue.reason) or "", is_course_text=False, source=source)
+                yield from _trace(source)
                 yield from (Line(sentence, is_nested=True) for sentence in issue.sentences)
             for one in self.raised:
                 if one not in explained:
                     yield Line(f"Your code said: {sentence_of(one)}", is_course_text=False, source=one)
+                    yield from _trace(one)
         yield from (Line(remark, is_course_text=False) for remark in self.exercise.remarks)
+
+
+def _trace(message: Message | None) -> Iterator[Line]:
+    """Yield the lines that led to an error."""
+    for line in message.trace if message else ():
+        yield Line(line, is_course_text=False, is_nested=True)
 
 
 def entries(report: Report) -> Iterator[Entry]:
