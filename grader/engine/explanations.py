@@ -6,13 +6,12 @@ The text of a line comes from the submission, not from the student process. That
 from __future__ import annotations
 
 import ast
-import difflib
 import itertools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.engine.hints import hint_for
+from grader.engine.hints import hint_for, similar
 from grader.sandbox.loader import fix_indentation, split
 from grader.text import in_words
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from grader.sandbox.client import Source
 
 LONGEST_LINE = 120
+# In characters. A larger source, which no exercise needs, takes long to parse.
+LARGEST_SOURCE = 200_000
 # As the hidden and the visible checks say it.
 GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
 LOOPS = (ast.While, ast.For)
@@ -37,15 +38,17 @@ class SourceLines:
         """Take the sources of all units."""
         self._sources = sources
         self._cells: dict[str, tuple[str, bool]] = {}
+        self._lines: dict[str, list[str]] = {}
         self._statements: dict[str, list[ast.stmt]] = {}
         for source in sources.values():
             cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
-            for label, cell in zip(source.labels, cells, strict=True):
+            for label, cell in zip(source.labels, cells, strict=False):
                 self._cells[label] = cell, source.is_notebook
+                self._lines[label] = cell.split("\n")
 
     def text(self, file: str | None, line: int | None) -> str:
         """Return the text of a line, without its indentation; "" if there is no such line."""
-        lines = self._cells.get(file or "", ("", False))[0].split("\n")
+        lines = self._lines.get(file or "", [])
         text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
         return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
@@ -69,7 +72,8 @@ class SourceLines:
 
     def _of(self, file: str) -> list[ast.stmt]:
         if file not in self._statements:
-            pieces = split(*self._cells[file]) if file in self._cells else []
+            cell, is_notebook = self._cells.get(file, ("", False))
+            pieces = split(cell, is_notebook) if len(cell) <= LARGEST_SOURCE else []
             self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
         return self._statements[file]
 
@@ -103,8 +107,8 @@ def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str
     outcome = _still_raises(_place_of_loop(outcome, lines), exercise, lines)
     hints = []
     if outcome.reason == f"{exercise} is not defined.":
-        near = difflib.get_close_matches(exercise, {node.name for _, node in definitions} - set(others), n=1)
-        hints += [f"Your file defines `{name}`: rename it to `{exercise}`." for name in near]
+        near = similar(exercise, {node.name for _, node in definitions} - set(others))
+        hints += [f"Your file defines `{near}`: rename it to `{exercise}`."] if near else []
     elif own and GAVE_NONE.search(outcome.reason):
         hints += _on_return(own[-1][1])
     if len(own) > 1:
@@ -176,8 +180,9 @@ def _is_written(function: ast.FunctionDef) -> bool:
 
 
 def _is_of_stub(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant) or ast.unparse(statement) == "super().__init__()"
+    match statement:
+        case ast.Expr(ast.Constant()) | ast.Expr(ast.Call(func=ast.Attribute(attr="__init__"))):
+            return True
     return isinstance(statement, ast.Raise | ast.Pass)
 
 

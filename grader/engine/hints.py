@@ -87,6 +87,7 @@ STATEMENTS = (
     (r"was never closed|unmatched|does not match opening", "", "Count the brackets here and in the lines around."),
     (r"^name '\w+' is not defined", "", "It is outside of every function: indent it if it belongs to one."),
 )
+LONGEST_NAME, MOST_NAMES = 100, 1000
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MISSING_ATTRIBUTE = re.compile(r"object has no attribute '(\w+)'")
 UNBOUND = re.compile(r"local variable '(\w+)'")
@@ -105,7 +106,8 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         return ""
     if REFUSED_CALLS.match(outcome.reason):
         # A breakpoint stops at the line below it.
-        code = f"{code}\n{ast.unparse(around[0])}" if around else code
+        body = (lines.text(outcome.file, number) for number in _numbers(around))
+        code = "\n".join([code, *body])
         return next((sentence for pattern, sentence in CALLS if re.search(pattern, code)), "")
     if missing := MISSING_NAME.match(outcome.detail):
         return _missing_name(missing[1], around, lines.names_at_top(outcome.file or ""))
@@ -113,8 +115,8 @@ def hint_for(outcome: Outcome, code: str, around: list[ast.AST], lines: SourceLi
         return f"Give `{unbound[1]}` a value before this line, on every way to it."
     general = next((sentence for pattern, sentence in TEXTS if re.search(pattern, outcome.detail)), "")
     if not general and (attribute := MISSING_ATTRIBUTE.search(outcome.detail)):
-        near = difflib.get_close_matches(attribute[1], _attributes(around), n=1)
-        return f"Did you mean `{near[0]}`?" if near else ""
+        near = similar(attribute[1], _attributes(around))
+        return f"Did you mean `{near}`?" if near else ""
     return general
 
 
@@ -131,10 +133,25 @@ def _missing_name(name: str, around: list[ast.AST], at_top: set[str]) -> str:
         return f"Add `{IMPORTS[name]}` at the top of the file."
     if name in _attributes(around):
         return f"Did you mean `self.{name}`?"
-    near = difflib.get_close_matches(name, _variables(around) | at_top, n=1)
+    near = similar(name, _variables(around) | at_top)
     if near:
-        return f"Did you mean `{near[0]}`?"
+        return f"Did you mean `{near}`?"
     return "Give it a value in this function: names inside other functions do not exist here."
+
+
+def similar(name: str, names: set[str]) -> str | None:
+    """Return the name most similar to this one, if there is one."""
+    # Sorted, so that the result is always the same; bounded, because a student may define any number.
+    some = sorted(one for one in names if len(one) <= LONGEST_NAME)[:MOST_NAMES]
+    found = difflib.get_close_matches(name[:LONGEST_NAME], some, n=1)
+    return found[0] if found else None
+
+
+def _numbers(around: list[ast.AST]) -> range:
+    """Return the numbers of the lines of the definition around a line."""
+    if not around:
+        return range(0)
+    return range(around[0].lineno, (around[0].end_lineno or 0) + 1)  # type: ignore[attr-defined]
 
 
 def _variables(around: list[ast.AST]) -> set[str]:
