@@ -65,7 +65,10 @@ REPORT: dict[str, Any] = {
         }
     },
     "messages": [
-        {"unit": "sums", "exercise": None, "kind": "printed", "text": "hello", "file": None, "line": None},
+        {
+            "unit": "sums", "exercise": None, "kind": "not run", "text": "It raised NameError. no", "file": "sums.py",
+            "line": 1, "trace": ["line 1: x = y"], "hint": "Define it.",
+        },
     ],
     "timing": {"started": "2027-01-01T00:00:00+00:00", "seconds": 0.5},
     "isolation": {"enough": True, "layers": {"seccomp": True}},
@@ -96,6 +99,12 @@ def test_a_report_is_written_as_json_that_fits_the_schema() -> None:
     assert json.loads(text) == REPORT
     assert text.endswith("}\n")
     jsonschema.validate(json.loads(text), json.loads(model.json_schema()))
+
+
+def test_a_message_of_an_earlier_version_has_no_trace_and_no_hint() -> None:
+    earlier = {name: value for name, value in REPORT["messages"][0].items() if name not in ("trace", "hint")}
+    [message] = model.Report.model_validate({**REPORT, "messages": [earlier]}).messages
+    assert (message.trace, message.hint) == ([], None)
 
 
 @pytest.mark.parametrize(
