@@ -87,7 +87,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 def _contains(node: ast.AST, line: int) -> bool:
     first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]
-    return first <= line <= (node.end_lineno or node.lineno)  # type: ignore[attr-defined]
+    last: int = node.end_lineno or node.lineno  # type: ignore[attr-defined]
+    return bool(first <= line <= last)
 
 
 def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str], lines: SourceLines) -> Outcome:

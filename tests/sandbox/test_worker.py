@@ -63,7 +63,7 @@ def test_of_many_lines_the_first_and_the_last_are_kept() -> None:
     found = error(call(worker(source), "f0"))
     assert [line for _, line in found.trace] == [2, 16, 18, 20]
     again = error(call(worker("def f():\n    f()\n"), "f"))
-    assert list(again.trace) == [["answers.py", 2]]
+    assert [line for _, line in again.trace] == [2]
 
 
 SHAPES = """\
