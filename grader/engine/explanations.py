@@ -12,83 +12,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.engine.hints import hint_for, similar
-from grader.sandbox.loader import fix_indentation, split
 from grader.text import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection
 
     from grader.engine.outcomes import Outcome
-    from grader.sandbox.client import Source
+    from grader.engine.source_lines import Definition, SourceLines
 
-LONGEST_LINE = 120
-# In characters. A larger source, which no exercise needs, takes long to parse.
-LARGEST_SOURCE = 200_000
 # As the hidden and the visible checks say it.
 GAVE_NONE = re.compile(r"\byours (?:gave|gives|is|returns) None\b")
 LOOPS = (ast.While, ast.For)
-DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
-Definition = ast.FunctionDef | ast.ClassDef
-
-
-class SourceLines:
-    """The lines of a submission, by the label that tracebacks give a source, and its top-level statements."""
-
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        """Take the sources of all units."""
-        self._sources = sources
-        self._cells: dict[str, tuple[str, bool]] = {}
-        self._lines: dict[str, list[str]] = {}
-        self._statements: dict[str, list[ast.stmt]] = {}
-        for source in sources.values():
-            cells = fix_indentation(list(source.cells)) if source.is_notebook else source.cells
-            for label, cell in zip(source.labels, cells, strict=False):
-                self._cells[label] = cell, source.is_notebook
-                self._lines[label] = cell.split("\n")
-
-    def text(self, file: str | None, line: int | None) -> str:
-        """Return the text of a line, without its indentation; "" if there is no such line."""
-        lines = self._lines.get(file or "", [])
-        text = lines[line - 1].strip() if line and 0 < line <= len(lines) else ""
-        return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
-
-    def around(self, file: str | None, line: int | None) -> list[ast.AST]:
-        """Return the definitions and statements that contain a line, the outermost first."""
-        found: list[ast.AST] = []
-        inside: list[ast.AST] = list(self._of(file)) if file and line else []
-        while node := next((one for one in inside if _contains(one, line or 0)), None):
-            found.append(node)
-            inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler)]
-        return found
-
-    def definitions(self, unit: str) -> list[tuple[str, Definition]]:
-        """Return the functions and classes of a unit, each with the label of its source."""
-        labels = self._sources[unit].labels if unit in self._sources else ()
-        return [(label, node) for label in labels for node in self._of(label) if isinstance(node, DEFINITIONS)]
-
-    def names_at_top(self, file: str) -> set[str]:
-        """Return the names that a source defines outside functions and classes."""
-        return {name for node in self._of(file) for name in _bound(node)}
-
-    def _of(self, file: str) -> list[ast.stmt]:
-        if file not in self._statements:
-            cell, is_notebook = self._cells.get(file, ("", False))
-            pieces = split(cell, is_notebook) if len(cell) <= LARGEST_SOURCE else []
-            self._statements[file] = [node for piece in pieces if piece.tree for node in piece.tree.body]
-        return self._statements[file]
-
-
-def _bound(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, DEFINITIONS):
-        yield node.name
-    else:
-        yield from (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-
-
-def _contains(node: ast.AST, line: int) -> bool:
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]
-    last: int = node.end_lineno or node.lineno  # type: ignore[attr-defined]
-    return bool(first <= line <= last)
 
 
 def explained(outcome: Outcome, unit: str, exercise: str, others: Collection[str], lines: SourceLines) -> Outcome:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from grader.engine.outcomes import CAUSE
 
 if TYPE_CHECKING:
-    from grader.engine.explanations import SourceLines
     from grader.engine.outcomes import Outcome
+    from grader.engine.source_lines import SourceLines
     from grader.sandbox.failures import FailedStatement
 
 # By what the line calls, if the sandbox refused it.

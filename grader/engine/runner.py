@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
-from grader.engine.explanations import SourceLines, advice, explained, trace_of
+from grader.engine.explanations import advice, explained, trace_of
 from grader.engine.hints import hint_for_statement
 from grader.engine.outcomes import Outcome
+from grader.engine.source_lines import SourceLines
 from grader.reports.model import Message
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Failure

@@ -17,8 +17,9 @@ import pytest
 from grader.course.find import find_course
 from grader.course.selection import deselect
 from grader.engine.criteria import criteria_of
-from grader.engine.explanations import SourceLines, advice, explained
+from grader.engine.explanations import advice, explained
 from grader.engine.outcomes import judge
+from grader.engine.source_lines import SourceLines
 from grader.reports.reading import ended
 from grader.sandbox.client import Source
 from grader.sandbox.errors import students_places

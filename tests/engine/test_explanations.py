@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader.engine.explanations import SourceLines, advice, explained, trace_of
+from grader.engine.explanations import advice, explained, trace_of
 from grader.engine.outcomes import Outcome, judge
+from grader.engine.source_lines import SourceLines
 from grader.sandbox.client import Source
 from grader.sandbox.failures import Failure
 from grader.sandbox.replies import value_of
