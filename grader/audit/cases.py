@@ -112,7 +112,7 @@ def _mistakes(course: Course, unit: str) -> Iterator[Case]:
 
 
 def names_of(case: str) -> list[str]:
-    """Return the misconceptions of a paraphrase, `name` or `name__in_other_code`, or of a pair, `first__and__second`."""
+    """Return the misconceptions of a paraphrase, `name` or `name__other_code`, or of a pair, `first__and__second`."""
     return case.split(AND) if AND in case else [case.partition("__")[0]]
 
 
