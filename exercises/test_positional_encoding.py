@@ -1,28 +1,37 @@
-"""The worked example of unit 5: numbers that you can check by hand. Run `pytest` in this folder.
+"""The visible tests of unit 5, positions of tokens. Run `grader check positional_encoding`, or `pytest` here.
 
-`student` is your file: `student.add_positions(x)` calls your add_positions. The grader uses the
-rules in the docstrings, with other sizes and other numbers than these.
+`student` is your file: `student.add_positions(x)` calls your add_positions. Tests without a rule are worked examples,
+with numbers that you can check by hand. The others try one rule of your docstring each, with numbers from `numbers`.
+The grader tries the same rules with other sizes and numbers.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
-from checking import expect_error, expect_unchanged, expect_values, fail
+from checking import (
+    described,
+    expect_error,
+    expect_solution,
+    expect_true,
+    expect_unchanged,
+    expect_values,
+    fail,
+    numbers,
+)
 from torch import nn
 
+from grader.testing.contracts import (
+    expect_any_layout,
+    expect_arguments_kept,
+    expect_float64,
+    expect_gradients_fit,
+)
 from grader.testing.student import Raised, Student
 
-# With four columns there are two hands: one turns by 1 with each position, the other by 1/100.
-ENCODING = torch.tensor(
-    [
-        # sin pos, cos pos, sin pos/100, cos pos/100
-        [0.0000, 1.0000, 0.0000, 1.0000],
-        [0.8415, 0.5403, 0.0100, 1.0000],
-        [0.9093, -0.4161, 0.0200, 0.9998],
-        [0.1411, -0.9900, 0.0300, 0.9996],
-    ]
-)
+# -- linear_as_matmul ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.example("linear_as_matmul")
@@ -60,6 +69,54 @@ def test_linear_as_matmul_does_what_nn_linear_does(student: Student) -> None:
     expect_unchanged("the bias", bias, layer.bias)
 
 
+# Four rows of three numbers, a weight (n, k) and a bias (k,).
+LINEAR = {"x": numbers(4, 3), "weight": numbers(3, 5), "bias": numbers(5)}
+
+
+@pytest.mark.example(
+    "linear_as_matmul",
+    rule=["row i of the result is row i of x times the weight, plus the bias", "any number of rows, including one"],
+)
+@pytest.mark.parametrize("rows", [pytest.param(8, id="eight"), pytest.param(2, id="two"), pytest.param(1, id="one")])
+def test_linear_as_matmul_of_rows(student: Student, rows: int) -> None:
+    """Each row goes through the same layer, for any number of rows."""
+    result = student.linear_as_matmul(numbers(rows, 3), numbers(3, 6), numbers(6))
+    idea = "each row of x is multiplied by the weight, and then the bias is added"
+    expect_solution("the result", result, shape="(m, k)", idea=idea)
+
+
+@pytest.mark.example("linear_as_matmul", rule="float32 and float64 arguments both work")
+def test_linear_as_matmul_in_float64(student: Student) -> None:
+    """Float64 arguments give the same result as float32 ones."""
+    expect_float64(student.linear_as_matmul, keeps=False, **LINEAR)
+
+
+@pytest.mark.example("linear_as_matmul", rule="the arguments are not changed")
+def test_linear_as_matmul_keeps_its_arguments(student: Student) -> None:
+    """After the call, x, the weight and the bias are the same as before."""
+    expect_arguments_kept(student.linear_as_matmul, **LINEAR)
+
+
+@pytest.mark.example("linear_as_matmul", rule="gradients flow to x, to the weight and to the bias")
+def test_gradients_of_linear_as_matmul(student: Student) -> None:
+    """The result depends on all three arguments, and so do its gradients."""
+    expect_gradients_fit(student.linear_as_matmul, **LINEAR)
+
+
+# -- sinusoidal_encoding ---------------------------------------------------------------------------------------------
+
+# With four columns there are two hands: one turns by 1 with each position, the other by 1/100.
+ENCODING = torch.tensor(
+    [
+        # sin pos, cos pos, sin pos/100, cos pos/100
+        [0.0000, 1.0000, 0.0000, 1.0000],
+        [0.8415, 0.5403, 0.0100, 1.0000],
+        [0.9093, -0.4161, 0.0200, 0.9998],
+        [0.1411, -0.9900, 0.0300, 0.9996],
+    ]
+)
+
+
 @pytest.mark.example("sinusoidal_encoding")
 def test_sinusoidal_encoding(student: Student) -> None:
     """Four positions in four columns: alternating sines and cosines, at two frequencies."""
@@ -84,47 +141,131 @@ def test_sinusoidal_encoding_of_a_single_position(student: Student) -> None:
     )
 
 
-@pytest.mark.example("sinusoidal_encoding")
-@pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5")])
+def expect_table(yours: Any, num_positions: int, d_model: int) -> torch.Tensor:
+    """Expect a tensor of this shape, whatever its numbers are."""
+    shape = (num_positions, d_model)
+    sentence = f"the encoding should be a tensor of shape (T, d_model) = {shape}, yours is {described(yours)}."
+    expect_true(isinstance(yours, torch.Tensor) and yours.shape == shape, sentence)
+    return yours
+
+
+@pytest.mark.example("sinusoidal_encoding", rule="entry [pos, 2i] is sin(pos / 10000^(2i / d_model))")
+@pytest.mark.parametrize(
+    ("num_positions", "d_model"), [pytest.param(5, 6, id="6_columns"), pytest.param(7, 12, id="12_columns")]
+)
+def test_sines_in(student: Student, num_positions: int, d_model: int) -> None:
+    """The columns 0, 2, 4, … are sines, and each hand is slower than the one before."""
+    sines = expect_table(student.sinusoidal_encoding(num_positions, d_model), num_positions, d_model)[:, 0::2]
+    idea = f"in column 2i they have the angle pos / 10000^(2i / {d_model})"
+    expect_solution("the sines", sines, shape="(T, d_model / 2)", idea=idea)
+
+
+@pytest.mark.example("sinusoidal_encoding", rule="entry [pos, 2i + 1] is the cosine of the same angle")
+@pytest.mark.parametrize(
+    ("num_positions", "d_model"), [pytest.param(5, 6, id="6_columns"), pytest.param(9, 2, id="2_columns")]
+)
+def test_cosines_in(student: Student, num_positions: int, d_model: int) -> None:
+    """The columns 1, 3, 5, … are cosines, each of the same angle as the sine to its left."""
+    cosines = expect_table(student.sinusoidal_encoding(num_positions, d_model), num_positions, d_model)[:, 1::2]
+    idea = "each cosine has the angle of the sine to its left"
+    expect_solution("the cosines", cosines, shape="(T, d_model / 2)", idea=idea)
+
+
+@pytest.mark.example("sinusoidal_encoding", rule="positions are counted from 0")
+def test_the_first_row_is_position_zero(student: Student) -> None:
+    """In the first row all angles are 0, and in the second row the first angle is 1."""
+    encoding = expect_table(student.sinusoidal_encoding(3, 8), 3, 8)
+    idea = "the first row is position 0, where sin 0 = 0 and cos 0 = 1"
+    expect_values("the first row", encoding[0], torch.tensor([0.0, 1.0] * 4), shape="(d_model,)", idea=idea)
+    idea = "the second row is position 1, and its first angle is 1"
+    expect_values("the start of row 1", encoding[1, :2], torch.tensor([0.8415, 0.5403]), shape="(2,)", idea=idea)
+
+
+@pytest.mark.example("sinusoidal_encoding", rule="any number of positions, including one")
+@pytest.mark.parametrize(
+    "num_positions", [pytest.param(1, id="one"), pytest.param(2, id="two"), pytest.param(200, id="two_hundred")]
+)
+def test_sinusoidal_encoding_of_positions(student: Student, num_positions: int) -> None:
+    """There is a row for each position, and the last one continues the others."""
+    encoding = expect_table(student.sinusoidal_encoding(num_positions, 8), num_positions, 8)
+    idea = f"the last row is position {num_positions - 1}"
+    expect_solution("the last row", encoding[-1], shape="(d_model,)", idea=idea)
+
+
+@pytest.mark.example("sinusoidal_encoding", rule="an odd d_model raises ValueError or AssertionError")
+@pytest.mark.parametrize("d_model", [pytest.param(1, id="1"), pytest.param(5, id="5"), pytest.param(11, id="11")])
 def test_sinusoidal_encoding_refuses_an_odd_width_of(student: Student, d_model: int) -> None:
     """An odd number of columns cannot form pairs: a ValueError."""
-    expect_error(
-        f"d_model = {d_model}", student.sinusoidal_encoding, 4, d_model, idea=f"{d_model} columns do not make pairs"
-    )
+    idea = f"{d_model} columns do not make pairs"
+    expect_error(f"d_model = {d_model}", student.sinusoidal_encoding, 4, d_model, idea=idea)
 
 
+# -- add_positions ---------------------------------------------------------------------------------------------------
+
+ADDED = "row t of the encoding is added to token t of each sequence"
 # Two sequences of three tokens. The first is all zeros, so its result is the encoding.
 X = torch.stack([torch.zeros(3, 4), torch.arange(12.0).reshape(3, 4)])  # (B, T, d)
 
 
 @pytest.mark.example("add_positions")
-@pytest.mark.parametrize(
-    "dtype", [pytest.param(torch.float32, id="float32"), pytest.param(torch.float64, id="float64")]
+def test_add_positions(student: Student) -> None:
+    """Row t of the encoding is added to token t."""
+    expect_values("the result", student.add_positions(X), X + ENCODING[:3], shape="(B, T, d)", idea=ADDED)
+
+
+@pytest.mark.example(
+    "add_positions",
+    rule="token t of every sequence is token t of x, not scaled, plus row t of the encoding from the last exercise",
 )
-def test_add_positions_in(student: Student, dtype: torch.dtype) -> None:
-    """Row t of the encoding is added to token t, in the dtype of x, and x is not changed."""
-    x = X.to(dtype)
-    result, [x_after] = student.add_positions.with_arguments(x)
-    expect_values(
-        "the result",
-        result,
-        X + ENCODING[:3],
-        shape="(B, T, d)",
-        idea="row t of the encoding is added to token t of each sequence",
-    )
-    if result.dtype != dtype:
-        fail(f"the result should be {dtype} as x is, yours is {result.dtype}: bring the encoding to the dtype of x.")
-    if not torch.equal(x_after, x):
-        fail("x should not change, yours is changed: `x + …` makes a new tensor.")
+def test_add_positions_to_several_sequences(student: Student) -> None:
+    """Each of four sequences gets the same five rows, and the tokens are not scaled."""
+    expect_solution("the result", student.add_positions(numbers(4, 5, 6)), shape="(B, T, d)", idea=ADDED)
 
 
-@pytest.mark.example("add_positions")
-def test_add_positions_refuses_an_odd_width(student: Student) -> None:
-    """Three features cannot form pairs: an error of any type."""
+@pytest.mark.example("add_positions", rule="any number of sequences and of tokens, including one")
+@pytest.mark.parametrize(
+    ("sequences", "tokens"),
+    [pytest.param(1, 1, id="1_and_1"), pytest.param(1, 7, id="1_and_7"), pytest.param(3, 1, id="3_and_1")],
+)
+def test_add_positions_to_sequences_and_tokens(student: Student, sequences: int, tokens: int) -> None:
+    """The result has the shape of x, also for a single sequence or a single token."""
+    result = student.add_positions(numbers(sequences, tokens, 8))
+    expect_solution("the result", result, shape="(B, T, d)", idea=ADDED)
+
+
+@pytest.mark.example("add_positions", rule="an odd d raises ValueError or AssertionError")
+@pytest.mark.parametrize("d", [pytest.param(3, id="3"), pytest.param(7, id="7")])
+def test_add_positions_refuses_an_odd_width_of(student: Student, d: int) -> None:
+    """An odd number of features cannot form pairs: a ValueError. An error of PyTorch is accepted too."""
     try:
-        student.add_positions(X[:, :, :3])
+        student.add_positions(numbers(2, 5, d))
     except Raised as error:
         if "NotImplementedError" in error.types or "Exception" not in error.types:
             raise
-        return  # any error is accepted, also one from PyTorch
-    fail("add_positions should raise an error here, yours raises nothing: 3 features cannot form pairs.")
+        expect_true(True, "any error is accepted")
+        return
+    fail(f"d = {d} should be refused with a ValueError, yours raises nothing: {d} features do not make pairs.")
+
+
+@pytest.mark.example("add_positions", rule="the result keeps the dtype of x, float32 or float64")
+def test_add_positions_keeps_the_dtype(student: Student) -> None:
+    """The result is float32 for float32, and float64, with the same numbers, for float64."""
+    expect_float64(student.add_positions, x=numbers(2, 3, 6))
+
+
+@pytest.mark.example("add_positions", rule="x may be non-contiguous, for example the result of a transpose")
+def test_add_positions_to_a_transposed_x(student: Student) -> None:
+    """A transposed x has the same numbers in another order in memory, and gives the same result."""
+    expect_any_layout(student.add_positions, x=numbers(2, 3, 6))
+
+
+@pytest.mark.example("add_positions", rule="x is not changed")
+def test_add_positions_keeps_x(student: Student) -> None:
+    """After the call, x is the same as before."""
+    expect_arguments_kept(student.add_positions, x=numbers(2, 3, 6))
+
+
+@pytest.mark.example("add_positions", rule="gradients flow to x")
+def test_gradients_of_add_positions(student: Student) -> None:
+    """Each number of x changes its own number of the result."""
+    expect_gradients_fit(student.add_positions, x=numbers(2, 3, 6))
