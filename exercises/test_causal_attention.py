@@ -217,18 +217,29 @@ def kept_of(student: Student, p: float, *shape: int) -> torch.Tensor:
     return expect_tensor("the result", student.attention_dropout(positive(*shape), p), shape, "of the weights") != 0
 
 
+def expect_independent(kept: torch.Tensor, p: float, pairs: dict[str, torch.Tensor]) -> None:
+    """Expect weights to be kept with probability 1 - p, and independently in these pairs.
+
+    pairs: for each pair of weights, whether both are kept or both dropped. The keys say what is wrong otherwise.
+    """
+    share = f"about {1 - p:.0%} of the weights should be kept and the others become 0, yours keeps another share."
+    expect_true(0.05 < kept.double().mean().item() < 0.95, share)
+    reasons = {f"{what} dropped together: draw for each weight separately.": alike for what, alike in pairs.items()}
+    expect_own_draws(kept, reasons)
+    expect_count(kept, 1 - p, share)
+    for reason, alike in reasons.items():
+        expect_count(alike, p**2 + (1 - p) ** 2, reason)
+
+
 def expect_dropped_or_divided(student: Student, weights: torch.Tensor, p: float) -> None:
     """Expect each weight to be zero or divided by 1 - p, and some to be kept and others dropped."""
     yours = student.attention_dropout(weights, p)
     kept = expect_tensor("the result", yours, tuple(weights.shape), "of the weights") != 0
-    expect_true(
-        not bool(kept.all()), f"with p = {p} some of {kept.numel()} weights should become 0, and none of yours does."
-    )
-    expect_true(bool(kept.any()), f"with p = {p} some of {kept.numel()} weights should be kept, and yours are all 0.")
-    expected, idea = (
-        torch.where(kept, weights / (1 - p), 0.0),
-        f"with p = {p} kept weights are divided by 1 - p = {1 - p:g}",
-    )
+    some = f"with p = {p} some of {kept.numel()} weights should be"
+    expect_true(not bool(kept.all()), f"{some} dropped, and none of yours becomes 0.")
+    expect_true(bool(kept.any()), f"{some} kept, and yours are all 0.")
+    expected = torch.where(kept, weights / (1 - p), 0.0)
+    idea = f"with p = {p} kept weights are divided by 1 - p = {1 - p:g}"
     expect_values("the result", yours, expected, shape="of the weights", idea=idea)
 
 
@@ -267,20 +278,6 @@ def test_each_weight_is_dropped_independently(student: Student) -> None:
     expect_true(len(counts) > 1, sentence.format("every call"))
 
 
-def expect_independent(kept: torch.Tensor, p: float, pairs: dict[str, torch.Tensor]) -> None:
-    """Expect weights to be kept with probability 1 - p, and independently in these pairs.
-
-    pairs: for each pair of weights, whether both are kept or both dropped. The keys say what is wrong otherwise.
-    """
-    share = f"about {1 - p:.0%} of the weights should be kept and the others become 0, yours keeps another share."
-    expect_true(0.05 < kept.double().mean().item() < 0.95, share)
-    reasons = {f"{what} dropped together: draw for each weight separately.": alike for what, alike in pairs.items()}
-    expect_own_draws(kept, reasons)
-    expect_count(kept, 1 - p, share)
-    for reason, alike in reasons.items():
-        expect_count(alike, p**2 + (1 - p) ** 2, reason)
-
-
 @pytest.mark.example("attention_dropout", rule="p = 0 changes nothing")
 def test_attention_dropout_with_p_zero(student: Student) -> None:
     """If p is 0, all weights are returned without change."""
@@ -316,9 +313,10 @@ def test_attention_dropout_refuses_a_p_of(student: Student, p: float) -> None:
 )
 def test_attention_dropout_of_a(student: Student, shape: tuple[int, ...]) -> None:
     """Weights may have any number of dimensions, and each matrix of a batch has draws of its own."""
-    kept = kept_of(student, 0.5, *shape).reshape(-1, 72 if len(shape) > 2 else 1)  # (…, 8, 9) -> (…, 72)
+    kept = kept_of(student, 0.5, *shape)
     expect_true(0 < int(kept.sum()) < kept.numel(), f"with p = 0.5 some of {kept.numel()} weights should be dropped.")
-    alike = [torch.equal(kept[n], kept[m]) for n in range(len(kept)) for m in range(n)] if kept.shape[1] > 1 else []
+    first, *others = kept.reshape(-1, *shape[-2:])  # (…, 8, 9) -> (n, 8, 9)
+    alike = [torch.equal(first, other) for other in others]
     expect_true(not any(alike), "two matrices of a batch drop the same weights: draw with the shape of the weights.")
 
 

@@ -125,19 +125,19 @@ def test_rnn_hidden_states_of_tokens(student: Student, tokens: int) -> None:
 @pytest.mark.example("rnn_hidden_states", rule="float32 and float64 arguments both work")
 def test_rnn_hidden_states_in_float64(student: Student) -> None:
     """Float64 arguments give the same states as float32 ones."""
-    expect_float64(student.rnn_hidden_states, keeps=False, **recurrence(4, 3, 2))
+    expect_float64(student.rnn_hidden_states, keeps=False, **recurrence(4, 2, 3))
 
 
 @pytest.mark.example("rnn_hidden_states", rule="the arguments are not changed")
 def test_rnn_hidden_states_keeps_its_arguments(student: Student) -> None:
     """After the call, inputs, matrices and bias are the same as before."""
-    expect_arguments_kept(student.rnn_hidden_states, **recurrence(4, 3, 2))
+    expect_arguments_kept(student.rnn_hidden_states, **recurrence(4, 2, 3))
 
 
 @pytest.mark.example("rnn_hidden_states", rule="gradients flow to all four arguments, through every step")
 def test_gradients_of_rnn_hidden_states(student: Student) -> None:
     """Each state depends on all tokens so far, and so do its gradients."""
-    expect_gradients_fit(student.rnn_hidden_states, **recurrence(4, 3, 2))
+    expect_gradients_fit(student.rnn_hidden_states, **recurrence(4, 2, 3))
 
 
 # -- additive_scores and bahdanau_context ----------------------------------------------------------------------------
@@ -194,9 +194,9 @@ def states(tokens: int, h: int, a: int) -> dict[str, torch.Tensor]:
     return {
         "decoder_state": numbers(h, seed=1),
         "encoder_states": numbers(tokens, h),
-        "W_decoder": numbers(h, a, seed=2) / 4,
-        "W_encoder": numbers(h, a, seed=3) / 4,
-        "v": numbers(a, seed=4) / 2,
+        "W_decoder": numbers(h, a, seed=2) / 2,
+        "W_encoder": numbers(h, a, seed=3) / 2,
+        "v": numbers(a, seed=4),
     }
 
 
@@ -230,19 +230,19 @@ def test_additive_scores_of_encoder_states(student: Student, tokens: int) -> Non
 @pytest.mark.example("additive_scores", rule="float32 and float64 arguments both work")
 def test_additive_scores_in_float64(student: Student) -> None:
     """Float64 arguments give the same scores as float32 ones."""
-    expect_float64(student.additive_scores, keeps=False, **states(4, 3, 2))
+    expect_float64(student.additive_scores, keeps=False, **states(4, 3, 5))
 
 
 @pytest.mark.example("additive_scores", rule="the arguments are not changed")
 def test_additive_scores_keep_their_arguments(student: Student) -> None:
     """After the call, all five arguments are the same as before."""
-    expect_arguments_kept(student.additive_scores, **states(4, 3, 2))
+    expect_arguments_kept(student.additive_scores, **states(4, 3, 5))
 
 
 @pytest.mark.example("additive_scores", rule="gradients flow to all five arguments")
 def test_gradients_of_additive_scores(student: Student) -> None:
     """The scores depend on both sides and on all weights, and so do their gradients."""
-    expect_gradients_fit(student.additive_scores, **states(4, 3, 2))
+    expect_gradients_fit(student.additive_scores, **states(4, 3, 5))
 
 
 @pytest.mark.example("bahdanau_context", rule="the weights are the softmax of the additive scores, so they sum to one")
@@ -281,19 +281,19 @@ def test_bahdanau_context_of_encoder_states(student: Student, tokens: int) -> No
 @pytest.mark.example("bahdanau_context", rule="float32 and float64 arguments both work")
 def test_bahdanau_context_in_float64(student: Student) -> None:
     """Float64 arguments give the same results as float32 ones."""
-    expect_float64(student.bahdanau_context, keeps=False, **states(4, 3, 2))
+    expect_float64(student.bahdanau_context, keeps=False, **states(4, 3, 5))
 
 
 @pytest.mark.example("bahdanau_context", rule="the arguments are not changed")
 def test_bahdanau_context_keeps_its_arguments(student: Student) -> None:
     """After the call, all five arguments are the same as before."""
-    expect_arguments_kept(student.bahdanau_context, **states(4, 3, 2))
+    expect_arguments_kept(student.bahdanau_context, **states(4, 3, 5))
 
 
 @pytest.mark.example("bahdanau_context", rule="gradients flow to all five arguments")
 def test_gradients_of_bahdanau_context(student: Student) -> None:
     """Context and weights depend on both sides and on all weights, and so do their gradients."""
-    expect_gradients_fit(student.bahdanau_context, **states(4, 3, 2))
+    expect_gradients_fit(student.bahdanau_context, **states(4, 3, 5))
 
 
 # -- CrossAttention --------------------------------------------------------------------------------------------------
