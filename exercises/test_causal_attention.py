@@ -27,7 +27,6 @@ from checking import (
     worked_example,
 )
 
-from grader.sandbox.failures import Refused
 from grader.testing.contracts import (
     CUT_OFF,
     expect_any_layout,
@@ -38,7 +37,7 @@ from grader.testing.contracts import (
     expect_gradients_fit,
 )
 from grader.testing.draws import expect_count, expect_own_draws
-from grader.testing.student import RemoteObject, Student
+from grader.testing.student import Refused, RemoteObject, Student
 
 INPUTS = worked_example("inputs")
 CAUSAL_WEIGHTS = worked_example("causal.weights")
