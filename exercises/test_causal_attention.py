@@ -363,10 +363,13 @@ def test_attention_dropout_in_float64(student: Student) -> None:
 
 # -- CausalAttention -------------------------------------------------------------------------------------------------
 
-# The weights of unit 2's second version, (2, 3) as nn.Linear(3, 2) keeps them: what its layers draw from seed 789.
-GENERATOR = torch.Generator().manual_seed(789)
-LAYERS = ("W_query", "W_key", "W_value")
-LAYER_WEIGHTS = {name: torch.empty(2, 3).uniform_(-(3**-0.5), 3**-0.5, generator=GENERATOR) for name in LAYERS}
+# The weights of the layers of unit 2's second version, (2, 3) as nn.Linear(3, 2) keeps them.
+LAYER_WEIGHTS = {
+    "W_query": torch.tensor([[0.316059, 0.456809, 0.511835], [-0.168285, -0.337877, -0.091774]]),
+    "W_key": torch.tensor([[0.405806, -0.470421, 0.236805], [0.213361, -0.260051, -0.510543]]),
+    "W_value": torch.tensor([[0.252570, -0.141478, -0.196181], [0.519107, -0.085168, -0.204327]]),
+}
+LAYERS = tuple(LAYER_WEIGHTS)
 CONTEXTS = CAUSAL_WEIGHTS @ INPUTS @ LAYER_WEIGHTS["W_value"].T  # (6, 6) @ (6, 3) @ (3, 2) -> (6, 2)
 
 # Three texts of four tokens with five features each, (B, T, d_in), for layers of six features and up to eight tokens.
@@ -390,6 +393,7 @@ def attention_with(
     d_out, d_in = weights["W_query"].shape
     attention = expect_module("CausalAttention", student.CausalAttention(d_in, d_out, context_length, dropout))
     expect_layers(attention, d_in, d_out)
+    expect_biases(attention, False, "no qkv_bias")
     attention.set({f"{name}.weight": weight for name, weight in weights.items()})
     attention.eval()
     return attention
@@ -403,6 +407,12 @@ def expect_layers(attention: RemoteObject, d_in: int, d_out: int) -> None:
             f"{(d_out, d_in)}; the weight of yours has shape {shape}."
         )
         expect_true(shape == (d_out, d_in), sentence)
+
+
+def expect_biases(attention: RemoteObject, has_bias: bool, given: str) -> None:
+    for name in LAYERS:
+        sentence = f"with {given} {name} should have {'a' if has_bias else 'no'} bias."
+        expect_true((expect_linear(attention, name).get("bias") is not None) == has_bias, sentence)
 
 
 @pytest.mark.example("CausalAttention")
@@ -500,9 +510,7 @@ def test_biases_of_causal_attention(student: Student) -> None:
     for qkv_bias, has_bias in (((), False), ((False,), False), ((True,), True)):
         attention = expect_module("CausalAttention", student.CausalAttention(5, 6, 8, 0.0, *qkv_bias))
         given = f"qkv_bias={qkv_bias[0]}" if qkv_bias else "no qkv_bias"
-        for name in LAYERS:
-            sentence = f"with {given} {name} should have {'a' if has_bias else 'no'} bias."
-            expect_true((expect_linear(attention, name).get("bias") is not None) == has_bias, sentence)
+        expect_biases(attention, has_bias, given)
     biases = {f"{name}.bias": numbers(6, seed=seed) for seed, name in enumerate(LAYERS)}
     attention.set({f"{name}.weight": weight for name, weight in layer_weights(5, 6).items()} | biases)
     attention.eval()

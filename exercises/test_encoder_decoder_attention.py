@@ -312,7 +312,6 @@ OUTPUT = torch.tensor([[7.5, 5.0], [5.0, 10.0], [2.0, 16.0]])
 # A token of the context that is padding: its values must not matter.
 PADDING = torch.tensor([3.0, -4.0, 5.0])
 
-
 LAYERS = tuple(WEIGHTS)
 ATTENTION = "queries from x, keys and values from context; scores / √d_out, softmax over the context"
 
@@ -333,11 +332,18 @@ def expect_layers(attention: RemoteObject, d_query: int, d_context: int, d_out: 
         expect_true(shape == (d_out, width), sentence)
 
 
+def expect_no_bias(attention: RemoteObject) -> None:
+    for name in LAYERS:
+        sentence = f"{name} should have no bias, yours has one: bias=False."
+        expect_true(expect_linear(attention, name).get("bias") is None, sentence)
+
+
 def attention_with(student: Student, weights: dict[str, torch.Tensor]) -> RemoteObject:
     """Return a CrossAttention with these weights of its layers, each (d_out, d_in)."""
     sizes = weights["W_query"].shape[1], weights["W_key"].shape[1], len(weights["W_query"])
     attention = expect_module("CrossAttention", student.CrossAttention(*sizes))
     expect_layers(attention, *sizes)
+    expect_no_bias(attention)
     attention.set({f"{name}.weight": weight for name, weight in weights.items()})
     return attention
 
@@ -399,10 +405,7 @@ def test_layers_of_cross_attention(student: Student) -> None:
 @pytest.mark.example("CrossAttention", rule="none of the three has a bias")
 def test_layers_of_cross_attention_have_no_bias(student: Student) -> None:
     """The default of nn.Linear is to have one."""
-    attention = expect_module("CrossAttention(4, 7, 6)", student.CrossAttention(4, 7, 6))
-    for name in LAYERS:
-        sentence = f"{name} should have no bias, yours has one: bias=False."
-        expect_true(expect_linear(attention, name).get("bias") is None, sentence)
+    expect_no_bias(expect_module("CrossAttention(4, 7, 6)", student.CrossAttention(4, 7, 6)))
 
 
 @pytest.mark.example("CrossAttention", rule="queries come from x, keys and values from context")
