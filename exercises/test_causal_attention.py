@@ -386,6 +386,11 @@ def layer_weights(d_in: int, d_out: int) -> dict[str, torch.Tensor]:
     return {name: numbers(d_out, d_in, seed=seed) / 4 for seed, name in enumerate(LAYERS)}
 
 
+def set_training(attention: RemoteObject, is_training: bool) -> None:
+    """Call attention.train() or attention.eval()."""
+    (attention.train if is_training else attention.eval)()
+
+
 def attention_with(
     student: Student, weights: dict[str, torch.Tensor], context_length: int, dropout: float = 0.0
 ) -> RemoteObject:
@@ -395,7 +400,7 @@ def attention_with(
     expect_layers(attention, d_in, d_out)
     expect_biases(attention, False, "no qkv_bias")
     attention.set({f"{name}.weight": weight for name, weight in weights.items()})
-    attention.eval()
+    set_training(attention, False)
     return attention
 
 
@@ -507,13 +512,13 @@ def test_causal_attention_of_tokens(student: Student, tokens: int) -> None:
 )
 def test_biases_of_causal_attention(student: Student) -> None:
     """The layers have a bias only if qkv_bias is True, and each bias changes the output."""
-    for qkv_bias, has_bias in (((), False), ((False,), False), ((True,), True)):
-        attention = expect_module("CausalAttention", student.CausalAttention(5, 6, 8, 0.0, *qkv_bias))
-        given = f"qkv_bias={qkv_bias[0]}" if qkv_bias else "no qkv_bias"
-        expect_biases(attention, has_bias, given)
+    for options in ({}, {"qkv_bias": False}, {"qkv_bias": True}):
+        attention = expect_module("CausalAttention", student.CausalAttention(5, 6, 8, 0.0, **options))
+        given = f"qkv_bias={options['qkv_bias']}" if options else "no qkv_bias"
+        expect_biases(attention, options.get("qkv_bias", False), given)
     biases = {f"{name}.bias": numbers(6, seed=seed) for seed, name in enumerate(LAYERS)}
     attention.set({f"{name}.weight": weight for name, weight in layer_weights(5, 6).items()} | biases)
-    attention.eval()
+    set_training(attention, False)
     idea = "queries, keys and values each have their bias: call the layer, which adds it"
     expect_solution("the output", attention(TEXTS[:1]), shape="(B, T, d_out)", idea=idea)
 
@@ -532,7 +537,7 @@ def outputs_in_training(student: Student, dropout: float) -> tuple[torch.Tensor,
     weights = layer_weights(TOKENS, 25) | {"W_value": VALUE_PLACES}
     plain = attention_with(student, weights, TOKENS)
     attention = attention_with(student, weights, TOKENS, dropout)
-    attention.train()
+    set_training(attention, True)
     shape = (10, TOKENS, 25)
     outputs = [expect_tensor("the output", call(ONE_HOT), shape, "(B, T, d_out)") for call in (plain, *[attention] * 2)]
     trained = torch.stack(outputs[1:])
@@ -579,9 +584,9 @@ def test_causal_attention_drops_weights_after_softmax(student: Student) -> None:
 def test_causal_attention_drops_nothing_in_eval_mode(student: Student) -> None:
     """In eval mode the output is that of a module without dropout, also after training."""
     attention = attention_with(student, layer_weights(5, 6), 8, dropout=0.5)
-    attention.train()
+    set_training(attention, True)
     attention(TEXTS)
-    attention.eval()
+    set_training(attention, False)
     idea = "in eval mode all weights are used"
     expect_solution("the output", attention(TEXTS), shape="(B, T, d_out)", idea=idea)
 
@@ -590,7 +595,7 @@ def test_causal_attention_drops_nothing_in_eval_mode(student: Student) -> None:
 def test_causal_attention_without_dropout_in_training(student: Student) -> None:
     """With dropout=0.0 the output in training is the same as in eval mode."""
     attention = attention_with(student, layer_weights(5, 6), 8, dropout=0.0)
-    attention.train()
+    set_training(attention, True)
     # Only six weights, as in the test of p = 0.
     expect_solution("the output", attention(TEXTS[:1, :3]), shape="(B, T, d_out)", idea="no weight is dropped")
 
