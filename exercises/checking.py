@@ -134,6 +134,11 @@ def expect_linear(module: RemoteObject, name: str) -> RemoteObject:
     return layer
 
 
+def set_training(module: RemoteObject, is_training: bool) -> None:
+    """Call train() or eval() of a module."""
+    (module.train if is_training else module.eval)()
+
+
 def kept(module: RemoteObject, name: str) -> Any:
     """Return this attribute of a module, or None if it does not exist."""
     try:

@@ -26,6 +26,7 @@ from checking import (
     kept,
     numbers,
     one,
+    set_training,
     type_name,
 )
 from torch import nn
@@ -636,7 +637,7 @@ def head_of(
     for name in LAYERS:
         wanted = f"{name} should be nn.Linear(n_embd, head_size, bias=False), here nn.Linear({n_embd}, {head_size})"
         set_weight(kept(head, name), "linear.Linear", weights[name], wanted)
-    head.eval()
+    set_training(head, False)
     return head
 
 
@@ -741,7 +742,7 @@ def test_a_head_drops_weights_in_training_only(student: Student) -> None:
     outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if not torch.equal(outputs, inputs):
         fail("in eval mode nothing should be dropped.")
-    module.train()
+    set_training(module, True)
     outputs = tensor_of("the output", module(inputs), (100, 1, 2), "(B, T, head_size)")
     if set(outputs.flatten().tolist()) != {0.0, 2.0}:
         fail("in training with dropout 0.5 a weight of 1 should become 0 or 2, with some of each among 100.")
@@ -755,7 +756,7 @@ def weights_in_training(student: Student) -> torch.Tensor:
     values = torch.cat([torch.eye(8), torch.eye(8)])  # (2 T, T)
     zeros = torch.zeros(16, 8)
     head = head_of(student, {"key": zeros, "query": zeros, "value": values}, dropout=0.25)
-    head.train()
+    set_training(head, True)
     inputs = torch.eye(8).repeat(20, 1, 1)  # (B, T, n_embd)
     outputs = [tensor_of("the output", head(inputs), (20, 8, 16), "(B, T, head_size)") for _ in range(2)]
     return torch.stack(outputs).unflatten(-1, (2, 8))
@@ -816,7 +817,7 @@ def test_a_head_in_eval_mode(student: Student) -> None:
 def test_a_head_in_training_without_dropout(student: Student) -> None:
     """With dropout=0.0 the output is exact in training too."""
     head = head_of(student, layer_weights())
-    head.train()
+    set_training(head, True)
     idea = "with dropout=0.0 nothing is dropped"
     expect_solution("the output in training", head(numbers(4, 6, 3)), shape="(B, T, head_size)", idea=idea)
 

@@ -23,6 +23,7 @@ from checking import (
     expect_values,
     fail,
     numbers,
+    set_training,
     type_name,
     worked_example,
 )
@@ -384,11 +385,6 @@ VALUE_PLACES = torch.cat([torch.eye(TOKENS), 2 * torch.eye(TOKENS), torch.zeros(
 def layer_weights(d_in: int, d_out: int) -> dict[str, torch.Tensor]:
     """Return small weights of the three layers, each (d_out, d_in), so that no token gets all the attention."""
     return {name: numbers(d_out, d_in, seed=seed) / 4 for seed, name in enumerate(LAYERS)}
-
-
-def set_training(attention: RemoteObject, is_training: bool) -> None:
-    """Call attention.train() or attention.eval()."""
-    (attention.train if is_training else attention.eval)()
 
 
 def attention_with(

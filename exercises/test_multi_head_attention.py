@@ -638,15 +638,15 @@ def test_two_dimensional_output(student: Student) -> None:
 @pytest.mark.example("two_dimensional_output", rule="the wrapper has two heads, no dropout and no bias")
 def test_two_heads_without_dropout_and_bias(student: Student) -> None:
     """In training the output is the same as in eval mode, and no layer has a bias."""
-    wrapper, heads = two_heads(student, 5, 9)
+    wrapper, heads = two_heads(student, 5, 8)
     for number, head in enumerate(heads):
         for name in PROJECTIONS:
             sentence = f"{name} of heads[{number}] should have no bias, yours has one: keep qkv_bias at False."
             expect_true("bias" not in expect_linear(head, name).parameters(), sentence)
-    inputs, outputs = numbers(20, 9, 5), []
+    inputs, outputs = numbers(20, 8, 5), []
     for set_mode in (wrapper.eval, wrapper.train):
         set_mode()
-        outputs.append(expect_shape("the output", wrapper(inputs), (20, 9, 2)))
+        outputs.append(expect_shape("the output", wrapper(inputs), (20, 8, 2)))
     sentence = "In training the output should be the same as in eval mode, yours differs: dropout should be 0.0."
     expect_true(torch.allclose(*outputs, rtol=1e-4, atol=1e-5), sentence)
 
@@ -656,7 +656,7 @@ def test_two_heads_without_dropout_and_bias(student: Student) -> None:
     rule=["its outputs are two-dimensional: (B, T, d_in) → (B, T, 2)",
           "it takes any number of tokens up to context_length"],
 )  # fmt: skip
-@pytest.mark.parametrize(("d_in", "context_length"), [pytest.param(5, 9, id="narrow"), pytest.param(10, 4, id="wide")])
+@pytest.mark.parametrize(("d_in", "context_length"), [pytest.param(5, 8, id="narrow"), pytest.param(10, 4, id="wide")])
 def test_two_dimensional_output_for(student: Student, d_in: int, context_length: int) -> None:
     """The wrapper takes tokens of d_in features, and any number of them up to context_length."""
     wrapper, _ = two_heads(student, d_in, context_length)

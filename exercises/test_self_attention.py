@@ -57,6 +57,15 @@ def matrices(d_in: int, d_out: int) -> list[torch.Tensor]:
 PROJECTIONS = ("queries", "keys", "values")
 
 
+@pytest.mark.example("project_qkv")
+def test_project_qkv(student: Student) -> None:
+    """The queries, keys and values of the worked example."""
+    yours = student.project_qkv(INPUTS, *WORKED_MATRICES)
+    for result, name, matrix in zip(expect_results("project_qkv", yours, PROJECTIONS), PROJECTIONS, NAMES, strict=True):
+        idea = f"inputs @ {matrix} has one row for each token"
+        expect_values(name, result, worked_example(f"v1.{name}"), shape="(T, d_out)", idea=idea)
+
+
 @pytest.mark.example(
     "project_qkv", rule=["queries = inputs @ W_query", "keys = inputs @ W_key", "values = inputs @ W_value"]
 )
@@ -66,15 +75,6 @@ def test_project_qkv_of_tokens(student: Student, tokens: int) -> None:
     yours = student.project_qkv(numbers(tokens, 3), *matrices(3, 5))
     for result, name, matrix in zip(expect_results("project_qkv", yours, PROJECTIONS), PROJECTIONS, NAMES, strict=True):
         expect_solution(name, result, shape="(T, d_out)", idea=f"inputs @ {matrix} has one row for each token")
-
-
-@pytest.mark.example("project_qkv")
-def test_project_qkv(student: Student) -> None:
-    """The queries, keys and values of the worked example."""
-    yours = student.project_qkv(INPUTS, *WORKED_MATRICES)
-    for result, name, matrix in zip(expect_results("project_qkv", yours, PROJECTIONS), PROJECTIONS, NAMES, strict=True):
-        idea = f"inputs @ {matrix} has one row for each token"
-        expect_values(name, result, worked_example(f"v1.{name}"), shape="(T, d_out)", idea=idea)
 
 
 PROJECTED = dict(zip(("inputs", *NAMES), (numbers(4, 3), *matrices(3, 2)), strict=True))

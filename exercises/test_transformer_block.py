@@ -21,6 +21,7 @@ from checking import (
     fail,
     kept,
     numbers,
+    set_training,
     type_name,
 )
 
@@ -333,9 +334,9 @@ def test_feed_forward_of_tokens_that_are(student: Student, size: float) -> None:
 def test_feed_forward_drops_nothing(student: Student) -> None:
     """In training and in eval mode the output is the same."""
     module, _ = feed_forward(student, 3)
-    module.eval()
+    set_training(module, False)
     expect_solution("the output in eval mode", module(numbers(4, 5, 3)), shape="(B, T, emb_dim)", idea=WIDENED)
-    module.train()
+    set_training(module, True)
     idea = "as in eval mode, nothing is dropped"
     expect_solution("the output in training", module(numbers(4, 5, 3)), shape="(B, T, emb_dim)", idea=idea)
 
@@ -570,7 +571,7 @@ def dropping_block(student: Student, attention: float, feed_forward: float, drop
 
 def expect_numbers_dropped(block: RemoteObject) -> None:
     """Expect each number of a module to be dropped independently in training, with probability P."""
-    block.train()
+    set_training(block, True)
     calls = [block(X) for _ in range(2)]
     for output in calls:
         if not isinstance(output, torch.Tensor) or output.shape != X.shape:
@@ -627,8 +628,8 @@ def test_the_block_drops_numbers_of_feed_forward(student: Student) -> None:
 def test_the_block_drops_nothing_of(student: Student, attention: float, feed_forward: float) -> None:
     """In eval mode, and in training without dropout, 8 is added to x everywhere."""
     evaluated, training = (dropping_block(student, attention, feed_forward, dropout) for dropout in (P, 0.0))
-    evaluated.eval()
-    training.train()
+    set_training(evaluated, False)
+    set_training(training, True)
     for when, block in (("in eval mode", evaluated), ("in training with dropout=0.0", training)):
         idea = f"{when} nothing is dropped, and 8 is added to x"
         expect_values(f"the output {when}", block(X), X + 8, shape="(B, T, emb_dim)", idea=idea)
@@ -769,7 +770,7 @@ def test_gpt2_parameter_count(student: Student, num_layers: int, emb_dim: int, e
 @pytest.mark.parametrize(
     ("sizes", "expected"),
     [
-        pytest.param((2, 64, 100, 20), 107_776, id="small"),
+        pytest.param((2, 2048, 100, 20), 100_966_400, id="wide"),
         pytest.param((1, 128, 30, 50), 208_768, id="of_one_block"),
     ],
 )

@@ -198,6 +198,7 @@ def test_many_mistakes_in_one_submission_are_named(reports: Reports) -> None:
         "MultiHeadAttentionWrapper": ["one_head_many_times"],
         "two_dimensional_output": ["two_features_for_each_head"],
         "MultiHeadAttention": ["scaled_by_d_out"],
+        "stack_heads": ["biases_left_behind", "bias_of_attention_accepted"],
         "gpt2_small_attention": ["biases_as_in_gpt2_itself"],
         "linear_as_matmul": ["bias_added_to_the_weight"],
         "sinusoidal_encoding": ["exponent_doubled"],

@@ -110,9 +110,9 @@ class Message(Model):
     file: Text | None = Field(description="The file, or the notebook and its cell, if known.")
     line: int | None = Field(description="The line in the file, if known.")
     trace: list[Text] = Field(
-        [], description="The student's lines that led to an error, with their text, the outermost first."
+        default=[], description="The student's lines that led to an error, with their text, the outermost first."
     )
-    hint: Text | None = Field(None, description="What to do about an error, if known.")
+    hint: Text | None = Field(default=None, description="What to do about an error, if known.")
 
 
 class Isolation(Model):

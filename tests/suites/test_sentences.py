@@ -132,6 +132,7 @@ def graded(engine: Engine, unit: str, text: str) -> Result:
 
 def test_an_assert_that_is_always_true_is_reported(engine: Engine) -> None:
     text = (REPOSITORY / "solutions" / "positional_encoding.py").read_text(encoding="utf-8")
+    text = text.replace("def sinusoidal_encoding", "def another")
     wrong = '\n\ndef sinusoidal_encoding(num_positions, d_model):\n    assert (d_model % 2 == 0, "odd")\n'
     wrong += "    return torch.zeros(num_positions, d_model)\n"
     result = graded(engine, "positional_encoding", text + wrong)

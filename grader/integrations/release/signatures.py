@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.audit.visible import solution_names
 from grader.engine.criteria import visible_criteria_of_unit
-from grader.engine.failure_matrix import key_of, start_worker
+from grader.engine.failure_matrix import start_worker
 from grader.engine.signatures import Signature, to_json
-from grader.files import write_atomically
+from grader.files import PACKAGE, digest, write_atomically
 from grader.testing.backend import InProcessBackend
 from grader.testing.misconceptions import build, misconceptions_of
 
@@ -25,25 +26,31 @@ def signatures_of(course: Course) -> bytes:
     """Return the file of signatures. It is kept in build/ until something that it depends on changes.
 
     Raises:
-        MisconceptionError: The misconceptions cannot be built.
-        GraderError: The visible tests cannot be read.
+        MisconceptionError: A misconception cannot be built.
+        GraderError: A visible test cannot be read.
         OSError: The file cannot be written.
     """
-    build(course, course.units)
     path = course.caches / "signatures" / _digest(course)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         for outdated in path.parent.iterdir():
             outdated.unlink(missing_ok=True)
-        context = multiprocessing.get_context("spawn")  # a fork would lack this process's threads
-        with ProcessPoolExecutor(os.cpu_count(), context, start_worker) as pool:
+        # New processes, in which no module of another course has the names of this one's.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(os.cpu_count(), context, _start_worker, (course,)) as pool:
             found = pool.map(partial(_of_unit, course), course.units)
             write_atomically(path, to_json(one for unit in found for one in unit))
     return path.read_bytes()
 
 
+def _start_worker(course: Course) -> None:
+    start_worker()
+    sys.path.insert(0, str(course.exercises))  # before the folders of other courses that this process inherits
+
+
 def _of_unit(course: Course, unit: str) -> list[Signature]:
     """Return the signature of each misconception of a unit that fails a visible test."""
+    build(course, [unit])
     solution, criteria = solution_names(course, unit), visible_criteria_of_unit(course, unit)
     found = []
     for one in misconceptions_of(course, unit):
@@ -55,11 +62,13 @@ def _of_unit(course: Course, unit: str) -> list[Signature]:
 
 
 def _digest(course: Course) -> str:
+    """Return the digest of what the signatures depend on."""
     total = hashlib.sha256()
-    for unit in course.units:
-        total.update(key_of(course, unit))
-    for path in sorted(
-        [*course.solutions.glob("*.py"), *course.exercises.glob("*.py"), *course.exercises.glob("*.json")]
+    for folder, patterns in (
+        (course.suites, ["**/*.py"]),
+        (course.solutions, ["*.py"]),
+        (course.exercises, ["*.py", "*.json"]),
+        (PACKAGE, ["engine/*.py", "sandbox/*.py", "testing/*.py"]),
     ):
-        total.update(path.read_bytes())
+        total.update(digest(sorted(path for pattern in patterns for path in folder.glob(pattern)), folder))
     return total.hexdigest()[:16]
