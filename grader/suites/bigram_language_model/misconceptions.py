@@ -549,6 +549,9 @@ ROWS = [
     row("running_mean_matmul", "divided_by_all_by_matmul", replace("seen.sum(dim=-1, keepdim=True)", "num_tokens"),
         DIVIDED_BY_ALL),
     row("running_mean_matmul", "columns_sum_to_one_by_matmul", replace("dim=-1", "dim=0"), COLUMNS),
+    row("running_mean_matmul", "weights_transposed_by_matmul", replace("return weights @ x", "return weights.T @ x"),
+        "The weights are transposed, so each token averages itself and later ones. Row t of the weights belongs to "
+        "token t: it should be different from zero up to column t."),
     row("running_mean_matmul", "sums_without_keepdim", replace(", keepdim=True", ""),
         "Without `keepdim=True` the sums lie along the columns, and each weight is divided by the sum of another row. "
         "Keep the sums as a column, (T, 1)."),

@@ -325,6 +325,18 @@ def float32_weights_by_loop(x):
 # -- running_mean_matmul ---
 
 
+def weights_transposed_by_matmul(x):
+    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
+    wei = wei / wei.sum(1, keepdim=True)
+    return wei.T @ x
+
+
+def weights_transposed_by_matmul__einsum(x):
+    T = x.size(1)
+    weights = torch.tril(torch.ones(T, T, dtype=x.dtype)) / torch.arange(1, T + 1, dtype=x.dtype).view(T, 1)
+    return torch.einsum("ts,btc->bsc", weights, x)
+
+
 def future_averaged_by_matmul(x):
     T = x.shape[1]
     wei = torch.full((T, T), 1 / T, dtype=x.dtype)

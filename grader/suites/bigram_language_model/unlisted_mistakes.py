@@ -386,12 +386,6 @@ def running_mean_matmul__normalized_by_length(x):
     return F.normalize(wei, dim=1) @ x
 
 
-def running_mean_matmul__transposed_weights(x):
-    wei = torch.ones(x.shape[1], x.shape[1], dtype=x.dtype).tril()
-    wei = wei / wei.sum(1, keepdim=True)
-    return wei.T @ x
-
-
 def running_mean_matmul__diagonal_alone(x):
     wei = torch.eye(x.shape[1], dtype=x.dtype)
     return wei @ x

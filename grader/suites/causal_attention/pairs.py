@@ -16,10 +16,6 @@ def past_marked__and__float_mask(num_tokens):
     return mask
 
 
-def visible_marked__and__float_mask(num_tokens):
-    return torch.tril(torch.ones(num_tokens, num_tokens))
-
-
 # -- attention_dropout -------------------------------------------------------------------------------------------------
 
 

@@ -185,11 +185,6 @@ class CrossAttention__x_and_context_put_together(_Layers):
         return self.weights(self.W_query(x), self.W_key(both), padding_mask) @ self.W_value(both)
 
 
-class CrossAttention__padding_mask_no_parameter(_Layers):
-    def forward(self, x, context):
-        return self.weights(self.W_query(x), self.W_key(context), None) @ self.W_value(context)
-
-
 class CrossAttention__super_forgotten(nn.Module):
     def __init__(self, d_query, d_context, d_out):
         self.W_query = nn.Linear(d_query, d_out, bias=False)

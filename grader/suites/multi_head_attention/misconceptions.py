@@ -407,6 +407,10 @@ ROWS = [
     row("split_heads", "unrolled_only", replace("group_by_head", ""),
         "The features are unrolled, but the heads are still inside each token: (B, T, H, head_dim). The second step "
         "is missing: group by head."),
+    row("split_heads", "heads_and_features_swapped",
+        replace("group_by_head(unroll_heads(x, num_heads))", "unroll_heads(x, num_heads).transpose(2, 3)"),
+        "The heads are swapped with the features, and not with the tokens: (B, T, head_dim, H). They are still inside "
+        "each token."),
     row("split_heads", "features_dealt_in_turn_in_split", replace("unroll_heads", "features_dealt_in_turn"),
         DEALT_IN_TURN),
     row("split_heads", "heads_and_features_exchanged_in_split", replace("unroll_heads", "heads_and_features_exchanged"),

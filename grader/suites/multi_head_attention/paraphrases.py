@@ -298,6 +298,16 @@ def mask_or_sums_do_not_fit__sums(s, head_dim):
 # -- split_heads ---
 
 
+def heads_and_features_swapped(x, num_heads):
+    assert x.size(2) % num_heads == 0
+    return x.reshape(x.size(0), x.size(1), num_heads, -1).transpose(2, 3)
+
+
+def heads_and_features_swapped__chunks(x, num_heads):
+    assert x.shape[-1] % num_heads == 0
+    return torch.stack(x.chunk(num_heads, dim=-1), dim=-1)
+
+
 def heads_and_features_exchanged_in_split(x, num_heads):
     b, t, d = x.size()
     assert d % num_heads == 0

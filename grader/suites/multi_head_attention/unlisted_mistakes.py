@@ -169,19 +169,9 @@ def split_heads__merges_heads_and_batch(x, num_heads):
     return torch.cat(x.chunk(num_heads, dim=2), dim=0)
 
 
-def split_heads__exchanges_the_wrong_dimensions(x, num_heads):
-    assert x.size(2) % num_heads == 0
-    return x.reshape(x.size(0), x.size(1), num_heads, -1).transpose(2, 3)
-
-
 def split_heads__expects_four_dimensions(x, num_heads):
     b, t, h, head_dim = x.shape
     return x.reshape(b, t, num_heads, h * head_dim // num_heads).transpose(1, 2)
-
-
-def split_heads__takes_the_number_for_the_width(x, num_heads):
-    assert x.size(2) % num_heads == 0
-    return torch.stack(x.split(num_heads, dim=2))
 
 
 # -- merge_heads ---
