@@ -14,9 +14,9 @@ import torch
 
 from grader.testing.checks import REFUSALS, CheckFailed, dtype_name
 from grader.testing.differences import difference, number
+from grader.testing.expected_values import FILENAME, read_values, solution_value
 from grader.testing.properties import Comparison
 from grader.testing.recorder import note
-from grader.testing.solution_values import FILENAME, read_values, solution_value
 from grader.testing.student import Raised, RemoteObject
 
 WORKED_EXAMPLES = json.loads(Path(__file__).with_name("worked_examples.json").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from grader.course import rules
 from grader.engine.criteria import Criterion, criteria_of_unit, visible_criteria_of_unit
 from grader.errors import GraderError
 from grader.files import write_atomically
-from grader.testing import solution_values
+from grader.testing import expected_values
 from grader.testing.backend import InProcessBackend
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def build(course: Course) -> list[Path]:
 def files_of(course: Course) -> dict[Path, str]:
     """Return the text of each file that `build` writes. Raises GraderError as above."""
     visible = {unit: visible_criteria_of_unit(course, unit) for unit in course.units}
-    path = course.exercises / solution_values.FILENAME
-    known = solution_values.read_values(path)
+    path = course.exercises / expected_values.FILENAME
+    known = expected_values.read_values(path)
     values = {unit: _values(course, unit, criteria, known.get(unit, {})) for unit, criteria in visible.items()}
     texts = {
         course.exercises / rules.FILENAME: rules.to_json(
@@ -83,13 +83,13 @@ def _rules(course: Course, unit: str, visible: Sequence[Criterion]) -> dict[str,
 
 
 def _values(
-    course: Course, unit: str, visible: Sequence[Criterion], known: Mapping[str, solution_values.Values]
-) -> dict[str, solution_values.Values]:
+    course: Course, unit: str, visible: Sequence[Criterion], known: Mapping[str, expected_values.Values]
+) -> dict[str, expected_values.Values]:
     """Return what the solution gives in each visible test. Values that differ only by rounding stay as they are."""
     backend = InProcessBackend(unit, solution_names(course, unit))
     found = {}
     for criterion in visible:
-        with solution_values.written_values() as values:
+        with expected_values.written_values() as values:
             outcome = criterion.run(backend)
         if not outcome.passed:
             raise GraderError(
@@ -98,13 +98,13 @@ def _values(
         old = known.get(criterion.name, {})
         if values:
             found[criterion.name] = {
-                name: old[name] if name in old and solution_values.unchanged(old[name], value) else value
+                name: old[name] if name in old and expected_values.unchanged(old[name], value) else value
                 for name, value in values.items()
             }
     return found
 
 
-def _json(values: Mapping[str, Mapping[str, solution_values.Values]]) -> str:
+def _json(values: Mapping[str, Mapping[str, expected_values.Values]]) -> str:
     """Return the text of the file of values: one line for each value."""
     units = []
     for unit, tests in values.items():

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from grader.testing.solution_values import ABSOLUTE, RELATIVE
+from grader.testing.expected_values import ABSOLUTE, RELATIVE
 
 MOST_SHOWN = 8
 """Of a longer row, only the first wrong number is shown."""

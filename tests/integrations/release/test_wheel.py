@@ -57,7 +57,15 @@ def checkout(released: Path, tmp_path: Path) -> Path:
 def copy_with_project(root: Path) -> Path:
     courses.copy_course(root)
     shutil.copy(REPOSITORY / "pyproject.toml", root)
+    # The misconceptions of this copy can only be imported by its own grader.
+    change(root / "autograder.yml", "before_due: misconception", "before_due: sentence")
     return root
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def modules(wheel: Path) -> set[str]:
@@ -84,8 +92,7 @@ def test_other_sources_have_another_version_so_that_pip_replaces_the_old_one(whe
 
 def test_a_version_that_no_wheel_can_have_is_refused(tmp_path: Path) -> None:
     root = copy_with_project(tmp_path / "course")
-    settings = root / "autograder.yml"
-    settings.write_text(settings.read_text(encoding="utf-8").replace('"2026.2"', '"spring"'), encoding="utf-8")
+    change(root / "autograder.yml", '"2026.2"', '"spring"')
     with pytest.raises(ReleaseError, match="'spring' cannot be that of a wheel: write numbers"):
         build_wheel(tmp_path / "wheel", load_course(root))
 
@@ -99,6 +106,17 @@ def test_it_holds_no_hidden_test_no_solution_and_nothing_of_the_instructors(whee
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if "solution" in name or name.endswith(".yml.j2")]
         assert "grader/py.typed" in archive.namelist()
+
+
+def test_it_holds_the_names_of_mistakes_only_if_students_may_read_them_before_the_due_date(
+    wheel: Path, tmp_path: Path
+) -> None:
+    without = build_wheel(tmp_path / "wheel", load_course(copy_with_project(tmp_path / "course")))
+    held = []
+    for path in (wheel, without):
+        with zipfile.ZipFile(path) as archive:
+            held.append("grader/received/exercises/signatures.json" in archive.namelist())
+    assert held == [True, False]
 
 
 def test_its_requirements_are_exactly_what_it_imports(wheel: Path) -> None:
@@ -129,6 +147,33 @@ def test_with_it_alone_a_student_checks_answers(programs: Path, checkout: Path) 
     done = run(programs / "grader", "check", "softmax_naive", folder=checkout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 of 1 exercise passes the visible tests." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentences"),
+    [
+        ([("dim=-1", "dim=-2")], ["Softmax runs over the queries: the columns sum to one, not the rows."]),
+        (
+            [
+                (" / queries.shape[-1]**0.5", ""),
+                ("return contexts, weights", "return contexts.float(), weights.float()"),
+            ],
+            ["The scores are not scaled.", "Everything is computed in float32"],
+        ),
+    ],
+    ids=["one mistake", "two mistakes"],
+)
+def test_with_it_alone_a_student_reads_what_the_mistake_is(
+    changes: list[tuple[str, str]], sentences: list[str], programs: Path, checkout: Path
+) -> None:
+    answers = checkout / "exercises" / "self_attention.py"
+    shutil.copy(REPOSITORY / "solutions" / "self_attention.py", answers)
+    for old, new in changes:
+        change(answers, old, new)
+    done = run(programs / "grader", "check", "scaled_dot_product_attention", folder=checkout)
+    assert done.returncode == 1
+    text = " ".join(done.stdout.split())
+    assert all(sentence in text for sentence in sentences), text
 
 
 def test_with_it_alone_a_student_runs_pytest(programs: Path, checkout: Path) -> None:

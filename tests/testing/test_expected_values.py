@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from grader.errors import InternalError
+from grader.testing.expected_values import solution_value, unchanged, written_values
 from grader.testing.recorder import Recorder
-from grader.testing.solution_values import solution_value, unchanged, written_values
 
 KNOWN = {"sums": {"adding": {"the sum": [1.5, 2.0]}}}
 
