@@ -150,24 +150,29 @@ def test_with_it_alone_a_student_checks_answers(programs: Path, checkout: Path) 
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentences"),
+    ("exercise", "changes", "sentences"),
     [
-        ([("dim=-1", "dim=-2")], ["Softmax runs over the queries: the columns sum to one, not the rows."]),
         (
-            [("-1) / d_k**0.5", "-1)"), ("return contexts, weights", "return contexts.float(), weights")],
-            ["The scores are not scaled.", "Everything is computed in float32"],
+            "simple_self_attention",
+            [("softmax_stable(scores, dim=-1)", "softmax_stable(scores, dim=0)")],
+            ["Softmax runs along the columns: they sum to one, but the rows do not."],
+        ),
+        (
+            "softmax_naive",
+            [("torch.exp(x)\n", "x.exp_()\n"), ("sum(dim=dim", "sum(dim=-1")],
+            ["The sum always runs along the last dimension", "The exponentials overwrote the caller's entries."],
         ),
     ],
     ids=["one mistake", "two mistakes"],
 )
 def test_with_it_alone_a_student_reads_what_the_mistake_is(
-    changes: list[tuple[str, str]], sentences: list[str], programs: Path, checkout: Path
+    exercise: str, changes: list[tuple[str, str]], sentences: list[str], programs: Path, checkout: Path
 ) -> None:
-    answers = checkout / "exercises" / "self_attention.py"
-    shutil.copy(REPOSITORY / "solutions" / "self_attention.py", answers)
+    answers = checkout / "exercises" / "simple_attention.py"
+    shutil.copy(REPOSITORY / "solutions" / "simple_attention.py", answers)
     for old, new in changes:
         change(answers, old, new)
-    done = run(programs / "grader", "check", "scaled_dot_product_attention", folder=checkout)
+    done = run(programs / "grader", "check", exercise, folder=checkout)
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
     assert all(sentence in text for sentence in sentences), text
