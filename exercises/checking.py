@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader.testing.checks import REFUSALS, CheckFailed, dtype_name
+from grader.testing.checks import RAISED, REFUSALS, CheckFailed, dtype_name, expect_true
 from grader.testing.differences import difference, number
 from grader.testing.expected_values import FILENAME, read_values, solution_value
 from grader.testing.properties import Comparison
@@ -85,13 +85,6 @@ def expect_number(name: str, yours: Any, expected: float, *, within: float, idea
         raise CheckFailed(f"{name} should be {near}{number(expected)}, yours is {number(found)}: {idea}.")
 
 
-def expect_true(condition: bool, sentence: str) -> None:
-    """Fail with this sentence unless the condition holds."""
-    if not condition:
-        fail(sentence)
-    note("holds")
-
-
 def expect_unchanged(name: str, after: Any, before: torch.Tensor) -> None:
     """Fail if a call has changed this argument."""
     sentence = f"{name} should be the same after the call as before, yours is changed: make a new tensor instead."
@@ -109,12 +102,12 @@ def expect_error(name: str, function: Callable[..., Any], *arguments: Any, idea:
         if error.types[0] == "NotImplementedError":
             raise
         if REFUSALS & set(error.types):
-            note("raised an allowed error")
+            note(f"{RAISED} an allowed error")
             return
-        note(f"raised {error.types[0]}")
+        note(f"{RAISED} {error.types[0]}")
         found = f"raises {one(error.types[0])}"
     else:
-        note("raised nothing")
+        note(f"{RAISED} nothing")
         found = f"returns {described(result)}"
     raise CheckFailed(f"{name} should be refused with a ValueError; yours {found}: {idea}.")
 
