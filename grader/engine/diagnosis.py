@@ -68,18 +68,7 @@ def explain(outcomes: Row, rows: Mapping[str, Row]) -> set[str]:
         outcomes: The answer's outcomes in the criteria of an exercise.
         rows: The outcomes of each misconception, by its name.
     """
-    if not _has_behaviour(outcomes):
-        return set()
-    compared = _Comparison(outcomes, rows)
-    everything = frozenset(outcomes)
-    behaviour = frozenset(name for name, outcome in outcomes.items() if not outcome.is_about_refusal)
-    steps: list[Callable[[], list[set[str]]]] = [
-        lambda: compared.same(everything),
-        lambda: compared.pairs(everything),
-        lambda: compared.alone(behaviour),
-        lambda: compared.pairs(behaviour),
-    ]
-    return _shared(next(filter(None, (step() for step in steps)), []))
+    return _Comparison(outcomes, rows).explained() if _has_behaviour(outcomes) else set()
 
 
 def _has_behaviour(outcomes: Row) -> bool:
@@ -100,6 +89,18 @@ class _Comparison:
         self.rows = rows
         self.failed = _failed(outcomes)
         self.fails = {name: _failed({one: row[one] for one in outcomes}) for name, row in rows.items()}
+
+    def explained(self) -> set[str]:
+        """Return the names of the misconceptions, at most two, that explain the answer by steps 1 to 3."""
+        everything = frozenset(self.outcomes)
+        behaviour = frozenset(name for name, outcome in self.outcomes.items() if not outcome.is_about_refusal)
+        steps: list[Callable[[], list[set[str]]]] = [
+            lambda: self.same(everything),
+            lambda: self.pairs(everything),
+            lambda: self.alone(behaviour),
+            lambda: self.pairs(behaviour),
+        ]
+        return _shared(next(filter(None, (step() for step in steps)), []))
 
     def same(self, criteria: frozenset[str]) -> list[set[str]]:
         """Return the misconceptions with exactly the answer's outcomes in these criteria."""
@@ -180,22 +181,22 @@ def _without_substitutes(
         name: made[name] if name in made else {one.name: _run(one, candidate.implementation) for one, _ in results}
         for name, candidate in candidates.items()
     }
-    return explain(outcomes, rows) or _explained_by_running(course, results, rows)
+    compared = _Comparison(outcomes, rows)
+    return compared.explained() or _explained_by_running(course, results, compared)
 
 
 def _explained_by_running(
-    course: Course, results: Sequence[tuple[Criterion, Outcome]], rows: Mapping[str, Row]
+    course: Course, results: Sequence[tuple[Criterion, Outcome]], compared: _Comparison
 ) -> set[str]:
     """Return the names of the two misconceptions of which the solution has the answer's outcomes: step 4."""
-    outcomes = {criterion.name: outcome for criterion, outcome in results}
-    pairs = _Comparison(outcomes, rows).possible_pairs(frozenset(outcomes))
+    pairs = compared.possible_pairs(frozenset(compared.outcomes))
     # Estimates of random results prove little, and take long.
-    has_tensor = any(isinstance(outcome.wrong_value, torch.Tensor) for outcome in outcomes.values())
+    has_tensor = any(isinstance(outcome.wrong_value, torch.Tensor) for outcome in compared.outcomes.values())
     if len(pairs) > MOST_PAIRS or not has_tensor:
         return set()
     unit, exercise = results[0][0].unit, results[0][0].exercise
-    both = [(set(pair), with_both(course, unit, exercise, pair)) for pair in pairs]
-    fitting = [pair for pair, implementation in both if implementation and _behaves_like(results, implementation)]
+    both = with_both(course, unit, exercise, pairs)
+    fitting = [set(pair) for pair, implementation in both if _behaves_like(results, implementation)]
     return fitting[0] if len(fitting) == 1 else set()
 
 

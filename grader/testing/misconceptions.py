@@ -26,7 +26,7 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -104,31 +104,34 @@ def misconceptions_of(course: Course, unit: str) -> list[Misconception]:
     return found
 
 
-def with_both(course: Course, unit: str, exercise: str, names: Collection[str]) -> Callable[..., Any] | None:
-    """Return the solution of an exercise with two mistakes.
+def with_both(
+    course: Course, unit: str, exercise: str, pairs: Iterable[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], Callable[..., Any]]]:
+    """Yield the solution of an exercise with two mistakes, for each pair that a solution can have.
 
-    It is None if one of them is no row, or if their changes do not apply to the same text.
+    It cannot if one of them is no row, or if their changes do not apply to the same text.
 
     Args:
         course: The course. Its misconceptions are built already.
         unit: The unit of the exercise.
         exercise: The exercise.
-        names: The names of the two misconceptions.
+        pairs: The names of the two misconceptions of each pair.
     """
     modules = _modules_of(course, unit)
-    pair = [one for one in _rows(modules) if one.name in names and exercise in one.exercises]
-    if len(pair) < len(names):
-        return None
-    made = dict(vars(_made(course, unit)))
+    known = {one.name: one for one in _rows(modules) if exercise in one.exercises}
+    pairs = [pair for pair in pairs if known.keys() >= set(pair)]
+    if not pairs:  # a unit without rows has no changed answers
+        return
+    made = vars(_made(course, unit))
     called = _calls(modules).get(exercise, ())
     right = {name.removeprefix(RIGHT): name for name in made if name.startswith(RIGHT)}
     renamed = {name: new for name, new in right.items() if name not in called} | {exercise: exercise}
-    definition = changed_by_both(course.solutions / f"{unit}.py", pair, exercise, renamed)
-    if definition is None:
-        return None
-    exec(definition, made)
-    implementation: Callable[..., Any] = made[exercise]
-    return implementation
+    for pair in pairs:
+        changes = [known[name] for name in pair]
+        if definition := changed_by_both(course.solutions / f"{unit}.py", changes, exercise, renamed):
+            scope = dict(made)
+            exec(definition, scope)
+            yield pair, scope[exercise]
 
 
 def build(course: Course, units: Iterable[str]) -> list[Path]:
