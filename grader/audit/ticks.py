@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import itertools
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -13,10 +14,11 @@ from grader.audit.run import names_in
 from grader.audit.visible import solution_names
 from grader.documents import Model
 from grader.engine.criteria import visible_criteria_of_unit
+from grader.engine.failure_matrix import start_worker
 from grader.testing.backend import InProcessBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from grader.course.model import Course
 
@@ -30,12 +32,18 @@ class Ticks(Model):
     refused: list[str] = Field(description="The right answers without a tick, each with the first test that it fails.")
 
 
+def count_ticks(course: Course, units: Sequence[str], cases: Sequence[Case], jobs: int) -> dict[str, Ticks]:
+    """Run the visible tests of these units on their handwritten answers, each unit in one of `jobs` processes."""
+    # New processes, because a fork would lack this process's threads.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), start_worker) as pool:
+        own = [[case for case in cases if case.unit == unit] for unit in units]
+        return dict(zip(units, pool.map(ticks_of, itertools.repeat(course), units, own), strict=True))
+
+
 def ticks_of(course: Course, unit: str, cases: Iterable[Case]) -> Ticks:
-    """Run the visible tests of a unit on its handwritten answers, in this process: a matter of seconds."""
-    cases = [case for case in cases if case.unit == unit and case.kind in (*RIGHT, *WRITTEN)]
+    """Run the visible tests of a unit on its handwritten answers, in this process."""
     failure = failure_finder(course, unit)
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-        found = [(case, failure(case)) for case in cases]
+    found = [(case, failure(case)) for case in cases if case.kind in (*RIGHT, *WRITTEN)]
     right = [(case, reason) for case, reason in found if case.kind in RIGHT]
     return Ticks(
         wrong=len(found) - len(right),

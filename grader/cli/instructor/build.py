@@ -87,7 +87,7 @@ def audit(
     from grader.audit.cases import cases_of, sample
     from grader.audit.pages import accuracy_page, write_tables
     from grader.audit.run import criteria_names, run
-    from grader.audit.ticks import ticks_of
+    from grader.audit.ticks import count_ticks
     from grader.audit.verdict import problems_of, problems_of_a_sample, table_of
     from grader.audit.visible import untried_rules
     from grader.engine import failure_matrix
@@ -97,7 +97,7 @@ def audit(
     with writing(f"The tables could not be written to {folder}"):
         build_misconceptions(found, units)
         cases = [case for name in units for case in cases_of(found, name)]
-        ticks = {name: ticks_of(found, name, cases) for name in units}
+        ticks = count_ticks(found, units, cases, jobs)
         if visible:
             _print_ticks(ticks, {name: untried_rules(found, name) for name in units})
             return
