@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from grader.submissions.source import Submission
 
 WIDTH = 100
+# Where code has the name of a unit.
+IMPORT = r"^\s*(?:from|import)\s+{}\b"
+MENTION = r"\b{}\b"
 
 
 def check_answers(named: Path | None, name: str | None, student: str | None) -> tuple[Report, Rules]:
@@ -57,13 +60,16 @@ def check_answers(named: Path | None, name: str | None, student: str | None) -> 
     asked = read_questions(course.exercises / FILENAME) if course.quizzes else {}
     quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
     submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
-    if imported := _imported(submission, course):
-        # Which of their exercises are right decides where a mistake is.
+    if name is not None:
+        # Which exercises of an imported unit are right decides where a mistake is.
+        imported = _reached(submission, course, IMPORT)
         units = [unit for unit in course.units if unit in imported or unit in units]
-        submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
+        # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.
+        mentioned = _reached(submission, course, MENTION)
+        submission = read_submission(student, folder, units, course.exercises, mentioned, quizzes)
     now = datetime.datetime.now(datetime.UTC)
     # A student's own code on their own machine is isolated if possible, and run in any case.
-    with Grading(course, quizzes, allow_unisolated=True, suites="visible") as grading:
+    with Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units) as grading:
         [(_, graded)] = grading.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
         raise GraderError(f"Your answers could not be checked: {graded}.")
@@ -78,14 +84,14 @@ def _unit_of(name: str, course: Course) -> str:
     raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
 
 
-def _imported(submission: Submission, course: Course) -> set[str]:
-    """Return the units whose names a submission's code mentions in an import."""
+def _reached(submission: Submission, course: Course, pattern: str) -> set[str]:
+    """Return the units whose names occur like this in a submission's code, directly or in the code of such a unit."""
     sources = {**submission.siblings, **submission.sources}
     found, new = set[str](), set(submission.units)
     while new:
         text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
-        mentioned = {name for name in course.units if re.search(rf"^\s*(?:from|import)\s+{name}\b", text, re.MULTILINE)}
-        new = mentioned - found - set(submission.units)
+        here = {name for name in course.units if re.search(pattern.format(name), text, re.MULTILINE)}
+        new = here - found - set(submission.units)
         found |= new
     return found
 

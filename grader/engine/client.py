@@ -49,19 +49,26 @@ class SandboxUnavailable(InternalError):
 class Engine:
     """The grading engine, in a process of its own with a clean environment."""
 
-    def __init__(self, course: Course, isolated: bool = sys.platform == "linux", suites: Suites = "hidden") -> None:
+    def __init__(
+        self,
+        course: Course,
+        isolated: bool = sys.platform == "linux",
+        suites: Suites = "hidden",
+        units: Iterable[str] = (),
+    ) -> None:
         """Start the engine.
 
         Args:
             course: The course to grade.
             isolated: Whether student code is isolated, which needs Linux.
             suites: The tests to grade with.
+            units: The units whose visible tests are collected; by default, all.
 
         Raises:
             InternalError: The engine cannot be started, or the misconceptions cannot be built.
         """
         self._limits = course.limits
-        options = [str(course.root), suites, *([] if isolated else ["--practice"]), *course.modules]
+        options = [str(course.root), suites, ",".join(units), *([] if isolated else ["--practice"]), *course.modules]
         pipe = subprocess.PIPE
         if suites == "hidden":
             try:
@@ -219,6 +226,7 @@ class Grading:
         quizzes: Mapping[str, Quiz | Questions],
         allow_unisolated: bool = False,
         suites: Suites = "hidden",
+        units: Iterable[str] = (),
     ) -> None:
         """Prepare; no process starts yet.
 
@@ -227,11 +235,13 @@ class Grading:
             quizzes: The quizzes of the units that are graded.
             allow_unisolated: Run student code even if it cannot be isolated.
             suites: The tests to grade with.
+            units: The units whose visible tests are collected; by default, all.
         """
         self._course = course
         self._quizzes = quizzes
         self._allow_unisolated = allow_unisolated
         self._suites: Suites = suites
+        self._units = units
         self._engine: Engine | None = None
         self._handshake: Handshake | None = None
 
@@ -286,7 +296,7 @@ class Grading:
             SandboxUnavailable: Student code cannot be isolated here, and `allow_unisolated` is false.
         """
         if self._engine is None:
-            self._engine = Engine(self._course, suites=self._suites)
+            self._engine = Engine(self._course, suites=self._suites, units=self._units)
             self._handshake = self._engine.handshake()
         assert self._handshake
         missing = self._handshake.missing

@@ -30,10 +30,11 @@ PYTEST_OPTIONS = [
 def main() -> int:
     """Serve requests on standard input until it ends, and return pytest's exit code.
 
-    Arguments on the command line: the course's folder, which tests to run (`hidden` or `visible`), `--practice` to run
-    student code in this process, and the modules that answers may import.
+    Arguments on the command line: the course's folder, which tests to run (`hidden` or `visible`), the units whose
+    visible tests to run (with commas between them; none for all), `--practice` to run student code in this process, and
+    the modules that answers may import.
     """
-    root, suites, *modules = sys.argv[1:]
+    root, suites, units, *modules = sys.argv[1:]
     is_practice = "--practice" in modules
     requests, replies = os.dup(0), os.dup(1)
     # Standard output carries only results, so what pytest prints goes to standard error.
@@ -50,10 +51,11 @@ def main() -> int:
 
     course = load_course(Path(root))
     # The course's copy of the visible tests, because students can edit theirs.
-    tests = course.exercises if suites == "visible" else course.suites
+    folder = course.exercises if suites == "visible" else course.suites
+    tests = [file for unit in units.split(",") if (file := folder / f"test_{unit}.py").is_file()] or [folder]
     engine = Engine(course, suites == "hidden", server, requests, replies)
     try:
-        return int(pytest.main([str(tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
+        return int(pytest.main([*map(str, tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
     finally:
         if engine.server:
             engine.server.close()
