@@ -66,7 +66,7 @@ def audit(
     into: Annotated[Path | None, typer.Option("--out", help="Folder of the tables.  [default: build/audit]")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Audit a sample, in a minute, and write nothing.")] = False,
     visible: Annotated[
-        bool, typer.Option("--visible", help="Only list the answers with a wrong tick, in seconds, and write nothing.")
+        bool, typer.Option("--visible", help="Only list the answers with a wrong tick, in a minute, and write nothing.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes to use.")] = os.cpu_count() or 1,
     course: CourseFolder = None,
