@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from grader.quizzes.source import Quiz
     from grader.reports.model import Report, Suites
     from grader.submissions.source import Submission
-
 ERROR_LINES = 12
-# Enough to import torch and the suites on the slowest machine.
-START_SECONDS = 600
+START_SECONDS = 600  # enough to import torch and the suites on the slowest machine
 
 
 class SandboxUnavailable(InternalError):
@@ -83,8 +81,7 @@ class Engine:
             self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
-        # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
-        # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
+        # Threads, because the engine may hang, or wait for a reader; in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
@@ -130,8 +127,7 @@ class Engine:
             InternalError: The engine ended, or hangs.
         """
         waiting = enumerate(submissions)
-        # Each with the kinds of failure after which it is graded once more.
-        running: dict[int, tuple[Submission, set[str]]] = {}
+        running: dict[int, tuple[Submission, set[str]]] = {}  # with the kinds of failure that are graded once more
         for_later: deque[tuple[int, Submission, set[str]]] = deque()
 
         def start(number: int, submission: Submission, retries: set[str]) -> None:
@@ -283,8 +279,7 @@ class Grading:
                         submission, result, rubric, self._course, handshake.missing, handshake.versions, now
                     )
                     yield submission, Graded(report, result.pytest)
-        except BaseException:
-            # An engine that is stopped midway still sends results, which would be mistaken for later ones.
+        except BaseException:  # an engine stopped midway still sends results, which would be mistaken for later ones
             self.__exit__(*sys.exc_info())
             raise
 
