@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.engine.client import Grading, SandboxUnavailable
+from grader.engine.grading import Grading, SandboxUnavailable
 from grader.errors import InternalError
 from grader.files import FolderInUse
 from grader.reports.fingerprint import is_up_to_date, up_to_date_part

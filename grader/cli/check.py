@@ -15,7 +15,7 @@ from grader.cli.console import safe
 from grader.course.find import find_course
 from grader.course.rules import read_rules
 from grader.documents import nearest
-from grader.engine.client import Grading
+from grader.engine.grading import Grading
 from grader.errors import GraderError
 from grader.quizzes.questions import FILENAME, Questions, read_questions
 from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of

@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import queue
 import subprocess
 import sys
 import threading
 from collections import deque
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from grader.engine.budget import GRACE_SECONDS, longest_grading
 from grader.engine.messages import Handshake, Request, read_handshake, read_reply, to_line
 from grader.errors import InternalError
 from grader.reports.results import Result
-from grader.reports.scoring import Rubric, make_report, passed_exercises
-from grader.sandbox import lockdown
+from grader.reports.scoring import passed_exercises
 from grader.sandbox.processes import start_module
 from grader.testing.misconceptions import MisconceptionError
 from grader.testing.misconceptions import build as build_misconceptions
 
 if TYPE_CHECKING:
-    import datetime
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
     from grader.course.model import Course
-    from grader.quizzes.questions import Questions
-    from grader.quizzes.source import Quiz
-    from grader.reports.model import Report, Suites
+    from grader.reports.model import Suites
     from grader.submissions.source import Submission
+
 ERROR_LINES = 12
-START_SECONDS = 600  # enough to import torch and the suites on the slowest machine
-
-
-class SandboxUnavailable(InternalError):
-    """Student code cannot be isolated on this machine. `missing` has a sentence for each needed layer."""
-
-    def __init__(self, missing: list[str]) -> None:
-        """Take the sentences about the missing layers."""
-        super().__init__("\n".join(["Student code cannot be isolated here, so nothing was graded.", *missing]))
-        self.missing = missing
+# Enough to import torch and the suites on the slowest machine.
+START_SECONDS = 600
 
 
 class Engine:
@@ -81,7 +69,8 @@ class Engine:
             self._process = start_module("grader.engine.server", *options, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise InternalError(f"The grading engine cannot be started here: {error.strerror}.") from error
-        # Threads, because the engine may hang, or wait for a reader; in memory, so that a full disk stops nothing.
+        # Threads write and read all the time, because the engine may hang, or wait until its output is read, while a
+        # request is being sent. Everything is kept in memory, so that a full disk stops nothing.
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words: deque[bytes] = deque(maxlen=ERROR_LINES)
@@ -127,7 +116,8 @@ class Engine:
             InternalError: The engine ended, or hangs.
         """
         waiting = enumerate(submissions)
-        running: dict[int, tuple[Submission, set[str]]] = {}  # with the kinds of failure that are graded once more
+        # Each with the kinds of failure after which it is graded once more.
+        running: dict[int, tuple[Submission, set[str]]] = {}
         for_later: deque[tuple[int, Submission, set[str]]] = deque()
 
         def start(number: int, submission: Submission, retries: set[str]) -> None:
@@ -204,97 +194,3 @@ def _read(file: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
     for line in file:
         lines.put(line)
     lines.put(b"")
-
-
-class Graded(NamedTuple):
-    """The report of a submission, and pytest's own report, which only the instructor gets."""
-
-    report: Report
-    pytest: dict[str, Any] | None
-
-
-class Grading:
-    """Makes reports of submissions. The engine starts with the first submission; after an error, a new one starts."""
-
-    def __init__(
-        self,
-        course: Course,
-        quizzes: Mapping[str, Quiz | Questions],
-        allow_unisolated: bool = False,
-        suites: Suites = "hidden",
-        units: Iterable[str] = (),
-    ) -> None:
-        """Prepare; no process starts yet.
-
-        Args:
-            course: The course to grade.
-            quizzes: The quizzes of the units that are graded.
-            allow_unisolated: Run student code even if it cannot be isolated.
-            suites: The tests to grade with.
-            units: The units whose visible tests are collected; by default, all.
-        """
-        self._course = course
-        self._quizzes = quizzes
-        self._allow_unisolated = allow_unisolated
-        self._suites: Suites = suites
-        self._units = units
-        self._engine: Engine | None = None
-        self._handshake: Handshake | None = None
-
-    def __enter__(self) -> Grading:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        engine, self._engine = self._engine, None
-        if engine:
-            engine.__exit__(kind, error, trace)
-
-    def close(self) -> None:
-        """End the engine; the next submission starts a new one."""
-        self.__exit__(None, None, None)
-
-    def reports(
-        self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
-    ) -> Iterator[tuple[Submission, Graded | str]]:
-        """Yield each submission with its reports, or with the reason why there are none, in the order of completion.
-
-        Raises InternalError, or SandboxUnavailable before anything is graded.
-        """
-        submissions = iter(submissions)
-        first = next(submissions, None)
-        if first is None:  # no engine is needed
-            return
-        try:
-            rubric = self.rubric()
-            handshake = self._handshake
-            assert self._engine
-            assert handshake
-            for submission, result in self._engine.grade(itertools.chain([first], submissions), at_once):
-                if isinstance(result, str):
-                    yield submission, result
-                else:
-                    report = make_report(
-                        submission, result, rubric, self._course, handshake.missing, handshake.versions, now
-                    )
-                    yield submission, Graded(report, result.pytest)
-        except BaseException:  # an engine stopped midway still sends results, which would be mistaken for later ones
-            self.__exit__(*sys.exc_info())
-            raise
-
-    def rubric(self) -> Rubric:
-        """Return what earns points. Starts the engine.
-
-        Raises:
-            InternalError: The engine ended.
-            SandboxUnavailable: Student code cannot be isolated here, and `allow_unisolated` is false.
-        """
-        if self._engine is None:
-            self._engine = Engine(self._course, suites=self._suites, units=self._units)
-            self._handshake = self._engine.handshake()
-        assert self._handshake
-        missing = self._handshake.missing
-        if not lockdown.is_enough(missing) and not self._allow_unisolated:
-            raise SandboxUnavailable([f"{layer}: {missing[layer]}" for layer in lockdown.NEEDED if layer in missing])
-        return Rubric(self._handshake.criteria, self._quizzes, self._suites)

@@ -15,7 +15,8 @@ import pytest
 from courses import COURSE
 
 from grader.engine import client
-from grader.engine.client import Engine, Graded, Grading
+from grader.engine.client import Engine
+from grader.engine.grading import Graded, Grading
 from grader.engine.messages import Handshake
 from grader.errors import InternalError
 from grader.reports.results import Result

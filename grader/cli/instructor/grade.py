@@ -42,7 +42,7 @@ def grade(
     """Grade submissions, and write one JSON report for each student."""
     from grader.classes.batch import Batch
     from grader.course.find import find_course
-    from grader.engine.client import SandboxUnavailable
+    from grader.engine.grading import SandboxUnavailable
     from grader.files import FolderInUse
     from grader.quizzes.source import load_quizzes
     from grader.submissions.find import find_submissions

@@ -28,7 +28,7 @@ def release_nbgrader(
 ) -> None:
     """Write the source of an nbgrader course: a notebook a unit, with the points of each exercise and quiz item."""
     from grader.course.find import find_course
-    from grader.engine.client import Grading
+    from grader.engine.grading import Grading
     from grader.integrations.nbgrader.release import CONFIGURATION, configure_lines, is_configured
     from grader.integrations.nbgrader.release import release_nbgrader as write
     from grader.quizzes.source import load_quizzes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbgrader.utils import is_grade, is_solution
 
-from grader.engine.client import Graded, Grading, SandboxUnavailable
+from grader.engine.grading import Graded, Grading, SandboxUnavailable
 from grader.errors import GraderError, InternalError
 from grader.quizzes.source import load_quizzes
 from grader.reports.scoring import quiz_points
