@@ -53,15 +53,19 @@ def check(
     course: CourseFolder = None,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
-    from grader.cli.check import check_answers, show
+    from grader.cli.check import print_report
+    from grader.course.find import find_course
+    from grader.course.rules import read_rules
+    from grader.practice.check import check_answers
     from grader.reports.model import write_report
 
-    report, rules = check_answers(course, name, student)
+    found = find_course(course)
+    report = check_answers(found, name, student)
     if into is not None:
         with writing(f"The report could not be written to {into}"):
             into.mkdir(parents=True, exist_ok=True)
             write_report(report, None, into)
-    if not show(report, rules, name, out):
+    if not print_report(report, read_rules(found), name, out):
         raise typer.Exit(IMPERFECT)
 
 

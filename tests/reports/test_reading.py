@@ -10,7 +10,7 @@ import pytest
 from made_reports import exercise, quiz, report, unit
 from rich.console import Console
 
-from grader.cli.check import show
+from grader.cli.check import print_report
 from grader.cli.instructor.class_table import _issues
 from grader.integrations.nbgrader.feedback import of_exercise
 from grader.reports.exporters import annotations as annotating
@@ -76,7 +76,7 @@ def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everyw
     feedback = of_exercise(graded, "sums", "add").plain()
     assert feedback.index("It is 2.") < feedback.index("It is 1.")
     console = Console(file=io.StringIO())
-    assert not show(graded, {}, None, console)
+    assert not print_report(graded, {}, None, console)
     assert "It is 2." in console.file.getvalue()  # type: ignore[attr-defined]
     assert "It is 1." not in console.file.getvalue()  # type: ignore[attr-defined]
     assert next(_issues(graded)) == "add: It is 2."
