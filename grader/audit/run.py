@@ -22,7 +22,7 @@ from grader.engine.failure_matrix import start_worker
 from grader.errors import InternalError
 from grader.sandbox import lockdown
 from grader.sandbox.client import SandboxClient, Source
-from grader.sandbox.processes import ForkServer
+from grader.sandbox.processes import ForkServer, PracticeServer, Server
 from grader.testing.misconceptions import Misconception, misconceptions_of
 from grader.testing.probes import Probe, probes_of
 
@@ -80,8 +80,8 @@ def criteria_names(course: Course, unit: str) -> dict[str, list[str]]:
 
 
 @functools.cache
-def _server(course: Course) -> ForkServer | None:
-    return ForkServer.spawned(course.modules) if sys.platform == "linux" else None
+def _server(course: Course) -> Server:
+    return ForkServer.spawned(course.modules) if sys.platform == "linux" else PracticeServer(course.modules)
 
 
 def _begin(course: Course) -> None:

@@ -179,7 +179,7 @@ def _request(number: int, submission: Submission) -> Request:
         number,
         units={name: source for name, source in sources.items() if name in graded},
         siblings={name: source for name, source in sources.items() if name not in graded},
-        right=[name for unit in kept.values() for name in passed_exercises(unit)],
+        untested=[*submission.untested, *(name for unit in kept.values() for name in passed_exercises(unit))],
     )
 
 

@@ -34,13 +34,13 @@ class Request:
         number: Identifies the reply.
         units: The sources of the units to grade.
         siblings: The sources of other units, which the graded ones may import.
-        right: The exercises of other units that are known to be right and need no substitute.
+        untested: The exercises that are not tested: they are known to be right, or no tested one uses them.
     """
 
     number: int
     units: dict[str, UnitSource]
     siblings: dict[str, UnitSource] = field(default_factory=dict)
-    right: list[str] = field(default_factory=list)
+    untested: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_handshake(line: bytes) -> Handshake:
 def read_request(line: bytes | bytearray) -> Request:
     """Decode a request."""
     fields = json.loads(line)
-    return Request(fields["number"], _sources(fields["units"]), _sources(fields["siblings"]), fields["right"])
+    return Request(fields["number"], _sources(fields["units"]), _sources(fields["siblings"]), fields["untested"])
 
 
 def read_reply(line: bytes) -> Reply:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grader.course.model import Course
     from grader.engine.criteria import Criterion
-    from grader.sandbox.processes import ForkServer
+    from grader.sandbox.processes import Server
     from grader.submissions.source import UnitSource
 
 
@@ -32,10 +32,10 @@ class Runner:
         messages: What the student's code printed, raised or attempted, without duplicates.
     """
 
-    def __init__(self, course: Course, server: ForkServer | None, sources: Mapping[str, UnitSource]) -> None:
+    def __init__(self, course: Course, server: Server, sources: Mapping[str, UnitSource]) -> None:
         """Take the course, the server that starts student processes, and the sources of a submission's units."""
         texts = {unit: Source.of(source.filename, source.cells) for unit, source in sources.items()}
-        self.client = SandboxClient(server, texts, course.limits, course.modules)
+        self.client = SandboxClient(server, texts, course.limits)
         self.lines = SourceLines(texts)
         self.outcomes: dict[Criterion, Outcome] = {}
         self.messages: list[Message] = []

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from grader.sandbox.processes import ForkServer
+from grader.sandbox.processes import ForkServer, PracticeServer
 
 SETTINGS = Path(__file__).with_name("pytest.ini")
 # Plugins of pytest that cost time in every test, for features that no suite uses.
@@ -40,7 +40,7 @@ def main() -> int:
     # Standard output carries only results, so what pytest prints goes to standard error.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = None if is_practice else ForkServer.forked(modules)
+    server = PracticeServer(modules) if is_practice else ForkServer.forked(modules)
     # Other installed plugins could change which tests pass.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
@@ -57,8 +57,7 @@ def main() -> int:
     try:
         return int(pytest.main([*map(str, tests), "--course", root, *PYTEST_OPTIONS], plugins=[engine]))
     finally:
-        if engine.server:
-            engine.server.close()
+        engine.server.close()
 
 
 if __name__ == "__main__":

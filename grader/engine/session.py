@@ -25,8 +25,7 @@ from grader.engine.recognition import recognized
 from grader.engine.runner import Runner
 from grader.engine.signatures import FILENAME, Coded, Signature, read_signatures, recognize
 from grader.reports.results import Described, Diagnosed, Judged, Result
-from grader.sandbox import lockdown
-from grader.sandbox.processes import ForkServer
+from grader.sandbox.processes import ForkServer, Server
 from grader.testing.misconceptions import misconceptions_of
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 class Engine:
     """A pytest plugin that grades submissions, instead of running the collected tests once."""
 
-    def __init__(self, course: Course, is_hidden: bool, server: ForkServer | None, requests: int, replies: int) -> None:
-        """Take the course, which tests are run, the fork server, and the descriptors of requests and replies."""
+    def __init__(self, course: Course, is_hidden: bool, server: Server, requests: int, replies: int) -> None:
+        """Take the course, its tests, the server of student processes, and the descriptors of requests and replies."""
         self.course = course
         self.is_hidden = is_hidden
         self.server = server
@@ -67,7 +66,7 @@ class Engine:
         # Otherwise the garbage collector would write to every object, so that each grading process copied the pages.
         gc.freeze()
         self.send(self.handshake(session))
-        if self.server:
+        if isinstance(self.server, ForkServer):
 
             def grade(request: Request, budget: Budget) -> Reply:
                 return Reply(request.number, self.grade(session, request, budget))
@@ -78,6 +77,7 @@ class Engine:
             with open(self.requests, "rb") as lines:
                 for request in map(read_request, lines):
                     self.send(Reply(request.number, self.grade(session, request)))
+                    self.server.prepare()
         return True
 
     def pytest_runtest_protocol(self, item: pytest.Function) -> bool:
@@ -91,7 +91,7 @@ class Engine:
         """Return the message before the first submission."""
         criteria = [item.stash[CRITERION] for item in session.items]
         return Handshake(
-            missing=self.server.missing if self.server else lockdown.nothing_holds(),
+            missing=self.server.missing,
             criteria=[Described(one.unit, one.exercise, one.name, one.sentence) for one in criteria],
             versions={
                 "python": platform.python_version(),
@@ -113,7 +113,7 @@ class Engine:
 
     def revive_server(self) -> None:
         """Start a new fork server if the old one has ended. Raises OSError."""
-        if self.server and not self.server.is_alive:
+        if isinstance(self.server, ForkServer) and not self.server.is_alive:
             # Not forked from this process, which holds the suites by now.
             self.server.close()
             self.server = ForkServer.spawned(self.course.modules)
@@ -136,9 +136,9 @@ class Engine:
         config, hook = session.config, session.config.hook
         runner = config.stash[RUNNER] = Runner(self.course, self.server, {**request.siblings, **request.units})
         tests = [(item, item.stash[CRITERION]) for item in session.items]
-        # An exercise that was graded before and is right needs no substitute.
-        runner.outcomes.update((one, Outcome(True)) for _, one in tests if one.exercise in request.right)
-        tests = [(item, criterion) for item, criterion in tests if criterion.unit in request.units]
+        # They need no substitute.
+        runner.outcomes.update((one, Outcome(True)) for _, one in tests if one.exercise in request.untested)
+        tests = [test for test in tests if test[1].unit in request.units and test[1].exercise not in request.untested]
         session.testscollected = len(tests)
         report_plugin = config._json_report  # type: ignore[attr-defined]
         report_plugin.pytest_sessionstart(session)  # restarts its clock
@@ -154,7 +154,8 @@ class Engine:
                     runner.fail([criterion for _, criterion in tests if criterion.unit == unit], str(error))
         finally:
             runner.client.close()
-        outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one.unit in request.units}
+        tested = {one for _, one in tests}
+        outcomes = {one: outcome for one, outcome in runner.outcomes.items() if one in tested}
         session.exitstatus = 1 if session.testsfailed else 0
         report_plugin.pytest_sessionfinish(session)
         return Result(

@@ -191,7 +191,7 @@ class _Scorer:
         lost = Judged(unit, name, "", False, handed_in.problem or "It could not be tested.")
         tests = [
             _test(criterion, outcomes.get(criterion.name, lost), weight, has_text=level != "points")
-            for criterion in self.rubric.of(unit, name)
+            for criterion in ([] if name in self.submission.untested else self.rubric.of(unit, name))
         ]
         misconceptions = [
             model.Named(name=one.name, sentence=one.sentence)

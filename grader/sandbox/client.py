@@ -16,7 +16,7 @@ from grader.sandbox.bounds import ProtocolError, TooLarge
 from grader.sandbox.clock import Clock, TimeBudget
 from grader.sandbox.failures import Ended, FailedStatement, TimedOut
 from grader.sandbox.messages import Anomaly, Exited, Handshake, Progress, Running
-from grader.sandbox.processes import START_SECONDS, ForkServer, PractisingProcess, Process, ServerLost
+from grader.sandbox.processes import START_SECONDS, Process, Server, ServerLost
 from grader.sandbox.protocol import Calls
 from grader.sandbox.replies import Reader, failed_statements, value_of
 from grader.sandbox.transport import Left, OutputBuffer, Transport
@@ -68,18 +68,11 @@ class SandboxClient:
         budget: The time that calls may take; `budget.use` names the exercise.
     """
 
-    def __init__(
-        self, server: ForkServer | None, sources: dict[str, Source], limits: Limits, modules: Sequence[str] = ()
-    ) -> None:
-        """Take the sources of a submission's units, and the limits of its process.
-
-        Without a server, the process is for practice and is not isolated. Only then `modules` matters: what student
-        code may import beside the standard library, torch and numpy.
-        """
+    def __init__(self, server: Server, sources: dict[str, Source], limits: Limits) -> None:
+        """Take the server of the process, the sources of a submission's units, and the limits."""
         self.server = server
         self.sources = sources
         self.limits = limits
-        self.modules = modules
         self.layers: dict[str, bool] = {}
         self.failures: dict[str, list[FailedStatement]] = {}
         self.budget = TimeBudget(limits.unit_seconds)
@@ -170,8 +163,6 @@ class SandboxClient:
     def _start(self) -> Process:
         cells = [cell for source in self.sources.values() for cell in source.cells]
         late = [part for part, mention in LATE.items() if any(mention.search(cell) for cell in cells)]
-        if self.server is None:
-            return PractisingProcess(late, self.modules)
         return self.server.start(self.limits.cpu_seconds, self.limits.memory_mb, late)
 
     def _end(self, patience: float = 0) -> Exited:

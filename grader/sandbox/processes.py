@@ -208,6 +208,41 @@ class PractisingProcess:
 Process = ForkedProcess | PractisingProcess
 
 
+class PracticeServer:
+    """Starts processes for practice, on systems without fork. One is always ready, because importing torch takes long.
+
+    Attributes:
+        missing: The layers of isolation that these processes lack: all.
+    """
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        """Start the first process. `modules`: what student code may import, see `ForkServer.forked`."""
+        self.missing = lockdown.nothing_holds()
+        self._modules = modules
+        self._ready: PractisingProcess | None = PractisingProcess((), modules)
+
+    def prepare(self) -> None:
+        """Start a process for the next submission, if none is ready."""
+        if self._ready is None:
+            self._ready = PractisingProcess((), self._modules)
+
+    def start(self, cpu_seconds: int, memory_mb: int, late: Sequence[str] = ()) -> PractisingProcess:  # noqa: ARG002
+        """Return a process for one submission, like `ForkServer.start`. Only isolated processes have limits."""
+        ready, self._ready = self._ready, None
+        if ready is None or late:
+            self._ready = ready
+            return PractisingProcess(late, self._modules)
+        return ready
+
+    def close(self) -> None:
+        """End the process that is ready."""
+        if self._ready:
+            self._ready.end()
+
+
+Server = ForkServer | PracticeServer
+
+
 def _pump(source: Any, sink: Any) -> None:
     """Copy in a separate thread: a pipe cannot be waited for with a deadline on every system, but a socket can."""
 

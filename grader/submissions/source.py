@@ -81,6 +81,7 @@ class Submission:
         handed_in: Whether anything differs from what students receive.
         kept: An earlier `Report` on the units that are not graded again, if any. This folder may not import its type.
         ignored: The names in it that were ignored.
+        untested: Exercises of its units that are left out, because no other one uses them.
     """
 
     student: str
@@ -91,6 +92,7 @@ class Submission:
     handed_in: bool = True
     kept: Any = None
     ignored: tuple[Ignored, ...] = ()
+    untested: tuple[str, ...] = ()
 
     @property
     def sources(self) -> dict[str, UnitSource]:

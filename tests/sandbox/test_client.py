@@ -16,7 +16,7 @@ from grader.sandbox import client as clients
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Ended, Failure, NotDefined, Raised, Refused, TimedOut
 from grader.sandbox.limits import Limits
-from grader.sandbox.processes import ForkedProcess, ForkServer, ServerLost
+from grader.sandbox.processes import ForkedProcess, ForkServer, PracticeServer, ServerLost
 from grader.testing.student import Student
 
 Opens = Callable[..., SandboxClient]
@@ -404,14 +404,33 @@ def test_closing_the_server_ends_every_child() -> None:
         client.close()
 
 
-def test_practice_needs_no_server_and_reports_no_layers() -> None:
+def test_practice_reports_no_layers() -> None:
     source = Source.of("answers.py", ["def f():\n    print('printed')\n    return 1"])
-    client = SandboxClient(None, {"answers": source}, LIMITS)
+    server = PracticeServer()
+    client = SandboxClient(server, {"answers": source}, LIMITS)
     student = Student(client, "answers")
     assert student.f() == 1
     assert client.layers == {}
     processes.until(lambda: student.f() and "printed" in client.take_printed()[0])
     client.close()
+
+
+def test_for_practice_each_submission_has_a_process_of_its_own_and_none_is_left() -> None:
+    code = "import os\ncalls = []\ndef f():\n    calls.append(1)\n    return [os.getpid(), *calls]"
+    source = Source.of("answers.py", [code])
+    before = processes.children(os.getpid())
+    server = PracticeServer()
+    pids = []
+    for _ in range(2):
+        client = SandboxClient(server, {"answers": source}, LIMITS)
+        pid, *calls = Student(client, "answers").f()
+        pids.append(pid)
+        client.close()
+        server.prepare()
+        assert calls == [1]
+    server.close()
+    assert len(set(pids)) == 2
+    assert processes.running(processes.children(os.getpid())) == before
 
 
 def test_errors_in_a_notebook_name_the_cell(server: ForkServer) -> None:

@@ -14,14 +14,14 @@ from courses import REPOSITORY
 from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.failures import Raised
 from grader.sandbox.limits import Limits
-from grader.sandbox.processes import ForkServer, ServerLost
+from grader.sandbox.processes import ForkServer, PracticeServer, Server, ServerLost
 from grader.testing.student import Student
 
 LIMITS = Limits(call_seconds=5, unit_seconds=20, cpu_seconds=30, memory_mb=2048, output_kb=64)
 
 
-def opened(server: ForkServer | None, source: str, *modules: str) -> SandboxClient:
-    return SandboxClient(server, {"answers": Source.of("answers.py", [source])}, LIMITS, modules)
+def opened(server: Server, source: str) -> SandboxClient:
+    return SandboxClient(server, {"answers": Source.of("answers.py", [source])}, LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def server() -> Iterator[ForkServer]:
     server.close()
 
 
-def evaluated(server: ForkServer | None, source: str, *modules: str) -> object:
-    client = opened(server, source, *modules)
+def evaluated(server: Server, source: str) -> object:
+    client = opened(server, source)
     try:
         return Student(client, "answers").f()
     finally:
@@ -63,8 +63,10 @@ def test_the_refusal_of_another_module_lists_the_named_ones(server: ForkServer) 
     assert caught.value.detail == f"No module named 'scipy' while grading, {expected}"
 
 
-def test_practice_without_a_server_imports_named_modules_too() -> None:
-    assert evaluated(None, "import yaml\ndef f(): return yaml.safe_load('1')", "yaml") == 1
+def test_practice_imports_named_modules_too() -> None:
+    server = PracticeServer(["yaml"])
+    assert evaluated(server, "import yaml\ndef f(): return yaml.safe_load('1')") == 1
+    server.close()
 
 
 BROKEN = {
