@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grader.errors import GraderError
+from grader.errors import CourseError as CourseError
 from grader.text import in_words
 
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ _EXPECTED = {
     "dict_type": "a mapping ('key: value' lines)",
     "list_type": "a list ('- value' lines)",
 }
-
-
-class CourseError(GraderError):
-    """A file of the course is wrong: one line for each problem, in the order of the file."""
 
 
 class Model(BaseModel):

@@ -16,3 +16,7 @@ class InternalError(GraderError):
     """A fault of the grader or of this machine, never of a submission: it must not become a grade."""
 
     exit_code = INTERNAL
+
+
+class CourseError(GraderError):
+    """A file of the course is wrong: one line for each problem, in the order of the file."""

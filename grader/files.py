@@ -9,8 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -67,6 +65,8 @@ def held(folder: Path) -> Iterator[None]:
         FolderInUse: Another program holds it.
         OSError: The lock cannot be created.
     """
+    from filelock import FileLock, Timeout  # takes longer to import than all else that `grader check` needs at first
+
     # The process id is in a separate file: on Windows nobody else can read a locked one.
     lock, holder = FileLock(folder / ".lock", blocking=False), folder / ".lock.pid"
     try:

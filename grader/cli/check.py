@@ -1,23 +1,66 @@
-"""Prints the result of a check: which exercises pass, and what is wrong with the others."""
+"""`grader check`: tests the answers, and prints which exercises pass and what is wrong with the others.
+
+As a program it is the spare process that does this for the next `grader check`.
+"""
 
 from __future__ import annotations
 
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.cli.console import safe
+from grader.cli.console import safe, writing
+from grader.course.model import load_course
+from grader.course.rules import read_rules
+from grader.errors import IMPERFECT, GraderError
+from grader.practice import spare
+from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
+from grader.reports.model import write_report
 from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Callable
 
     from grader.course.rules import Rules
+    from grader.engine.grading import Grading
+    from grader.practice.spare import Message as Asked
     from grader.reports.model import Message, Report
 
 WIDTH = 100
+
+
+def check(asked: Asked, console: Console, grading: Grading | None = None) -> int:
+    """Check answers and print the result.
+
+    Args:
+        asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
+            (`student`), and the folder of the report (`into`); the last three may be None.
+        console: Where to print.
+        grading: A grading by the visible tests that was prepared earlier.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
+    """
+    course, here, name = load_course(Path(asked["root"])), Path(asked["here"]), asked["name"]
+    # A workflow names the student. Then the current folder is the submission, even if it is empty.
+    folder = answers_folder(course, here) if asked["student"] is None else here
+    # A report has all exercises of a unit.
+    names = [] if name is None else [unit_of(name, course) if asked["into"] else name]
+    report = check_answers(course, folder, names, asked["student"], grading)
+    if asked["into"]:
+        with writing(f"The report could not be written to {asked['into']}"):
+            Path(asked["into"]).mkdir(parents=True, exist_ok=True)
+            write_report(report, None, Path(asked["into"]))
+    return 0 if print_report(report, read_rules(course), name, console) else IMPERFECT
 
 
 def print_report(report: Report, rules: Rules, name: str | None, console: Console) -> bool:
@@ -127,3 +170,35 @@ def _say(console: Console, sentence: str, indent: int = 6) -> None:
         console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:
         console.print(" " * indent + safe(sentence, console), soft_wrap=True)
+
+
+def _prepare(root: Path) -> Callable[[Asked], Asked]:
+    """Prepare a check of any unit of this course."""
+    course = load_course(root)
+    grading = visible_grading(course)
+    grading.rubric()  # starts the engine, which imports torch and collects the tests
+
+    def reply_to(asked: Asked) -> Asked:
+        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors="replace")
+        console = Console(
+            file=file,
+            force_terminal=asked["is_terminal"],
+            width=asked["width"],
+            color_system=asked["colors"],
+            legacy_windows=False,
+            highlight=False,
+        )
+        code, error = 0, ""
+        try:
+            code = check(asked, console, grading)
+        except GraderError as problem:
+            code, error = problem.exit_code, str(problem)
+        file.seek(0)
+        return {"code": code, "error": error, "printed": file.read()}
+
+    return reply_to
+
+
+if __name__ == "__main__":
+    course_folder, key_file = map(Path, sys.argv[1:])
+    spare.serve(key_file, lambda: _prepare(course_folder))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, out, run, say, writing
+from grader.cli.console import CourseFolder, Program, out, run, say, stop
 from grader.cli.export import export
 from grader.errors import IMPERFECT
 
@@ -51,22 +52,66 @@ def check(
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
     course: CourseFolder = None,
+    background: Annotated[
+        bool,
+        typer.Option(
+            "--background/--no-background",
+            help="Use the process that an earlier check left for this one, and leave one for the next.  [default: yes, "
+            "except where CI is set]",
+            show_default=False,
+        ),
+    ] = not os.environ.get("CI"),
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
-    from grader.cli.check import print_report
-    from grader.course.find import find_course
-    from grader.course.rules import read_rules
-    from grader.practice.check import check_answers
-    from grader.reports.model import write_report
+    from grader.course.root import current_folder, find_root
 
-    found = find_course(course)
-    report = check_answers(found, name, student)
-    if into is not None:
-        with writing(f"The report could not be written to {into}"):
-            into.mkdir(parents=True, exist_ok=True)
-            write_report(report, None, into)
-    if not print_report(report, read_rules(found), name, out):
-        raise typer.Exit(IMPERFECT)
+    root = find_root(course)
+    asked = {
+        "root": str(root.absolute()),
+        "here": str(current_folder()),
+        "name": name,
+        "student": student,
+        "into": str(into.absolute()) if into else None,
+    }
+    raise typer.Exit(_check_in_background(root, asked) if background else _check_here(asked))
+
+
+def _check_here(asked: dict[str, Any]) -> int:
+    from grader.cli.check import check
+
+    return check(asked, out)
+
+
+def _check_in_background(root: Path, asked: dict[str, Any]) -> int:
+    """Have the spare process do a check, or do it here if there is none. Then start the next spare process."""
+    from grader.practice import spare
+
+    terminal = {
+        "encoding": out.encoding,
+        "is_terminal": out.is_terminal,
+        "width": out.width,
+        "colors": None if out.no_color or out.legacy_windows else out.color_system,
+    }
+    reply = spare.ask(root, asked | terminal)
+    if reply is None:
+        code = _check_here(asked)
+    else:
+        code = reply["code"]
+        out.file.write(reply["printed"])
+        out.file.flush()
+        if reply["error"]:
+            stop(code, reply["error"])
+    spare.start("grader.cli.check", root)
+    return code
+
+
+@app.command("stop")
+def stop_spare() -> None:
+    """End the processes that checks have left for the next ones."""
+    from grader.practice import spare
+
+    count = spare.stop()
+    out.print(f"{count} {'process' if count == 1 else 'processes'} ended.")
 
 
 @app.command()

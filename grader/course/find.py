@@ -1,50 +1,16 @@
-"""Find the course that a command works on: the named one, or the one around the current folder."""
+"""Read the course that a command works on: the named one, or the one around the current folder."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grader.course.model import FILENAME, Course, load_course
-from grader.documents import CourseError
-from grader.files import PACKAGE
+from grader.course.model import Course, load_course
+from grader.course.root import find_root
 
-RECEIVED = PACKAGE / "received"
-"""The course as students receive it, inside their grader."""
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def find_course(named: Path | None = None, around: Path | None = None) -> Course:
-    """Read the course that a command works on.
-
-    It is the named course, or the one inside a student's grader, or the nearest parent folder with an autograder.yml
-    and solutions/, or the course that contains the grader's own code.
-
-    Args:
-        named: The value of --course.
-        around: The folder to start from; by default the current folder.
-
-    Raises:
-        CourseError: There is no course, or it has a mistake.
-    """
-    if named is not None:
-        if not (named / FILENAME).is_file():
-            raise CourseError(f"--course: {named} has no {FILENAME}: give the folder of a course.")
-        return load_course(named)
-    if RECEIVED.is_dir():
-        return load_course(RECEIVED)
-    try:
-        here = (around or Path.cwd()).resolve()
-    except FileNotFoundError:
-        raise CourseError("This folder no longer exists: go to the course's folder.") from None
-    for folder in (here, *here.parents, PACKAGE.parent):
-        # A student's repository has an autograder.yml too, but no solutions.
-        if (folder / FILENAME).is_file() and (folder / "solutions").is_dir():
-            return load_course(folder)
-    if (here / FILENAME).is_file():
-        raise CourseError(
-            f"{here} is a students' repository, and this is an instructor's grader: install the students' grader with "
-            "`pip install -r requirements.txt`, or give the course with --course DIR."
-        )
-    raise CourseError(
-        f"There is no course here: neither {here} nor a folder above it has {FILENAME} and solutions/. Go to the "
-        "course's folder, give it with --course DIR, or make a new course with `grader new course DIR`."
-    )
+    """Read the course that `find_root` finds. Raises CourseError if there is none, or it has a mistake."""
+    return load_course(find_root(named, around))

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 
+from grader.course.root import FILENAME as FILENAME
 from grader.documents import CourseError, Document, Location, Model, nearest
 from grader.quizzes.questions import QUIZ_SUFFIX
 from grader.sandbox.limits import Limits
 
 if TYPE_CHECKING:
     import datetime
-
-FILENAME = "autograder.yml"
 
 Level = Literal["points", "sentence", "misconception"]
 """How much feedback a student gets on a failed criterion; each level adds to the one before."""

@@ -7,8 +7,9 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.course.find import RECEIVED, find_course
+from grader.course.find import find_course
 from grader.course.model import describe_left_out
+from grader.course.root import RECEIVED
 from grader.documents import CourseError
 from grader.sandbox import lockdown, users
 

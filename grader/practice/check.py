@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import datetime
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.root import current_folder
 from grader.documents import nearest
 from grader.engine.grading import Grading
 from grader.errors import GraderError
-from grader.quizzes.questions import FILENAME, Questions, read_questions
+from grader.practice.definitions import Definitions
+from grader.quizzes.questions import FILENAME, read_questions
 from grader.submissions.names import require_folder, require_name
 from grader.submissions.reader import read_submission
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from grader.course.model import Course
     from grader.reports.model import Report
     from grader.submissions.source import Submission
@@ -24,43 +30,51 @@ IMPORT = r"^\s*(?:from|import)\s+{}\b"
 MENTION = r"\b{}\b"
 
 
-def check_answers(course: Course, name: str | None, student: str | None) -> Report:
-    """Grade the answers in this folder by the visible tests.
+def check_answers(
+    course: Course,
+    folder: Path,
+    names: Iterable[str] = (),
+    student: str | None = None,
+    grading: Grading | None = None,
+) -> Report:
+    """Grade the answers in a folder by the visible tests.
 
     Args:
         course: The course.
-        name: An exercise or a unit to check alone; by default, all units.
+        folder: The student's folder.
+        names: The exercises or units to check; by default, all units.
         student: The student's name; by default the folder's.
+        grading: A grading by the visible tests that was prepared earlier; by default, one is started.
 
     Returns:
-        The report.
+        The report. If only exercises are named, it has the results of these and of those that they use.
 
     Raises:
         GraderError: There is nothing to check, the submission cannot be read, or the grading failed.
     """
-    units = list(course.units) if name is None else [unit_of(name, course)]
-    # A workflow names the student. Then this folder is the submission, even if it is empty.
-    folder = answers_folder(course) if student is None else _here()
-    student = student or student_name(folder)
-    require_folder(folder)
-    require_name(student, folder)
-    asked = read_questions(course.exercises / FILENAME) if course.quizzes else {}
-    quizzes: dict[str, Questions] = {unit: asked[unit] for unit in units if unit in asked and unit in course.quizzes}
-    submission = read_submission(student, folder, units, course.exercises, course.units, quizzes)
-    if name is not None:
-        # Which exercises of an imported unit are right decides where a mistake is.
-        imported = _reached(submission, course, IMPORT)
-        units = [unit for unit in course.units if unit in imported or unit in units]
-        # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.
-        mentioned = _reached(submission, course, MENTION)
-        submission = read_submission(student, folder, units, course.exercises, mentioned, quizzes)
+    submission = _narrowed(read_answers(course, folder, student), course, set(names))
     now = datetime.datetime.now(datetime.UTC)
-    # A student's own code on their own machine is isolated if possible, and run in any case.
-    with Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units) as grading:
-        [(_, graded)] = grading.reports([submission], at_once=1, now=now)
+    with contextlib.nullcontext(grading) if grading else visible_grading(course, submission.units) as prepared:
+        [(_, graded)] = prepared.reports([submission], at_once=1, now=now)
     if isinstance(graded, str):
         raise GraderError(f"Your answers could not be checked: {graded}.")
     return graded.report
+
+
+def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:
+    """Return a grading by the visible tests of these units, by default of all."""
+    questions = read_questions(course.exercises / FILENAME) if course.quizzes else {}
+    quizzes = {unit: questions[unit] for unit in course.quizzes if unit in questions}
+    # A student's own code on their own machine is isolated if possible, and run in any case.
+    return Grading(course, quizzes, allow_unisolated=True, suites="visible", units=units)
+
+
+def read_answers(course: Course, folder: Path, student: str | None = None) -> Submission:
+    """Read all units of the answers in a folder. Raises GraderError if the folder or the student's name cannot be."""
+    student = student or student_name(folder)
+    require_folder(folder)
+    require_name(student, folder)
+    return read_submission(student, folder, course.units, course.exercises, (), course.quizzes)
 
 
 def unit_of(name: str, course: Course) -> str:
@@ -72,22 +86,13 @@ def unit_of(name: str, course: Course) -> str:
     raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
 
 
-def _reached(submission: Submission, course: Course, pattern: str) -> set[str]:
-    """Return the units whose names occur like this in a submission's code, directly or in the code of such a unit."""
-    sources = {**submission.siblings, **submission.sources}
-    found, new = set[str](), set(submission.units)
-    while new:
-        text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
-        here = {name for name in course.units if re.search(pattern.format(name), text, re.MULTILINE)}
-        new = here - found - set(submission.units)
-        found |= new
-    return found
+def answers_folder(course: Course, here: Path | None = None) -> Path:
+    """Return the folder `here`, by default the current one, or the nearest around it with answers in it.
 
-
-def answers_folder(course: Course) -> Path:
-    """Return this folder or the nearest one around it with answers in it or in its exercises/. Raises GraderError."""
+    They may also be in the folder's exercises/. Raises GraderError if there are none.
+    """
     files = [f"{unit}{suffix}" for unit in course.units for suffix in (".py", ".ipynb")]
-    here = _here()
+    here = here or current_folder()
     for folder in (here, *here.parents):
         places = (folder / "exercises", folder)
         if any((place / file).is_file() for place in places for file in files):
@@ -95,13 +100,40 @@ def answers_folder(course: Course) -> Path:
     raise GraderError(f"{here} holds none of the course's files, such as {files[0]}: go to your course's folder.")
 
 
-def _here() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise GraderError("This folder no longer exists: go to your course's folder.") from None
-
-
 def student_name(folder: Path) -> str:
     """Return the name of a folder as that of a student."""
     return re.sub(r"[^A-Za-z0-9._-]+|^[^A-Za-z0-9]+", "-", folder.name).lstrip("._-") or "me"
+
+
+def _narrowed(submission: Submission, course: Course, names: set[str]) -> Submission:
+    """Return a submission with only what the named exercises and units need; with all of it if there is no name."""
+    if not names:
+        return submission
+    named = {unit_of(name, course) for name in names}
+    untested: set[str] = set()
+    wanted = named | _reached(submission, named, IMPORT)
+    if not names & course.units.keys():
+        with contextlib.suppress(SyntaxError):
+            used = Definitions(submission.sources).used_by(names)
+            wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
+            untested = {name for unit in wanted for name in course.units[unit].exercises} - used
+    # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.
+    siblings = _reached(submission, wanted, MENTION) - wanted
+    return dataclasses.replace(
+        submission,
+        units={unit: one for unit, one in submission.units.items() if unit in wanted},
+        siblings={unit: source for unit, source in submission.sources.items() if unit in siblings},
+        untested=tuple(sorted(untested)),
+    )
+
+
+def _reached(submission: Submission, units: set[str], pattern: str) -> set[str]:
+    """Return the units whose names occur like this in the code of these units, directly or in that of such a unit."""
+    sources = submission.sources
+    found, new = set[str](), units
+    while new:
+        text = "\n".join(cell for name in new & sources.keys() for cell in sources[name].cells)
+        here = {name for name in submission.units if re.search(pattern.format(name), text, re.MULTILINE)}
+        new = here - found - units
+        found |= new
+    return found

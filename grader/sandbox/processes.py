@@ -8,15 +8,14 @@ import os
 import select
 import socket
 import subprocess
-import sys
 import threading
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import InternalError
 from grader.sandbox import lockdown, messages, users
 from grader.sandbox.bounds import ProtocolError
+from grader.sandbox.command import module_command
 from grader.sandbox.messages import Exited, M, NotStarted, Ready, Start
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ ENVIRONMENT = {
 }  # fmt: skip
 # What the instructor may set.
 PASSED_ON = (users.VARIABLE,)
-PACKAGE_PARENT = str(Path(__file__).resolve().parents[2])
 START_SECONDS = 120
 END_SECONDS = 10
 READ_BYTES = 2**20
@@ -130,11 +128,8 @@ class ForkServer:
 
 
 def start_module(module: str, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a Python process that runs `module` of this package, without a student's file on its path."""
-    code = (
-        f"import sys, runpy; sys.path.insert(0, {PACKAGE_PARENT!r}); runpy.run_module({module!r}, run_name='__main__')"
-    )
-    command = [sys.executable, "-P", "-s", "-c", code, *map(str, arguments)]
+    """Start a Python process that runs `module` of this package in the grader's environment."""
+    command = module_command(module, *arguments)
     environment = {**ENVIRONMENT, **{name: os.environ[name] for name in PASSED_ON if name in os.environ}}
     return subprocess.Popen(command, env=environment, cwd="/", **options)
 

@@ -1,0 +1,66 @@
+"""What a student's code defines, and what each exercise of it uses: found in the source, without running it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from grader.submissions.source import UnitSource
+
+
+class _Statement(NamedTuple):
+    """A statement at top level: what it defines, which names it uses, and its code without comments."""
+
+    defines: frozenset[str]
+    uses: frozenset[str]
+    code: str
+
+
+class Definitions:
+    """The statements at top level of a submission's code."""
+
+    def __init__(self, sources: Mapping[str, UnitSource]) -> None:
+        """Parse the sources of a submission's units. Raises SyntaxError if one is not Python."""
+        self._statements = [
+            _statement(node) for source in sources.values() for cell in source.cells for node in ast.parse(cell).body
+        ]
+        self._by_name: dict[str, list[_Statement]] = {}
+        for statement in self._statements:
+            for name in statement.defines:
+                self._by_name.setdefault(name, []).append(statement)
+
+    def used_by(self, names: Iterable[str]) -> set[str]:
+        """Return these names, and all names that their definitions use, directly or through others."""
+        found, new = set[str](), set(names)
+        while new:
+            found |= new
+            new = {used for name in new for one in self._by_name.get(name, ()) for used in one.uses} - found
+        return found
+
+    def digest(self, name: str) -> str:
+        """Return a digest of what decides how `name` behaves: it changes with the code, not with its comments."""
+        used = self.used_by([name])
+        code = [one.code for one in self._statements if not one.defines or one.defines & used]
+        return hashlib.sha256("\n".join(code).encode()).hexdigest()
+
+
+def _statement(node: ast.stmt) -> _Statement:
+    defines, uses = set[str](), set[str]()
+    for one in ast.walk(node):
+        match one:
+            case ast.alias():
+                defines.add(one.asname or one.name.partition(".")[0])
+                uses.add(one.name)
+            case ast.Name(ctx=ast.Load()) | ast.Name(ctx=ast.Del()):
+                uses.add(one.id)
+            case ast.Name():
+                defines.add(one.id)
+            case ast.Attribute():
+                uses.add(one.attr)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        defines = {node.name}  # the names that it binds are its own
+    return _Statement(frozenset(defines), frozenset(uses), ast.dump(node))
