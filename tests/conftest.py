@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +18,18 @@ from grader.sandbox.client import SandboxClient, Source
 from grader.sandbox.limits import Limits
 from grader.sandbox.processes import ForkServer
 
+# A check in a test leaves no spare process for the next one: as in CI, but tests that ask for CI take "" for no.
+os.environ.setdefault("CI", "")
 LIMITS = {"call_seconds": 5, "unit_seconds": 20, "cpu_seconds": 30, "memory_mb": 2048, "output_kb": 64}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def users_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the grader remembers of a student's folder is not kept in the folders of who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in ("CACHE", "STATE"):
+            patch.setenv(f"XDG_{kind}_HOME", str(tmp_path_factory.mktemp(kind.lower())))
+        yield
 
 
 @pytest.fixture(scope="session")

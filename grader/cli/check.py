@@ -1,90 +1,66 @@
-"""`grader check`: tests the answers, and prints which exercises pass and what is wrong with the others.
-
-As a program it is the spare process that does this for the next `grader check`.
-"""
+"""Prints the result of a check: which exercises pass, and what is wrong with the others."""
 
 from __future__ import annotations
 
-import sys
-from io import BytesIO, TextIOWrapper
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.cli.console import safe, writing
-from grader.course.model import load_course
-from grader.course.rules import read_rules
-from grader.errors import IMPERFECT, GraderError
-from grader.practice import spare
-from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
-from grader.reports.model import write_report
+from grader.cli.console import safe
 from grader.reports.reading import NOTHING_YET, Entry, entries, sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Collection
+
+    from rich.console import Console
 
     from grader.course.rules import Rules
-    from grader.engine.grading import Grading
-    from grader.practice.spare import Message as Asked
     from grader.reports.model import Message, Report
 
 WIDTH = 100
 
 
-def check(asked: Asked, console: Console, grading: Grading | None = None) -> int:
-    """Check answers and print the result.
-
-    Args:
-        asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
-            (`student`), and the folder of the report (`into`); the last three may be None.
-        console: Where to print.
-        grading: A grading by the visible tests that was prepared earlier.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
-    """
-    course, here, name = load_course(Path(asked["root"])), Path(asked["here"]), asked["name"]
-    # A workflow names the student. Then the current folder is the submission, even if it is empty.
-    folder = answers_folder(course, here) if asked["student"] is None else here
-    # A report has all exercises of a unit.
-    names = [] if name is None else [unit_of(name, course) if asked["into"] else name]
-    report = check_answers(course, folder, names, asked["student"], grading)
-    if asked["into"]:
-        with writing(f"The report could not be written to {asked['into']}"):
-            Path(asked["into"]).mkdir(parents=True, exist_ok=True)
-            write_report(report, None, Path(asked["into"]))
-    return 0 if print_report(report, read_rules(course), name, console) else IMPERFECT
-
-
-def print_report(report: Report, rules: Rules, name: str | None, console: Console) -> bool:
+def print_report(report: Report, rules: Rules, names: Collection[str], console: Console) -> bool:
     """Print which exercises pass and which do not yet.
 
     Args:
         report: The report of a check.
         rules: The rules of the exercises.
-        name: Print this exercise or unit alone; by default, every unit that was begun.
+        names: Print these exercises or units alone; if there are none, every unit that was begun.
         console: The terminal.
 
     Returns:
-        Whether all exercises pass; also true if nothing is handed in yet and no name was given.
+        Whether all exercises pass; also true if nothing is handed in yet and there are no names.
     """
-    shown = [entry for entry in entries(report) if name in (None, entry.unit_name, entry.name)]
+    shown = print_exercises(report, rules, names, console)
+    count = sum(entry.state == "done" for entry in shown)
+    what = "exercise passes" if count == len(shown) == 1 else "exercises pass"
+    console.print(Text(f"{count} of {len(shown)} {what} the visible tests.", style="bold"))
+    if not report.isolation.enough:
+        console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
+    if not report.handed_in and not names:
+        _say(console, NOTHING_YET, indent=0)
+        return True
+    return count == len(shown)
+
+
+def print_exercises(report: Report, rules: Rules, names: Collection[str], console: Console) -> list[Entry]:
+    """Print the state of these exercises, or of those in these units, and return them.
+
+    If there are no names, it prints all units that were begun, and names the others.
+    """
+    shown = [entry for entry in entries(report) if not names or {entry.unit_name, entry.name}.intersection(names)]
     untouched = []
     for unit_name, unit in report.units.items():
         own = [entry for entry in shown if entry.unit_name == unit_name]
         is_begun = any(entry.state in ("done", "in progress", "not graded") for entry in own)
-        if name is None and not is_begun:
+        if not names and not is_begun:
             untouched.append(unit_name)
         elif own:
-            _show_unit(report, rules, unit_name, own, name, console)
-            if unit.quiz and name in (None, unit_name):
+            _show_unit(report, rules, unit_name, own, names, console)
+            if unit.quiz and (not names or unit_name in names):
                 _say(console, f"quiz: {unit.quiz.summary}", indent=4)
                 for problem in filter(None, [item.problem for item in unit.quiz.items.values()]):
                     _say(console, problem)
@@ -92,23 +68,15 @@ def print_report(report: Report, rules: Rules, name: str | None, console: Consol
     if untouched:
         _say(console, f"Not begun: {', '.join(untouched)}", indent=0)
         console.print()
-    count = sum(entry.state == "done" for entry in shown)
-    what = "exercise passes" if count == len(shown) == 1 else "exercises pass"
-    console.print(Text(f"{count} of {len(shown)} {what} the visible tests.", style="bold"))
-    if not report.isolation.enough:
-        console.print("Your code was not isolated while it ran: this machine cannot isolate it.", style="dim")
-    if not report.handed_in and name is None:
-        _say(console, NOTHING_YET, indent=0)
-        return True
-    return count == len(shown)
+    return shown
 
 
 def _show_unit(
-    report: Report, rules: Rules, unit_name: str, own: list[Entry], name: str | None, console: Console
+    report: Report, rules: Rules, unit_name: str, own: list[Entry], names: Collection[str], console: Console
 ) -> None:
-    """Print the exercises of a unit and where its code failed; for a single exercise, also its output."""
+    """Print the exercises of a unit and where its code failed; for an exercise that was named, also its output."""
     unit = report.units[unit_name]
-    kinds = {"raised", "not run", "printed"} if name in unit.exercises else {"raised", "not run"}
+    kinds = {"raised", "not run", "printed"} if unit.exercises.keys() & set(names) else {"raised", "not run"}
     messages = [one for one in report.messages if one.unit == unit_name and one.kind in kinds]
     console.print(Text(unit_name, style="bold"))
     # Problems of the whole file come first, because they may cause the others.
@@ -170,35 +138,3 @@ def _say(console: Console, sentence: str, indent: int = 6) -> None:
         console.print(Padding(safe(sentence, console), (0, 0, 0, indent)), width=min(console.width, WIDTH))
     else:
         console.print(" " * indent + safe(sentence, console), soft_wrap=True)
-
-
-def _prepare(root: Path) -> Callable[[Asked], Asked]:
-    """Prepare a check of any unit of this course."""
-    course = load_course(root)
-    grading = visible_grading(course)
-    grading.rubric()  # starts the engine, which imports torch and collects the tests
-
-    def reply_to(asked: Asked) -> Asked:
-        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors="replace")
-        console = Console(
-            file=file,
-            force_terminal=asked["is_terminal"],
-            width=asked["width"],
-            color_system=asked["colors"],
-            legacy_windows=False,
-            highlight=False,
-        )
-        code, error = 0, ""
-        try:
-            code = check(asked, console, grading)
-        except GraderError as problem:
-            code, error = problem.exit_code, str(problem)
-        file.seek(0)
-        return {"code": code, "error": error, "printed": file.read()}
-
-    return reply_to
-
-
-if __name__ == "__main__":
-    course_folder, key_file = map(Path, sys.argv[1:])
-    spare.serve(key_file, lambda: _prepare(course_folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,11 +13,22 @@ from grader.cli.console import CourseFolder, Program, out, run, say, stop
 from grader.cli.export import export
 from grader.errors import IMPERFECT
 
+Background = Annotated[
+    bool,
+    typer.Option(
+        "--background/--no-background",
+        help="Use the process that an earlier check left for this one, and leave one for the next.  [default: yes, "
+        "except where CI is set]",
+        show_default=False,
+    ),
+]
+NO_CI = "CI" not in os.environ
+
 app = typer.Typer(
     cls=Program,
     add_completion=False,
-    no_args_is_help=True,
-    help="Check the exercises of a course, and answer its quizzes.",
+    invoke_without_command=True,
+    help="Check the exercises of a course, and answer its quizzes. Alone: show how far you are, and what is next.",
     epilog="--course DIR, before or after a command, names the course's folder. The default is the nearest parent "
     "folder with a course.",
 )
@@ -34,11 +45,14 @@ def _print_version(is_asked: bool) -> None:
 
 @app.callback()
 def program(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """The options of the grader itself."""
+    if context.invoked_subcommand is None:
+        raise typer.Exit(_run("progress", None, NO_CI))
 
 
 def main() -> None:
@@ -52,57 +66,51 @@ def check(
     into: Annotated[Path | None, typer.Option("--out", help="Also write <student>.json to this folder.")] = None,
     student: Annotated[str | None, typer.Option(help="The student's name, where it is not the folder's.")] = None,
     course: CourseFolder = None,
-    background: Annotated[
-        bool,
-        typer.Option(
-            "--background/--no-background",
-            help="Use the process that an earlier check left for this one, and leave one for the next.  [default: yes, "
-            "except where CI is set]",
-            show_default=False,
-        ),
-    ] = not os.environ.get("CI"),
+    background: Background = NO_CI,
 ) -> None:
     """Run the visible tests on your answers. Exit 1 where something is not right yet."""
+    code = _run("check", course, background, name=name, student=student, into=str(into.absolute()) if into else None)
+    raise typer.Exit(code)
+
+
+def _run(command: str, course: Path | None, background: bool, **asked: str | None) -> int:
+    """Have the spare process do a command, or do it here if there is none. Then start the next spare process."""
     from grader.course.root import current_folder, find_root
-
-    root = find_root(course)
-    asked = {
-        "root": str(root.absolute()),
-        "here": str(current_folder()),
-        "name": name,
-        "student": student,
-        "into": str(into.absolute()) if into else None,
-    }
-    raise typer.Exit(_check_in_background(root, asked) if background else _check_here(asked))
-
-
-def _check_here(asked: dict[str, Any]) -> int:
-    from grader.cli.check import check
-
-    return check(asked, out)
-
-
-def _check_in_background(root: Path, asked: dict[str, Any]) -> int:
-    """Have the spare process do a check, or do it here if there is none. Then start the next spare process."""
     from grader.practice import spare
 
+    root = find_root(course)
+    asked |= {"do": command, "root": str(root.absolute()), "here": str(current_folder())}
     terminal = {
         "encoding": out.encoding,
         "is_terminal": out.is_terminal,
         "width": out.width,
         "colors": None if out.no_color or out.legacy_windows else out.color_system,
     }
-    reply = spare.ask(root, asked | terminal)
-    if reply is None:
-        code = _check_here(asked)
-    else:
-        code = reply["code"]
+    reply = spare.ask(root, asked | terminal) if background else None
+    if reply:
+        code = int(reply["code"])
         out.file.write(reply["printed"])
-        out.file.flush()
         if reply["error"]:
             stop(code, reply["error"])
-    spare.start("grader.cli.check", root)
+    else:
+        from grader.cli.background import COMMANDS
+
+        code = COMMANDS[command](asked, out)
+    out.file.flush()
+    if background:
+        spare.start("grader.cli.background", root)
     return code
+
+
+@app.command()
+def watch(course: CourseFolder = None) -> None:
+    """Check what you change each time that you save it, in under a second. Keys: hint, next, list, show, quit."""
+    from grader.cli.watch import watch as watch_answers
+    from grader.course.find import find_course
+    from grader.practice.check import answers_folder
+
+    found = find_course(course)
+    watch_answers(found, answers_folder(found), out)
 
 
 @app.command("stop")

@@ -95,6 +95,10 @@ class Engine:
         with self._process:
             self._wait()
 
+    def kill(self) -> None:
+        """End the engine at once, from another thread."""
+        self._process.kill()
+
     def handshake(self) -> Handshake:
         """Return the engine's first message. Raises InternalError if there is none."""
         return read_handshake(self._next_line(START_SECONDS))

@@ -82,6 +82,11 @@ class Grading:
         """End the engine; the next submission starts a new one."""
         self.__exit__(None, None, None)
 
+    def abort(self) -> None:
+        """End the engine at once, from another thread. What waits for it raises InternalError."""
+        if engine := self._engine:
+            engine.kill()
+
     def reports(
         self, submissions: Iterable[Submission], at_once: int, now: datetime.datetime
     ) -> Iterator[tuple[Submission, Graded | str]]:

@@ -21,13 +21,24 @@ class _Statement(NamedTuple):
 
 
 class Definitions:
-    """The statements at top level of a submission's code."""
+    """The statements at top level of a submission's code.
+
+    Attributes:
+        broken: The units whose code is not Python. What they define is unknown.
+    """
 
     def __init__(self, sources: Mapping[str, UnitSource]) -> None:
-        """Parse the sources of a submission's units. Raises SyntaxError if one is not Python."""
-        self._statements = [
-            _statement(node) for source in sources.values() for cell in source.cells for node in ast.parse(cell).body
-        ]
+        """Parse the sources of a submission's units."""
+        self.broken: set[str] = set()
+        self._statements: list[_Statement] = []
+        for unit, source in sources.items():
+            try:
+                nodes = [node for cell in source.cells for node in ast.parse(cell).body]
+            except (SyntaxError, ValueError, RecursionError):
+                self.broken.add(unit)
+                self._statements.append(_Statement(frozenset(), frozenset(), "\n".join(source.cells)))
+            else:
+                self._statements += map(_statement, nodes)
         self._by_name: dict[str, list[_Statement]] = {}
         for statement in self._statements:
             for name in statement.defines:
@@ -41,8 +52,12 @@ class Definitions:
             new = {used for name in new for one in self._by_name.get(name, ()) for used in one.uses} - found
         return found
 
+    def code(self, name: str) -> str:
+        """Return the code that defines a name, without comments; "" if nothing does."""
+        return "\n".join(one.code for one in self._by_name.get(name, ()))
+
     def digest(self, name: str) -> str:
-        """Return a digest of what decides how `name` behaves: it changes with the code, not with its comments."""
+        """Return a digest of what decides how `name` behaves: of all the code that it uses, without comments."""
         used = self.used_by([name])
         code = [one.code for one in self._statements if not one.defines or one.defines & used]
         return hashlib.sha256("\n".join(code).encode()).hexdigest()
@@ -55,10 +70,10 @@ def _statement(node: ast.stmt) -> _Statement:
             case ast.alias():
                 defines.add(one.asname or one.name.partition(".")[0])
                 uses.add(one.name)
-            case ast.Name(ctx=ast.Load()) | ast.Name(ctx=ast.Del()):
-                uses.add(one.id)
-            case ast.Name():
+            case ast.Name(ctx=ast.Store()):
                 defines.add(one.id)
+            case ast.Name():
+                uses.add(one.id)
             case ast.Attribute():
                 uses.add(one.attr)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -61,7 +61,7 @@ def start(module: str, root: Path) -> None:
         if key_file.exists() and time.time() - key_file.stat().st_mtime > LIFE_SECONDS + START_SECONDS:
             key_file.unlink()  # its process was killed, or did not start
         _write(key_file, {"key": secrets.token_hex(KEY_BYTES), "made_of": made_of(root)})
-        subprocess.Popen(
+        process = subprocess.Popen(
             module_command(module, root, key_file),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -70,6 +70,7 @@ def start(module: str, root: Path) -> None:
             start_new_session=True,
             creationflags=DETACHED,
         )
+        process.returncode = 0  # or Python warns that nobody waits for it
 
 
 def ask(root: Path, message: Message) -> Message | None:

@@ -76,7 +76,7 @@ def test_the_main_issue_is_the_one_that_costs_most_points_and_comes_first_everyw
     feedback = of_exercise(graded, "sums", "add").plain()
     assert feedback.index("It is 2.") < feedback.index("It is 1.")
     console = Console(file=io.StringIO())
-    assert not print_report(graded, {}, None, console)
+    assert not print_report(graded, {}, [], console)
     assert "It is 2." in console.file.getvalue()  # type: ignore[attr-defined]
     assert "It is 1." not in console.file.getvalue()  # type: ignore[attr-defined]
     assert next(_issues(graded)) == "add: It is 2."

@@ -174,7 +174,7 @@ def test_a_terminal_and_a_log_show_only_our_lines_of_a_class(monkeypatch: pytest
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_check_in_a_workflow_prints_no_command(attack: str) -> None:
     console = Console(file=io.StringIO(), width=70, highlight=False)
-    check.print_report(with_text(attack), {}, None, console)
+    check.print_report(with_text(attack), {}, [], console)
     made = console.file.getvalue()  # type: ignore[attr-defined]
     assert commands_in(made) == []
     assert all(line.replace("\t", " ").isprintable() for line in made.split("\n"))

@@ -1,0 +1,122 @@
+"""What a spare process does for `grader check` and for `grader` alone, and what these do without one.
+
+As a program it is that process.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from grader.cli.check import print_report
+from grader.cli.console import err, writing
+from grader.cli.progress import print_progress
+from grader.course.model import load_course
+from grader.course.rules import read_rules
+from grader.errors import IMPERFECT, GraderError
+from grader.practice import spare
+from grader.practice.check import answers_folder, check_answers, unit_of, visible_grading
+from grader.practice.progress import Progress
+from grader.reports.model import write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grader.engine.grading import Grading
+    from grader.practice.spare import Message
+
+
+def check(asked: Message, console: Console, grading: Grading | None = None) -> int:
+    """Check answers and print the result.
+
+    Args:
+        asked: The folder of the course (`root`), the current one (`here`), what to check (`name`), the student's name
+            (`student`), and the folder of the report (`into`); the last three may be None.
+        console: Where to print.
+        grading: A grading by the visible tests that was prepared earlier.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        GraderError: There is nothing to check, something cannot be read or written, or the grading failed.
+    """
+    course, here, name = load_course(Path(asked["root"])), Path(asked["here"]), asked["name"]
+    # A workflow names the student. Then the current folder is the submission, even if it is empty.
+    folder = answers_folder(course, here) if asked["student"] is None else here
+    # A report has all exercises of a unit.
+    names = [] if name is None else [unit_of(name, course) if asked["into"] else name]
+    report = check_answers(course, folder, names, asked["student"], grading)
+    if asked["student"] is None:
+        with writing("What was found could not be kept for `grader`"):
+            Progress(course, folder).remember(report)
+    if asked["into"]:
+        with writing(f"The report could not be written to {asked['into']}"):
+            Path(asked["into"]).mkdir(parents=True, exist_ok=True)
+            write_report(report, None, Path(asked["into"]))
+    return 0 if print_report(report, read_rules(course), [] if name is None else [name], console) else IMPERFECT
+
+
+def progress(asked: Message, console: Console, grading: Grading | None = None) -> int:
+    """Check the exercises that were changed since their last check, and print how far the student is.
+
+    Args:
+        asked: The folder of the course (`root`) and the current one (`here`).
+        console: Where to print.
+        grading: A grading by the visible tests that was prepared earlier.
+
+    Returns:
+        0.
+
+    Raises:
+        GraderError: The folder has no answers, something cannot be read or written, or the grading failed.
+    """
+    course = load_course(Path(asked["root"]))
+    folder = answers_folder(course, Path(asked["here"]))
+    with writing("What was found earlier cannot be read or kept"):
+        known = Progress(course, folder)
+        if changed := [step.exercise for step in known.steps() if step.state == "changed"]:
+            if grading is None:
+                err.print(f"Checking what was changed since the last check: {len(changed)} of your exercises.")
+            known.remember(check_answers(course, folder, changed, grading=grading))
+    print_progress(course, known.steps(), console)
+    console.print("All commands: grader --help", style="dim")
+    return 0
+
+
+COMMANDS = {"check": check, "progress": progress}
+
+
+def _prepare(root: Path) -> Callable[[Message], Message]:
+    """Import torch and collect the visible tests of all units."""
+    grading = visible_grading(load_course(root))
+    grading.rubric()
+
+    def reply_to(asked: Message) -> Message:
+        file = TextIOWrapper(BytesIO(), encoding=asked["encoding"], errors="replace")
+        console = Console(
+            file=file,
+            force_terminal=asked["is_terminal"],
+            width=asked["width"],
+            color_system=asked["colors"],
+            legacy_windows=False,
+            highlight=False,
+        )
+        code, error = 0, ""
+        try:
+            code = COMMANDS[asked["do"]](asked, console, grading)
+        except GraderError as problem:
+            code, error = problem.exit_code, str(problem)
+        file.seek(0)
+        return {"code": code, "error": error, "printed": file.read()}
+
+    return reply_to
+
+
+if __name__ == "__main__":
+    course_folder, key_file = map(Path, sys.argv[1:])
+    spare.serve(key_file, lambda: _prepare(course_folder))

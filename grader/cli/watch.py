@@ -1,0 +1,101 @@
+"""`grader watch`: checks what a student changes, and prints the verdict and the next step."""
+
+from __future__ import annotations
+
+import queue
+from typing import TYPE_CHECKING
+
+from grader.cli.check import print_exercises
+from grader.cli.console import safe
+from grader.cli.progress import print_next, print_progress
+from grader.course.rules import read_rules
+from grader.practice.progress import Progress, next_step
+from grader.practice.watch import Checked, Checker, Event, Pressed, Saved, keys, saves
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from grader.course.model import Course
+
+KEYS = "[bold]h[/] hint  [bold]n[/] next  [bold]l[/] list  [bold]s[/] show  [bold]q[/] quit"
+
+
+def watch(course: Course, folder: Path, console: Console) -> None:
+    """Check what changes in a student's folder after each save, until the student quits."""
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    places = [place for place in (folder, folder / "exercises") if place.is_dir()]
+    checker = Checker(course, folder, events.put)
+    try:
+        with saves(places, events.put), keys(events.put):
+            session = _Session(course, folder, checker, console)
+            session.begin()
+            while session.react(events.get()):
+                pass
+    except KeyboardInterrupt:
+        pass
+    finally:
+        checker.close()
+
+
+class _Session:
+    """One run of `grader watch`: the exercise that the student works on, and what was found."""
+
+    def __init__(self, course: Course, folder: Path, checker: Checker, console: Console) -> None:
+        self.course = course
+        self.checker = checker
+        self.console = console
+        self.rules = read_rules(course)
+        self.progress = Progress(course, folder)
+        self.focus: str | None = None
+
+    def begin(self) -> None:
+        """Check the first exercise that does not pass yet."""
+        self.console.print("Save a file, and what you changed is checked. The first check takes some seconds.")
+        self._go_on()
+
+    def react(self, event: Event) -> bool:
+        """React to an event. Return False if the student quits."""
+        match event:
+            case Saved():
+                if changed := self.progress.read_again():
+                    self._check(changed)
+            case Checked():
+                self._show(event)
+            case Pressed("q" | "" | "\x03"):
+                return False
+            case Pressed("n"):
+                self._go_on()
+            case Pressed("l"):
+                self._clear()
+                print_progress(self.course, self.progress.steps(), self.console)
+                self.console.print(KEYS)
+        return True
+
+    def _go_on(self) -> None:
+        if step := next_step(self.progress.steps(), self.focus):
+            self._check([step.exercise])
+        else:
+            print_next([], None, self.console)
+
+    def _check(self, names: list[str]) -> None:
+        self.checker.check(names)
+
+    def _show(self, done: Checked) -> None:
+        """Show the verdict on what changed, and the next step."""
+        self._clear()
+        if done.report is None:
+            self.console.print(safe(done.problem, self.console))
+            return
+        self.progress.remember(done.report)
+        steps = self.progress.steps()
+        states = {step.exercise: step.state for step in steps}
+        self.focus = next((name for name in done.names if states[name] != "passes"), done.names[-1])
+        print_exercises(done.report, self.rules, done.names, self.console)
+        print_next(steps, self.focus, self.console)
+        self.console.print(KEYS)
+
+    def _clear(self) -> None:
+        if self.console.is_terminal:
+            self.console.clear()

@@ -1,0 +1,98 @@
+"""How far a student is: the state of each exercise, as the last check of the same code found it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from grader.practice.check import read_answers
+from grader.practice.definitions import Definitions
+from grader.practice.state import read_state, updated_state
+from grader.reports.reading import entries
+from grader.submissions.reader import read_submission
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grader.course.model import Course
+    from grader.reports.model import Report
+
+SECTION = "checked"
+State = Literal["passes", "fails", "not written", "changed"]
+"""Of an exercise. Changed: it was not checked since its code, or code that it uses, was changed."""
+
+
+class Step(NamedTuple):
+    """An exercise: its unit, its name, its state, and where its code begins, "" if there is no file."""
+
+    unit: str
+    exercise: str
+    state: State
+    place: str
+
+
+def next_step(steps: Sequence[Step], after: str | None = None) -> Step | None:
+    """Return the next exercise that does not pass yet: the first after this one, or else the first of all."""
+    names = [step.exercise for step in steps]
+    start = names.index(after) + 1 if after in names else 0
+    return next((step for step in [*steps[start:], *steps[:start]] if step.state != "passes"), None)
+
+
+class Progress:
+    """The state of every exercise of a course in a student's folder."""
+
+    def __init__(self, course: Course, folder: Path) -> None:
+        """Read the answers, and what earlier checks found. Raises GraderError, OSError."""
+        self._course = course
+        self._folder = folder
+        self._stubs = Definitions(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
+        self._known = read_state(folder).section(SECTION)
+        self._read()
+
+    def read_again(self) -> list[str]:
+        """Read the answers again. Return the exercises whose own code changed or, if none, those that use what did."""
+        before, digests = self._definitions, self._digests
+        self._read()
+        own = [name for name in self._digests if self._definitions.code(name) != before.code(name)]
+        return own or [name for name in self._digests if self._digests[name] != digests[name]]
+
+    def steps(self) -> list[Step]:
+        """Return all exercises, in the course's order."""
+        return [
+            Step(unit, exercise, self._state(unit, exercise), self._place(unit, exercise))
+            for unit, described in self._course.units.items()
+            for exercise in described.exercises
+        ]
+
+    def remember(self, report: Report) -> None:
+        """Keep what a check of this code found. Raises OSError."""
+        found = {
+            entry.name: {"code": self._digests[entry.name], "passes": entry.state == "done"}
+            for entry in entries(report)
+            if entry.name in self._digests
+        }
+        with updated_state(self._folder) as state:
+            state.section(SECTION).update(found)
+        self._known |= found
+
+    def _read(self) -> None:
+        self._sources = read_answers(self._course, self._folder).sources
+        self._definitions = Definitions(self._sources)
+        names = [exercise for unit in self._course.units.values() for exercise in unit.exercises]
+        self._digests = {name: self._definitions.digest(name) for name in names}
+
+    def _state(self, unit: str, exercise: str) -> State:
+        own = self._definitions.code(exercise)
+        if unit not in self._definitions.broken and own in ("", self._stubs.code(exercise)):
+            return "not written"
+        known = self._known.get(exercise)
+        if not isinstance(known, dict) or known.get("code") != self._digests[exercise]:
+            return "changed"
+        return "passes" if known.get("passes") else "fails"
+
+    def _place(self, unit: str, exercise: str) -> str:
+        source = self._sources.get(unit)
+        if source is None:
+            return ""
+        line = source.line_of(exercise)
+        return f"{source.path}, line {line}" if line else source.path

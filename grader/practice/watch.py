@@ -1,0 +1,176 @@
+"""The events while a student works: files are saved, keys are pressed, and checks end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+import watchfiles
+
+from grader.errors import GraderError
+from grader.practice.check import check_answers, visible_grading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from grader.course.model import Course
+    from grader.engine.grading import Grading
+    from grader.reports.model import Report
+    from grader.reports.scoring import Rubric
+
+QUIET_MS = 30
+"""A save is over when no file has changed for this time: editors write a file in several steps."""
+LONGEST_MS = 300
+
+
+class Saved(NamedTuple):
+    """A file of the course was saved."""
+
+
+class Pressed(NamedTuple):
+    """A key was pressed; "" at the end of the input."""
+
+    key: str
+
+
+class Checked(NamedTuple):
+    """A check of these exercises ended, with a report or with the reason why there is none."""
+
+    names: Sequence[str]
+    report: Report | None
+    problem: str = ""
+
+
+Event = Saved | Pressed | Checked
+
+
+class Started(NamedTuple):
+    """A grading by the visible tests, and what is done when its engine has imported torch."""
+
+    grading: Grading
+    prepared: Future[Rubric]
+
+
+class Checker:
+    """Checks exercises in the background, with torch imported and the visible tests collected.
+
+    A new check stops the one that runs, and its engine ends with it. So there is another engine in reserve.
+    """
+
+    def __init__(self, course: Course, folder: Path, send: Callable[[Event], None]) -> None:
+        """Start an engine. `send` gets the event at the end of each check, unless the check was stopped."""
+        self._course = course
+        self._folder = folder
+        self._send = send
+        self._pool = ThreadPoolExecutor()
+        self._lock = threading.Lock()
+        self._number = 0
+        self._is_running = False
+        self._current = self._started()
+        self._reserve: Started | None = None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Start a check of these exercises."""
+        with self._lock:
+            self._number += 1
+            if self._is_running:
+                self._current.grading.abort()
+                self._current, self._reserve = self._reserve or self._started(), None
+            self._is_running = True
+            self._pool.submit(self._check, self._number, names, self._current)
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._number += 1
+            for started in filter(None, (self._current, self._reserve)):
+                started.grading.abort()
+        self._pool.shutdown()
+
+    def _check(self, number: int, names: Sequence[str], started: Started) -> None:
+        try:
+            started.prepared.result()
+            done = Checked(names, check_answers(self._course, self._folder, names, grading=started.grading))
+        except (GraderError, OSError) as error:
+            done = Checked(names, None, str(error))
+        with self._lock:
+            if number != self._number:
+                return
+            self._is_running = False
+            if done.report is None:  # perhaps the engine has ended
+                self._current.grading.abort()
+                self._current = self._started()
+            self._reserve = self._reserve or self._started()
+        self._send(done)
+
+    def _started(self) -> Started:
+        """Start an engine in the background."""
+        grading = visible_grading(self._course)
+        return Started(grading, self._pool.submit(grading.rubric))
+
+
+@contextlib.contextmanager
+def saves(folders: Sequence[Path], send: Callable[[Event], None]) -> Iterator[None]:
+    """Send an event after each save of a file in these folders, while the block runs."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        changes = watchfiles.watch(
+            *folders,
+            watch_filter=None,
+            debounce=LONGEST_MS,
+            step=QUIET_MS,
+            stop_event=ended,
+            raise_interrupt=False,
+            recursive=False,
+        )
+        for _ in changes:
+            send(Saved())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def keys(send: Callable[[Event], None]) -> Iterator[None]:
+    """Send an event for each key that is pressed, while the block runs. Without a terminal there are none."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    with _without_enter() as read:
+
+        def listen() -> None:
+            while key := read():
+                send(Pressed(key))
+            send(Pressed(""))
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield
+
+
+@contextlib.contextmanager
+def _without_enter() -> Iterator[Callable[[], str]]:
+    """Give a function that returns the next key at once, and shows nothing of it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        yield msvcrt.getwch
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin)
+    try:
+        yield lambda: sys.stdin.read(1)
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

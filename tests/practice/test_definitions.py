@@ -1,0 +1,54 @@
+"""What a student's code defines and uses, without running it."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.practice.definitions import Definitions
+from grader.submissions.source import UnitSource
+
+CODE = """
+from other import helper as aid
+SIZE = 3
+def shared(x): return x + SIZE
+def first(x): return shared(x)
+class Second:
+    def run(self, x): return aid(x)
+def third(x):
+    SIZE = 4
+    return x
+"""
+OTHER = "def helper(x): return base(x)\ndef base(x): return x\n"
+
+
+def definitions(code: str = CODE, other: str = OTHER) -> Definitions:
+    return Definitions({"unit": UnitSource("unit.py", (code,)), "other": UnitSource("other.py", (other,))})
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [("first", {"shared", "SIZE"}), ("Second", {"aid", "helper", "base"}), ("third", set())],
+)
+def test_an_exercise_uses_what_its_code_names_directly_or_through_others(name: str, used: set[str]) -> None:
+    known = {"shared", "first", "Second", "third", "SIZE", "aid", "helper", "base"}
+    assert definitions().used_by([name]) & known == {name, *used}
+
+
+def test_a_digest_changes_with_the_code_that_is_used_and_not_with_comments_or_other_code() -> None:
+    before = definitions()
+    after = definitions(CODE.replace("SIZE = 3", "SIZE = 5  # more").replace("return x\n", "return x  # the same\n"))
+    changed = {name for name in ("first", "Second", "third") if before.digest(name) != after.digest(name)}
+    assert changed == {"first"}
+
+
+def test_a_digest_changes_with_code_of_another_unit_that_is_used() -> None:
+    before, after = definitions(), definitions(other=OTHER.replace("return x", "return -x"))
+    assert before.digest("Second") != after.digest("Second")
+    assert before.digest("first") == after.digest("first")
+
+
+def test_nothing_is_known_of_code_that_is_not_python_but_that_it_changed() -> None:
+    before, after = definitions("def first(:\n"), definitions("def first(x:\n")
+    assert before.broken == {"unit"}
+    assert before.code("first") == ""
+    assert before.digest("first") != after.digest("first")
