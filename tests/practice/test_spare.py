@@ -51,7 +51,12 @@ def key_file() -> Path | None:
 def started(root: Path) -> Path:
     """Start a spare process, and return its key file as soon as it can be used."""
     spare.start("echo", root)
-    return processes.until(lambda: (file := key_file()) and "address" in json.loads(file.read_text() or "{}") and file)
+    return processes.until(with_an_address)
+
+
+def with_an_address() -> Path | None:
+    path = key_file()
+    return path if path and "address" in json.loads(path.read_text() or "{}") else None
 
 
 def spares(root: Path) -> list[int]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import re
 import shutil
-import subprocess
 import sys
-import termios
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect
 import processes
 import pytest
 from courses import REPOSITORY
@@ -24,45 +19,6 @@ SOLUTION = (REPOSITORY / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
 ENDLESS = STUB.replace("    raise NotImplementedError()", "    while True:\n        pass", 1)
 
 
-class Terminal:
-    """A program in a pseudo-terminal, with what it has printed so far."""
-
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self.controller, terminal = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            env=environment,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C reaches it
-        )
-        os.close(terminal)
-        self.printed = ""
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        try:
-            while text := os.read(self.controller, 2**16):
-                self.printed += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text.decode("utf-8", "replace"))
-        except OSError:  # the program has ended
-            pass
-
-    def until(self, *wanted: str) -> None:
-        """Wait until all of these were printed, and forget what was printed."""
-        try:
-            processes.until(lambda: all(text in self.printed for text in wanted))
-        except AssertionError:
-            raise AssertionError(f"{wanted} was not printed: {self.printed}") from None
-        self.printed = ""
-
-    def press(self, key: str) -> None:
-        os.write(self.controller, key.encode())
-
-
 @pytest.fixture
 def answers(tmp_path: Path) -> Path:
     """The stub of unit 1 in a student's repository."""
@@ -71,51 +27,65 @@ def answers(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def terminal(answers: Path) -> Iterator[Terminal]:
+def terminal(answers: Path) -> Iterator[pexpect.spawn]:
     """`grader watch`, after its first check."""
-    terminal = Terminal([sys.executable, "-m", "grader", "watch"], answers.parent)
-    terminal.until("· dot_product", "not written yet", "q quit")
+    command = [sys.executable, "-m", "grader", "watch"]
+    # A dumb terminal has no colours, so that what is printed can be compared.
+    environment = {**os.environ, "TERM": "dumb"}
+    terminal = pexpect.spawn(
+        command[0], command[1:], cwd=answers.parent, env=environment, encoding="utf-8", dimensions=(40, 100)
+    )
+    terminal.timeout = processes.PATIENCE_SECONDS
+    verdict(terminal, "· dot_product", "not written yet")
     yield terminal
-    terminal.process.kill()
-    terminal.process.wait()
-    os.close(terminal.controller)
+    terminal.close(force=True)
 
 
-def test_the_verdict_changes_with_each_save_and_no_process_is_left(answers: Path, terminal: Terminal) -> None:
+def verdict(terminal: pexpect.spawn, *lines: str) -> None:
+    """Wait for the next screen, and expect these texts on it in this order."""
+    terminal.expect_exact("q quit")
+    screen = terminal.before
+    for line in lines:
+        assert line in screen
+        screen = screen.partition(line)[2]
+
+
+def test_the_verdict_changes_with_each_save_and_no_process_is_left(answers: Path, terminal: pexpect.spawn) -> None:
     answers.write_text(SOLUTION.replace("total + x * y", "total + x + y"), encoding="utf-8")
-    terminal.until("✗ dot_product", "Next: fix dot_product (exercises/simple_attention.py, line ", "q quit")
+    verdict(terminal, "✗ dot_product", "yours is 3.2000", "Next: fix dot_product (exercises/simple_attention.py, line ")
     answers.write_text(SOLUTION, encoding="utf-8")
-    terminal.until("✓ dot_product                      5 of 5 rules tried", "7 of 53 exercises pass", "q quit")
+    verdict(terminal, "✓ dot_product                      5 of 5 rules tried", "7 of 53 exercises pass")
     answers.write_text(SOLUTION.replace("return inputs @ query", "return inputs @"), encoding="utf-8")
-    terminal.until("It is not valid Python", "✗ attention_scores", "q quit")
+    verdict(terminal, "It is not valid Python", "✗ attention_scores")
     answers.write_text(SOLUTION, encoding="utf-8")
-    terminal.until("✓ attention_scores", "q quit")
-    pids = processes.descendants(terminal.process.pid)
+    verdict(terminal, "✓ attention_scores")
+    pids = processes.descendants(terminal.pid)
     assert pids
-    terminal.press("l")
-    terminal.until("simple_attention  7 of 7", "self_attention  0 of 6")
-    terminal.press("n")
-    terminal.until("· project_qkv", "not written yet", "q quit")
-    terminal.press("q")
-    assert terminal.process.wait(processes.PATIENCE_SECONDS) == 0
+    terminal.send("l")
+    verdict(terminal, "simple_attention  7 of 7", "self_attention  0 of 6")
+    terminal.send("n")
+    verdict(terminal, "· project_qkv", "not written yet")
+    terminal.send("q")
+    terminal.expect(pexpect.EOF)
+    assert terminal.wait() == 0
     processes.until_ended(pids)
 
 
-def test_a_save_while_a_check_hangs_starts_a_new_one(answers: Path, terminal: Terminal) -> None:
+def test_a_save_while_a_check_hangs_starts_a_new_one(answers: Path, terminal: pexpect.spawn) -> None:
     answers.write_text(ENDLESS, encoding="utf-8")
-    processes.until(lambda: any(_is_busy(pid) for pid in processes.descendants(terminal.process.pid)))
+    processes.until(lambda: any(is_busy(pid) for pid in processes.descendants(terminal.pid)))
     answers.write_text(SOLUTION, encoding="utf-8")
-    terminal.until("✓ dot_product", "q quit")
-    assert "Stopped after" not in terminal.printed
+    verdict(terminal, "✓ dot_product")
 
 
-def _is_busy(pid: int) -> bool:
-    """Return whether a process runs student code: it was renamed by nobody and uses the processor."""
+def is_busy(pid: int) -> bool:
+    """Return whether a process uses the processor, as one does in an endless loop."""
     return processes.status(pid).get("State", "").startswith("R")
 
 
-def test_ctrl_c_quits(terminal: Terminal) -> None:
-    pids = processes.descendants(terminal.process.pid)
-    terminal.press("\x03")
-    assert terminal.process.wait(processes.PATIENCE_SECONDS) == 0
+def test_ctrl_c_quits(terminal: pexpect.spawn) -> None:
+    pids = processes.descendants(terminal.pid)
+    terminal.sendintr()
+    terminal.expect(pexpect.EOF)
+    assert terminal.wait() == 0
     processes.until_ended(pids)
