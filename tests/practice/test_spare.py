@@ -51,7 +51,9 @@ def key_file() -> Path | None:
 def started(root: Path) -> Path:
     """Start a spare process, and return its key file as soon as it can be used."""
     spare.start("echo", root)
-    return processes.until(with_an_address)
+    path = processes.until(with_an_address)
+    assert path
+    return path
 
 
 def with_an_address() -> Path | None:
