@@ -13,7 +13,7 @@ from grader.course.root import current_folder
 from grader.documents import nearest
 from grader.engine.grading import Grading
 from grader.errors import GraderError
-from grader.practice.definitions import Definitions
+from grader.practice.statements import Statements
 from grader.quizzes.questions import FILENAME, read_questions
 from grader.submissions.names import require_folder, require_name
 from grader.submissions.reader import read_submission
@@ -114,7 +114,7 @@ def _narrowed(submission: Submission, course: Course, names: set[str]) -> Submis
     wanted = named | _reached(submission, named, IMPORT)
     if not names & course.units.keys():
         with contextlib.suppress(SyntaxError):
-            used = Definitions(submission.sources).used_by(names)
+            used = Statements(submission.sources).used_by(names)
             wanted = named | {unit for unit in wanted if used & course.units[unit].exercises.keys()}
             untested = {name for unit in wanted for name in course.units[unit].exercises} - used
     # A file that nothing mentions could only cost time: what it needs of torch would be imported for it.

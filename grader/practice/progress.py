@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from grader.practice.check import read_answers
-from grader.practice.definitions import Definitions
 from grader.practice.state import read_state, updated_state
+from grader.practice.statements import Statements
 from grader.reports.reading import entries
 from grader.submissions.reader import read_submission
 
@@ -45,15 +45,15 @@ class Progress:
         """Read the answers, and what earlier checks found. Raises GraderError, OSError."""
         self._course = course
         self._folder = folder
-        self._stubs = Definitions(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
+        self._stubs = Statements(read_submission("stubs", course.exercises, course.units, course.exercises).sources)
         self._known = read_state(folder).section(SECTION)
         self._read()
 
     def read_again(self) -> list[str]:
         """Read the answers again. Return the exercises whose own code changed or, if none, those that use what did."""
-        before, digests = self._definitions, self._digests
+        before, digests = self._code, self._digests
         self._read()
-        own = [name for name in self._digests if self._definitions.code(name) != before.code(name)]
+        own = [name for name in self._digests if self._code.code(name) != before.code(name)]
         return own or [name for name in self._digests if self._digests[name] != digests[name]]
 
     def steps(self) -> list[Step]:
@@ -77,13 +77,13 @@ class Progress:
 
     def _read(self) -> None:
         self._sources = read_answers(self._course, self._folder).sources
-        self._definitions = Definitions(self._sources)
+        self._code = Statements(self._sources)
         names = [exercise for unit in self._course.units.values() for exercise in unit.exercises]
-        self._digests = {name: self._definitions.digest(name) for name in names}
+        self._digests = {name: self._code.digest(name) for name in names}
 
     def _state(self, unit: str, exercise: str) -> State:
-        own = self._definitions.code(exercise)
-        if unit not in self._definitions.broken and own in ("", self._stubs.code(exercise)):
+        own = self._code.code(exercise)
+        if unit not in self._code.broken and own in ("", self._stubs.code(exercise)):
             return "not written"
         known = self._known.get(exercise)
         if not isinstance(known, dict) or known.get("code") != self._digests[exercise]:

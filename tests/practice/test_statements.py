@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.practice.definitions import Definitions
+from grader.practice.statements import Statements
 from grader.submissions.source import UnitSource
 
 CODE = """
@@ -21,8 +21,8 @@ def third(x):
 OTHER = "def helper(x): return base(x)\ndef base(x): return x\n"
 
 
-def definitions(code: str = CODE, other: str = OTHER) -> Definitions:
-    return Definitions({"unit": UnitSource("unit.py", (code,)), "other": UnitSource("other.py", (other,))})
+def statements(code: str = CODE, other: str = OTHER) -> Statements:
+    return Statements({"unit": UnitSource("unit.py", (code,)), "other": UnitSource("other.py", (other,))})
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ def definitions(code: str = CODE, other: str = OTHER) -> Definitions:
 )
 def test_an_exercise_uses_what_its_code_names_directly_or_through_others(name: str, used: set[str]) -> None:
     known = {"shared", "first", "Second", "third", "SIZE", "aid", "helper", "base"}
-    assert definitions().used_by([name]) & known == {name, *used}
+    assert statements().used_by([name]) & known == {name, *used}
 
 
 def test_a_digest_changes_with_the_code_that_is_used_and_not_with_comments_or_other_code() -> None:
-    before = definitions()
-    after = definitions(CODE.replace("SIZE = 3", "SIZE = 5  # more").replace("return x\n", "return x  # the same\n"))
+    before = statements()
+    after = statements(CODE.replace("SIZE = 3", "SIZE = 5  # more").replace("return x\n", "return x  # the same\n"))
     changed = {name for name in ("first", "Second", "third") if before.digest(name) != after.digest(name)}
     assert changed == {"first"}
 
 
 def test_a_digest_changes_with_code_of_another_unit_that_is_used() -> None:
-    before, after = definitions(), definitions(other=OTHER.replace("return x", "return -x"))
+    before, after = statements(), statements(other=OTHER.replace("return x", "return -x"))
     assert before.digest("Second") != after.digest("Second")
     assert before.digest("first") == after.digest("first")
 
 
 def test_nothing_is_known_of_code_that_is_not_python_but_that_it_changed() -> None:
-    before, after = definitions("def first(:\n"), definitions("def first(x:\n")
+    before, after = statements("def first(:\n"), statements("def first(x:\n")
     assert before.broken == {"unit"}
     assert before.code("first") == ""
     assert before.digest("first") != after.digest("first")

@@ -20,7 +20,7 @@ class _Statement(NamedTuple):
     code: str
 
 
-class Definitions:
+class Statements:
     """The statements at top level of a submission's code.
 
     Attributes:
