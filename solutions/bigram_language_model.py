@@ -59,6 +59,12 @@ def build_vocabulary(text: str) -> list[str]:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Take every character of the text once, and put these characters into a fixed order.
+# 2. A text of any length gives a list of its distinct characters. For example, "hello" has 5 characters and gives a
+#    list of 4: ["e", "h", "l", "o"].
+# 3. One way: a `set` of the text contains each character once, and `sorted` makes an ordered list of it.
+
 # %% [markdown]
 # ## From characters to numbers, and back
 #
@@ -92,6 +98,16 @@ def encode(text: str, vocabulary: list[str]) -> list[int]:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The id of a character is its index in the vocabulary. Look up each character. A character that is not there has no
+#    id, so raise an error.
+# 2. A text of n characters gives a list of n ints. For example, with the vocabulary ["a", "c", "t"] the text "cat"
+#    gives [1, 0, 2], and an empty text gives [].
+# 3. One way: `vocabulary.index(character)` for each character; it raises ValueError for an unknown one. A faster way:
+#    make a dict of the characters and their places with `enumerate`. A dict raises KeyError, so check for unknown
+#    characters first, and `raise ValueError(...)`.
+
+
 # %% nbgrader={"grade": false, "grade_id": "decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def decode(ids: list[int], vocabulary: list[str]) -> str:
     """Turn ids into a text: the inverse of encode.
@@ -113,6 +129,13 @@ def decode(ids: list[int], vocabulary: list[str]) -> str:
     return "".join(vocabulary[number] for number in ids)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. This is the way back. Each id is an index in the vocabulary. Join the characters that you find there to one text.
+# 2. A list of n ids gives a text of n characters. For example, with the vocabulary ["a", "c", "t"] the ids [1, 0, 2]
+#    give "cat". The ids 3 and -1 must raise an error, although Python accepts the index -1.
+# 3. First check that every id is at least 0 and below `len(vocabulary)`, and `raise ValueError(...)` if one is not. One
+#    way for the text: `"".join(...)` with the character of each id.
 
 # %% [markdown]
 # ## Batches
@@ -167,6 +190,15 @@ def sample_batch(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Choose random places in the data, and cut out T tokens at each of them. The targets are pieces of the same length
+#    that begin one token later.
+# 2. data (N,) gives idx and targets, each (B, T). For example, let data be 0, 1, ..., 9 and T = 4. The start 2 gives
+#    the row (2, 3, 4, 5) of idx and the row (3, 4, 5, 6) of targets. There are 10 - 4 = 6 starts, from 0 to 5.
+# 3. First raise an error if there is no start. One way: `torch.randint(num_starts, (batch_size, 1),
+#    generator=generator)` draws the starts as a column. Add the row `torch.arange(block_size)`: this gives all places
+#    (B, T), and you can index data with them. The targets are one place further.
+
 # %% [markdown]
 # ## 32 predictions, not 4
 #
@@ -196,6 +228,14 @@ def flatten_for_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tu
     return logits.flatten(0, 1), targets.flatten()  # (B, T, V) -> (B · T, V), (B, T) -> (B · T,)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The loss takes one long list of predictions. So all predictions of text 0 come first, then those of text 1, and so
+#    on. The targets are put into the same order.
+# 2. Logits (B, T, V) become (B * T, V), and targets (B, T) become (B * T,). For example, (4, 8, 65) becomes (32, 65),
+#    and (4, 8) becomes (32,). The 65 logits of one prediction stay together.
+# 3. One way: `flatten(0, 1)` of the logits joins the first two dimensions, and `flatten()` of the targets joins all.
+#    `reshape` works too; `view` is not enough, because both may be non-contiguous.
 
 # %% [markdown]
 # ## The loss
@@ -243,6 +283,17 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The loss of a row is the logarithm of the sum of all its exponentials, minus the logit of the target. To prevent
+#    infinite numbers, first subtract the largest logit of the row from all its logits: the loss stays the same. At the
+#    end, take the mean over the rows.
+# 2. Logits (N, V) and targets (N,) give one number. The largest logits are (N, 1), the logarithms (N,), and the logits
+#    of the targets (N,). For example, the logits (0, 0) have the loss ln 2 = 0.6931 for each target, and (1000, -1000)
+#    has the loss 2000 for the target 1.
+# 3. One way: `amax(dim=-1, keepdim=True)` for the largest logits; then `.exp()`, `.sum(dim=-1)` and `.log()`. For the
+#    logits of the targets: `torch.arange(len(targets))` and targets together are an index, one row and one column for
+#    each prediction. `.mean()` at the end.
+
 # %% [markdown]
 # ## The past, averaged: a loop
 #
@@ -277,6 +328,13 @@ def running_mean_loop(x: torch.Tensor) -> torch.Tensor:
     )
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Row t of the result is the mean of the rows 0 to t of the same text. Compute this for each text and for each token.
+# 2. x (B, T, C) gives the same shape. For example, the text [[2, 4], [4, 0], [0, 2]] gives [[2, 4], [3, 2], [2, 2]].
+# 3. One way: two loops, over the texts and over the tokens. A slice `[: t + 1]` of a text contains a token and its
+#    past, and `.mean(dim=0)` makes one vector (C,) of it. Collect these in lists, and use `torch.stack`: first for the
+#    tokens of a text, then for the texts.
 
 # %% [markdown]
 # ## The past, averaged: a matrix product
@@ -313,6 +371,14 @@ def running_mean_matmul(x: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. A mean is a weighted sum with equal weights. Put the weights of token t into row t of a table, with zeros for the
+#    future. Then one product computes all means.
+# 2. The table is (T, T), and (T, T) times (B, T, C) gives (B, T, C). For T = 3 the rows of the table are (1, 0, 0),
+#    (1/2, 1/2, 0) and (1/3, 1/3, 1/3).
+# 3. One way: `torch.ones` with the sizes T and T and `dtype=x.dtype`, then `.tril()`. Divide this by its own
+#    `.sum(dim=-1, keepdim=True)`, and multiply: the table `@` x.
+
 # %% [markdown]
 # ## The past, averaged: a softmax
 #
@@ -344,6 +410,14 @@ def running_mean_softmax(x: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores, dim=-1) @ x  # (T, T) @ (B, T, C) -> (B, T, C)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. If all scores of a row are the same, softmax gives them equal weights. Hide the future with minus infinity, and
+#    only the tokens so far share the weight.
+# 2. The scores are zeros (T, T), and softmax makes the same table (T, T) of them as in the exercise before. For T = 3,
+#    the second row of the scores is (0, 0, -inf), and its weights are (0.5, 0.5, 0).
+# 3. One way: `torch.zeros` with the sizes T and T and `dtype=x.dtype`; `masked_fill` with `-torch.inf`, where the mask
+#    is made with `.triu(diagonal=1)` from bools; `torch.softmax` with `dim=-1`; the weights `@` x.
 
 # %% [markdown]
 # ## A head of attention
@@ -418,6 +492,15 @@ class Head(nn.Module):
         return weights @ values  # (B, T, T) @ (B, T, head_size) -> (B, T, head_size)
         ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. It is the mean by softmax again, but now the tokens decide the scores: a score is the dot product of a query with a
+#    key. And the weights mix the values, not the tokens themselves.
+# 2. For example, for 2 texts of 5 tokens, n_embd = 8 and head_size = 4: x (2, 5, 8); queries, keys and values (2, 5,
+#    4); scores and weights (2, 5, 5); output (2, 5, 4). The scores are divided by 2, the square root of 4.
+# 3. In `__init__`: three `nn.Linear` with `bias=False`, and `nn.Dropout(dropout)`. In `forward`, one way, in this
+#    order: the three layers; queries `@` keys with `.transpose(-2, -1)`; divide by `head_size**0.5`; `masked_fill` with
+#    a mask for this number of tokens; `torch.softmax`; dropout; `@` values.
 
 # %% [markdown]
 # ## The bigram model
@@ -502,6 +585,15 @@ class BigramLanguageModel(nn.Module):
         return idx
         ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The model is one table. The row of a token contains the logits of the token that comes next. To write, draw a token
+#    from the softmax of the last logits, put it at the end, and repeat.
+# 2. idx (B, T) gives logits (B, T, V), and the loss is one number. In `generate`, the last logits are (B, V) and the
+#    new tokens (B, 1). For example, idx (2, 3) and 4 new tokens give (2, 7).
+# 3. The table is `nn.Embedding` with vocab_size twice; call it with idx. One way for the loss: your
+#    `flatten_for_cross_entropy`, then your `cross_entropy`. One way for each new token: the logits at `[:, -1]`,
+#    `torch.softmax`, `torch.multinomial` with 1 and the generator, `torch.cat` with `dim=1`.
 
 # %% [markdown]
 # ## Train it, and let it write

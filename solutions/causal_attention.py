@@ -54,6 +54,14 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Token i must not see a token j that comes after it. In a table with a row for each i and a column for each j, these
+#    are the cells above the diagonal.
+# 2. A number T gives a table (T, T) of True and False. For T = 3 its rows are (False, True, True), (False, False, True)
+#    and (False, False, False).
+# 3. One way: `torch.ones` with the two sizes and `dtype=torch.bool`, then `.triu(diagonal=1)`, which keeps only what is
+#    above the diagonal. Another way: compare `torch.arange(num_tokens)` as a row with itself as a column (`[:, None]`).
+
 # %% [markdown]
 # ## The first way: mask the weights
 #
@@ -86,6 +94,14 @@ def mask_then_renormalize(weights: torch.Tensor) -> torch.Tensor:
     return past / past.sum(dim=-1, keepdim=True)  # (T, T) / (T, 1) -> (T, T)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Remove the weights of the future. Then divide what is left in each row by the sum of this row, so that it is one
+#    again.
+# 2. Weights (T, T) go in, and (T, T) comes out. The sums of the rows should be (T, 1). For example, the row (0.2, 0.3,
+#    0.5) of the second token becomes (0.2, 0.3, 0), and then (0.4, 0.6, 0).
+# 3. One way: `weights.masked_fill(mask, 0)`, where the mask comes from your `causal_mask` for `weights.shape[-1]`
+#    tokens. Divide the result by its own `.sum(dim=-1, keepdim=True)`.
 
 # %% [markdown]
 # ## The second way: mask the scores
@@ -127,6 +143,14 @@ def mask_then_softmax(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     return torch.softmax(masked / d_k**0.5, dim=-1)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Hide the future before the softmax. A score of minus infinity becomes a weight of zero, and the other weights sum
+#    to one without any further step.
+# 2. Scores (T, T) and the number d_k give weights (T, T). For example, with d_k = 4 the row (2, 4, 100) of the second
+#    token becomes (2, 4, -inf), then (1, 2, -inf), and the weights are (0.2689, 0.7311, 0).
+# 3. One way: `scores.masked_fill(mask, -torch.inf)` with a mask from your `causal_mask`. Divide by `d_k**0.5`, then
+#    take `torch.softmax` with `dim=-1`. `masked_fill` does not change the scores: use its result.
 
 # %% [markdown]
 # ## Dropout for the weights
@@ -179,6 +203,15 @@ def attention_dropout(weights: torch.Tensor, p: float, generator: torch.Generato
     return weights * keep / (1 - p)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Decide for every weight by chance, as with a coin, whether it is dropped. The weights that are kept become larger,
+#    so that the average stays the same.
+# 2. The shape stays the same, and there is one random number for each entry. For example, with p = 0.5 the weights
+#    (0.4, 0.6) become (0.8, 1.2), (0.8, 0), (0, 1.2) or (0, 0).
+# 3. First check p, and `raise ValueError(...)` if it is not in [0, 1). One way: `torch.rand(weights.shape,
+#    generator=generator)` draws numbers from 0 to 1, and comparing them with p gives a mask of what is kept. Multiply
+#    the weights by this mask, and divide by `1 - p`.
 
 # %% [markdown]
 # ## The module
@@ -254,3 +287,13 @@ class CausalAttention(nn.Module):
         weights = self.dropout(torch.softmax(masked / d_out**0.5, dim=-1))
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
         ### END SOLUTION
+
+
+# %% [markdown] tags=["hints"]
+# 1. This is the attention of unit 2 with two more steps: hide the future before the softmax, and drop weights after it.
+#    A batch needs no loop, because a matrix product works on the last two dimensions and repeats this for each text.
+# 2. For example, for 2 texts of 6 tokens with d_in = 3 and d_out = 2: inputs (2, 6, 3); queries, keys and values (2, 6,
+#    2); scores and weights (2, 6, 6); output (2, 6, 2). One mask (6, 6) is right for all texts.
+# 3. In `__init__`: three `nn.Linear` with `bias=qkv_bias`, and `nn.Dropout(dropout)`. In `forward`, one way, in this
+#    order: the three layers; queries `@` keys with `.transpose(-2, -1)`; `masked_fill` with your `causal_mask` for this
+#    number of tokens; divide by the square root of d_out; `torch.softmax`; dropout; `@` values.

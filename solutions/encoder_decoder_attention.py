@@ -80,6 +80,15 @@ def rnn_hidden_states(inputs: torch.Tensor, W_x: torch.Tensor, W_h: torch.Tensor
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Read one token after the other, and keep a state. Each new state is computed from the token and from the state
+#    before it.
+# 2. A token is (d,), a state is (h,), and all T states together are (T, h). For example, 5 tokens with d = 3 and h = 2:
+#    inputs (5, 3), W_x (3, 2), W_h (2, 2), bias (2,), result (5, 2).
+# 3. One way: begin with `torch.zeros_like(bias)`, and loop over the rows of inputs. In each round, multiply the token
+#    by W_x and the state by W_h with `@`, add both and the bias, and take `torch.tanh`. Append each state to a list,
+#    and use `torch.stack` at the end.
+
 # %% [markdown]
 # ## Which word is important now?
 #
@@ -125,6 +134,14 @@ def additive_scores(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Bring the decoder's state and every encoder state to the same width, and add them. Then tanh and a dot product with
+#    v make one number of each sum.
+# 2. The decoder's part is (a,), and the encoder's part is (T, a). Their sum is (T, a), because PyTorch adds (a,) to
+#    every row. The product with v (a,) is (T,). For example, with T = 4 and a = 2: (2,), (4, 2), (4, 2), then (4,).
+# 3. One way: `decoder_state @ W_decoder` and `encoder_states @ W_encoder`, added with `+`. Then `torch.tanh`, and at
+#    the end `@ v`.
+
 # %% [markdown]
 # ## A new context for every word
 #
@@ -167,6 +184,14 @@ def bahdanau_context(
     return context, weights
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The last two steps are those of unit 1: softmax turns the scores into weights, and the weights mix the encoder
+#    states.
+# 2. Scores (T,) give weights (T,). Weights (T,) and encoder states (T, h) give a context (h,). For example, three
+#    states with equal scores have the weights (1/3, 1/3, 1/3), and the context is the mean of the states.
+# 3. One way: call your `additive_scores` with all five arguments, take `torch.softmax` with `dim=0`, and multiply the
+#    weights by the encoder states with `@`. Return the pair (context, weights).
 
 # %% [markdown]
 # ## Cross-attention
@@ -249,6 +274,17 @@ class CrossAttention(nn.Module):
         return weights @ values  # (B, T_q, T_k) @ (B, T_k, d_out) -> (B, T_q, d_out)
         ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. It is the attention of unit 2 between two texts: the queries come from one, the keys and values from the other.
+#    Padding should get no weight, so hide it before the softmax.
+# 2. For example, for a batch of 2 with T_q = 3, T_k = 5 and d_out = 4: queries (2, 3, 4); keys and values (2, 5, 4);
+#    scores and weights (2, 3, 5); output (2, 3, 4). The mask (2, 5) has to become (2, 1, 5), so that it is the same for
+#    all queries.
+# 3. In `__init__`: three `nn.Linear` with `bias=False`; the first takes d_query, the others d_context. In `forward`,
+#    one way: the three layers; queries `@` keys with `.transpose(-2, -1)`; if there is a mask, `masked_fill` with
+#    `padding_mask[:, None, :]` and `-torch.inf`; divide by the square root of d_out; `torch.softmax` with `dim=-1`; `@`
+#    values.
 
 # %% [markdown]
 # ## Where you are now

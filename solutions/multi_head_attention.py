@@ -157,6 +157,13 @@ def unroll_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. No number moves. The features of a token are one list. Write it as several shorter lists, one for each head.
+# 2. (B, T, d_out) becomes (B, T, H, head_dim). For example, (1, 3, 6) with 2 heads becomes (1, 3, 2, 3), and the token
+#    (1, 2, 3, 4, 5, 6) becomes (1, 2, 3) and (4, 5, 6).
+# 3. First look at `d_out % num_heads`, and `raise ValueError(...)` if it is not 0. One way for the rest: `x.reshape`
+#    with four sizes; the last one is `d_out // num_heads`. `view` is not enough, because x may be non-contiguous.
+
 # %% [markdown]
 # ## Step 6: group by head
 #
@@ -197,6 +204,14 @@ def group_by_head(x: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Two dimensions change places. The heads come before the tokens, so that each head has a table of its own with one
+#    row for each token.
+# 2. (B, T, H, head_dim) becomes (B, H, T, head_dim). For example, (1, 3, 2, 4) becomes (1, 2, 3, 4), and what was at
+#    [0, 2, 1] is now at [0, 1, 2].
+# 3. One way: `transpose(1, 2)` swaps the dimensions 1 and 2, counted from 0. `reshape` is wrong here: it gives the
+#    right shape, but it keeps the numbers in their order and so mixes the heads.
+
 # %% [markdown]
 # ## Step 7: scores
 #
@@ -235,6 +250,14 @@ def head_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     return queries @ keys.transpose(-2, -1)  # (B, H, T, head_dim) @ (B, H, head_dim, T) -> (B, H, T, T)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. It is the product of unit 2 again: every query with every key. A matrix product works on the last two dimensions
+#    and repeats this for all dimensions in front, so no loop is needed.
+# 2. Two tensors (B, H, T, head_dim) give (B, H, T, T). For example, two of shape (1, 2, 3, 4) give (1, 2, 3, 3): for
+#    each of the 2 heads a table of 3 queries and 3 keys.
+# 3. One way: `@`, after the last two dimensions of the keys are swapped with `.transpose(-2, -1)`. `.T` is wrong here:
+#    it would reverse all four dimensions.
 
 # %% [markdown]
 # ## Step 8: mask, scale, softmax
@@ -281,6 +304,14 @@ def head_weights(scores: torch.Tensor, head_dim: int) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The steps are those of unit 3: hide the future, divide by a square root, take the softmax. The square root is that
+#    of the width of one head.
+# 2. (B, H, T, T) goes in and comes out. One mask (T, T) is right for all texts and heads: PyTorch repeats it. With
+#    head_dim = 4 the scores are divided by 2. For T = 3, the first row of weights is always (1, 0, 0).
+# 3. One way: for the mask, `torch.ones` as T times T bools and `.triu(diagonal=1)`. Then `scores.masked_fill(mask,
+#    -torch.inf)`, divide by `head_dim**0.5`, and `torch.softmax` with `dim=-1`.
+
 # %% [markdown]
 # ## Steps 5 and 6 in one
 #
@@ -304,6 +335,12 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     return group_by_head(unroll_heads(x, num_heads))  # (B, T, d_out) -> (B, T, H, head_dim) -> (B, H, T, head_dim)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. You have written both steps already. This function does one after the other.
+# 2. (B, T, d_out) becomes (B, T, H, head_dim), and then (B, H, T, head_dim). For example, (1, 3, 6) with 2 heads
+#    becomes (1, 3, 2, 3), and then (1, 2, 3, 3).
+# 3. One way: call your `unroll_heads` with x and num_heads, and give its result to your `group_by_head`.
 
 # %% [markdown]
 # ## Steps 9 and 10: contexts, and merge
@@ -350,6 +387,14 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
     return tokens_first.flatten(start_dim=2)  # (B, T, H, head_dim) -> (B, T, H · head_dim)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Do the two steps of the split backwards. First the tokens come before the heads again. Then the features of all
+#    heads of a token become one list.
+# 2. (B, H, T, head_dim) becomes (B, T, H, head_dim), and then (B, T, H * head_dim). For example, (1, 2, 3, 4) becomes
+#    (1, 3, 2, 4), and then (1, 3, 8).
+# 3. One way: `transpose(1, 2)`, then `.flatten(start_dim=2)`, which makes one dimension of the last two. `reshape`
+#    works too, but `view` works only after `.contiguous()`.
 
 # %% [markdown]
 # ## All ten steps
@@ -494,6 +539,14 @@ class MultiHeadAttentionWrapper(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The wrapper has several small attention modules. It gives the same inputs to each of them, and puts their outputs
+#    next to each other.
+# 2. Each head gives (B, T, d_out), and all H heads together give (B, T, H * d_out). For example, for 2 texts of 5
+#    tokens and 4 heads of width 8, each head gives (2, 5, 8), and the output is (2, 5, 32).
+# 3. In `__init__`: an `nn.ModuleList` with a new `CausalAttention` for each number in `range(num_heads)`. In `forward`,
+#    one way: call every head with the inputs, and join the list of outputs with `torch.cat` and `dim=-1`.
+
 # %% [markdown]
 # ## Two numbers for each token
 #
@@ -516,6 +569,14 @@ def two_dimensional_output(d_in: int, context_length: int) -> nn.Module:
     return MultiHeadAttentionWrapper(d_in, 1, context_length, dropout=0.0, num_heads=2)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The wrapper puts the outputs of its heads next to each other. How wide is each of two heads, if both together give
+#    two numbers for each token?
+# 2. Two heads of width d_out give (B, T, 2 * d_out). For example, inputs (2, 6, 3) should give (2, 6, 2), so 2 * d_out
+#    = 2.
+# 3. Return a `MultiHeadAttentionWrapper`. Its d_out is 1, num_heads is 2 and dropout is 0.0; d_in and context_length
+#    are your arguments. Without `qkv_bias` there is no bias.
 
 # %% [markdown]
 # ## All heads at once
@@ -591,6 +652,15 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Project the inputs once for all heads. Then use your functions: split into heads, attend in every head, and merge.
+#    At the end a linear layer combines the heads.
+# 2. For example, for 2 texts of 5 tokens, d_out = 8 and 4 heads (head_dim = 2): queries, keys and values (2, 5, 8);
+#    split (2, 4, 5, 2); scores and weights (2, 4, 5, 5); contexts (2, 4, 5, 2); merged (2, 5, 8); output (2, 5, 8).
+# 3. In `__init__`: raise an error if num_heads does not divide d_out; then four `nn.Linear`, three of them with
+#    `bias=qkv_bias`, and `nn.Dropout(dropout)`. In `forward`, one way, in this order: `split_heads` of each projection,
+#    `head_scores`, `head_weights`, dropout, `@` values, `merge_heads`, `out_proj`.
+
 # %% [markdown]
 # ## Two modules, one function
 #
@@ -641,6 +711,15 @@ def stack_heads(wrapper: nn.Module, attention: nn.Module) -> None:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The large layer computes the outputs of head 0, then those of head 1, and so on. So its weight consists of the
+#    weights of the heads, joined along the dimension of the outputs.
+# 2. A linear layer stores its weight as (outputs, inputs). For example, with d_in = 3, two heads of width 2 have
+#    weights (2, 3), and together they make (4, 3). Two biases (2,) make (4,).
+# 3. Check all shapes and biases first, and raise an error before anything changes. One way for the rest: in a block
+#    `with torch.no_grad():`, join the weights with `torch.cat` along dimension 0, and call `copy_` of the large weight
+#    with the result. The biases go the same way, if there are any.
+
 # %% [markdown]
 # ## The attention of GPT-2
 #
@@ -664,3 +743,11 @@ def gpt2_small_attention() -> nn.Module:
     ### BEGIN SOLUTION
     return MultiHeadAttention(768, 768, context_length=1024, dropout=0.0, num_heads=12)
     ### END SOLUTION
+
+
+# %% [markdown] tags=["hints"]
+# 1. There is nothing new to compute. Choose the arguments of the module that you have just written.
+# 2. Inputs (B, T, 768) give (B, T, 768). Each of the 12 heads has 768 / 12 = 64 features. There are 4 * 768 * 768 + 768
+#    = 2,360,064 parameters.
+# 3. Return a `MultiHeadAttention`: d_in and d_out are 768, context_length is 1024, num_heads is 12, and dropout may be
+#    0.0. Without `qkv_bias` there is no bias for queries, keys and values.

@@ -80,6 +80,13 @@ def linear_as_matmul(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) 
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. A linear layer does the same with every row: it multiplies the row by the weights, and then adds the bias.
+# 2. x (m, n) times weight (n, k) gives (m, k), and the bias (k,) is added to each row. For example, the row (1, 2) with
+#    the weight [[1, 0], [0, 3]] and the bias (10, 20) gives (11, 26).
+# 3. One way: `@` for the product, then `+` for the bias. PyTorch adds a bias (k,) to every row of (m, k), so no loop is
+#    needed.
+
 # %% [markdown]
 # ## A clock with many hands
 #
@@ -140,6 +147,15 @@ def sinusoidal_encoding(num_positions: int, d_model: int) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. At each position, every hand of the clock has an angle: the position, divided by a number that is larger for each
+#    next hand. The sine and the cosine of an angle are next to each other in the row.
+# 2. The angles are (T, d_model / 2), and the result is (T, d_model). For example, with d_model = 4 the positions are
+#    divided by 1 and by 100. Row 0 is (0, 1, 0, 1), and row 1 is about (0.841, 0.540, 0.010, 1.000).
+# 3. Raise an error for an odd d_model. One way for the angles: `torch.arange(num_positions)` as a column (`[:, None]`),
+#    divided by `10000 ** (torch.arange(0, d_model, 2) / d_model)`. One way for the order: put `torch.sin` of the angles
+#    into columns `[:, 0::2]` of a tensor of zeros, and `torch.cos` into `[:, 1::2]`.
+
 # %% [markdown]
 # ## Token plus position
 #
@@ -180,6 +196,13 @@ def add_positions(x: torch.Tensor) -> torch.Tensor:
     return x + sinusoidal_encoding(num_tokens, d).to(x.dtype)  # (B, T, d) + (T, d) -> (B, T, d)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Token t of every sequence gets the same extra vector: row t of your encoding. Add it to the embedding of the token.
+# 2. x is (B, T, d), the encoding is (T, d), and the sum is (B, T, d), because PyTorch repeats the encoding for each
+#    sequence. For example, if x is (2, 3, 4) and all zeros, both sequences become the encoding of 3 positions.
+# 3. One way: call your `sinusoidal_encoding` with T and d, which are in `x.shape`. Convert the result with
+#    `.to(x.dtype)`, and add it with `+`. Do not use `+=`: it would change x.
 
 # %% [markdown]
 # Now the order counts. The same lines as above, with positions added, no longer print zeros:

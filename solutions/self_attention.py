@@ -60,6 +60,13 @@ def project_qkv(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Each token gets three different vectors. Each of the three matrices makes one of them, for all tokens at once.
+# 2. Inputs (T, d_in) times a matrix (d_in, d_out) give (T, d_out), three times. For example, 6 tokens with 3 features
+#    and matrices (3, 2) give three results of shape (6, 2).
+# 3. One way: `inputs @ W_query`, and the same with the other two matrices. Return the three results in the order
+#    queries, keys, values.
+
 # %% [markdown]
 # ## Scaled dot-product attention
 #
@@ -107,6 +114,15 @@ def scaled_dot_product_attention(
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. There are three steps. Score every query with every key, and scale the scores. Turn each row of scores into weights
+#    that sum to one. Mix the values with these weights.
+# 2. Queries (2, 4) and keys (3, 4) give scores and weights (2, 3): a row for each query, a column for each key. Weights
+#    (2, 3) and values (3, 5) give contexts (2, 5). Here d_k is 4, so the scores are divided by 2.
+# 3. One way: `queries @ keys.transpose(-2, -1)` for the scores; this swaps only the last two dimensions of the keys.
+#    Divide by `d_k**0.5`, where d_k is the last size of the queries. Then `torch.softmax` with `dim=-1`, and `@` with
+#    the values. Return the contexts first.
+
 # %% [markdown]
 # ## A module that owns its weights
 #
@@ -149,6 +165,15 @@ class SelfAttention_v1(nn.Module):
         return contexts
         ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The module owns three matrices and uses them for its inputs. You have written both steps of the computation
+#    already: the projections, and the attention.
+# 2. Each parameter is (d_in, d_out). For example, with d_in = 3 and d_out = 2, six tokens (6, 3) become queries, keys
+#    and values (6, 2), and the output is (6, 2).
+# 3. In `__init__`: for each of the three names, an `nn.Parameter` around `torch.rand(d_in, d_out)`. In `forward`, one
+#    way: call your `project_qkv`, then your `scaled_dot_product_attention`. It returns a pair: return only the
+#    contexts.
 
 # %% [markdown]
 # ## The same with linear layers
@@ -194,6 +219,15 @@ class SelfAttention_v2(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. It is the same module, but now linear layers own the weights. You call a layer like a function, and it multiplies
+#    by its weights.
+# 2. Each layer goes from d_in to d_out. For example, with d_in = 3 and d_out = 2, six tokens (6, 3) become queries,
+#    keys and values (6, 2), and the output is (6, 2).
+# 3. In `__init__`: for each of the three names, `nn.Linear` with `d_in`, `d_out` and `bias=qkv_bias`. In `forward`, one
+#    way: call each layer with the inputs, and pass the three results to your `scaled_dot_product_attention`. Return
+#    only the contexts.
+
 # %% [markdown]
 # ## One set of weights, two modules
 #
@@ -234,6 +268,15 @@ def transfer_weights(attention_v2: nn.Module, attention_v1: nn.Module) -> None:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Afterwards both modules must compute the same projections. A linear layer multiplies by the transpose of its
+#    weight, so each weight has to be transposed on its way.
+# 2. With d_in = 3 and d_out = 2, the weight of a linear layer is (2, 3), and the parameter of the first version is (3,
+#    2). A square weight, such as (3, 3), fits in both ways, but it has to be transposed too.
+# 3. First look at the `bias` of each layer: it is None, or a tensor in which `bias.any()` finds a number that is not
+#    zero. One way for the copy: in a block `with torch.no_grad():`, call `copy_` of the parameter with the layer's
+#    `weight.T`. So it stays the same `nn.Parameter`.
+
 # %% [markdown]
 # ## Why divide by the square root
 #
@@ -267,3 +310,12 @@ def dot_product_variance(d_k: int, samples: int, generator: torch.Generator | No
     scaled = dot_products / d_k**0.5
     return dot_products.var().item(), scaled.var().item()
     ### END SOLUTION
+
+
+# %% [markdown] tags=["hints"]
+# 1. Draw many random pairs of vectors, and compute the dot product of each pair. Then measure how much these numbers
+#    vary: first without a change, then divided by the square root of d_k.
+# 2. Queries and keys are each (samples, d_k), and their dot products are (samples,). The variance of these is one
+#    number. For example, with d_k = 64 and many samples the two results are near 64 and near 1.
+# 3. One way: `torch.randn(samples, d_k, generator=generator)`, twice. Multiply the two, take `.sum(dim=-1)` for the dot
+#    products, and `.var()` for the variance. `.item()` makes a Python number of a tensor with one number.

@@ -70,6 +70,14 @@ def dot_product(a: Sequence[float] | torch.Tensor, b: Sequence[float] | torch.Te
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Walk through both sequences together. Multiply the two numbers at each position, and add each product to a running
+#    total.
+# 2. Two sequences of the same length go in, and one number comes out. For example, (1, 2, 3) and (4, 5, 6) give 1 * 4 +
+#    2 * 5 + 3 * 6 = 32.
+# 3. First compare `len(a)` with `len(b)`, and `raise ValueError(...)` if they differ. One way for the sum: start a
+#    total at 0, loop over `zip(a, b)`, and add the product of each pair to the total.
+
 # %% [markdown]
 # ## Attention scores
 #
@@ -99,6 +107,14 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The query asks every token the same question: how similar are we? Each answer is the dot product of the query with
+#    this token.
+# 2. A query (d,) and inputs (T, d) give T scores, in the shape (T,). For example, the query (1, 0) and the inputs [[2,
+#    5], [3, 4]] give the scores (2, 3).
+# 3. One way: a matrix times a vector, with `@`. The matrix (T, d) comes first, so that each of its rows meets the
+#    query. Another way: `dot_product` with each row, and `torch.stack` for the results.
+
 # %% [markdown]
 # ## From scores to weights: a first try
 #
@@ -127,6 +143,12 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
     return scores / scores.sum()
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Turn each score into its share of the total. So every score is divided by the same number: the sum of all scores.
+# 2. Scores (T,) go in, and (T,) comes out. For example, (1, 2, 5) has the sum 8 and becomes (0.125, 0.25, 0.625).
+# 3. One way: `scores.sum()` is a tensor with one number, and `/` divides every score by it. Negative scores need no
+#    special case.
 
 # %% [markdown]
 # ## Softmax
@@ -165,6 +187,14 @@ def softmax_naive(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Make every number positive with the exponential. Then divide by the sum, as in the exercise before. A tensor with
+#    several dimensions contains many lists, and each list has its own sum.
+# 2. The shape stays the same. For example, x (2, 3) with dim=-1 contains two lists of three numbers. The sums should be
+#    (2, 1), so that they can divide (2, 3). A row (0, 0, 0) becomes (1/3, 1/3, 1/3).
+# 3. One way: `torch.exp(x)`, divided by its own `.sum(dim=dim, keepdim=True)`. Without `keepdim=True` the dimension of
+#    the sum is gone: then the division fails, or it uses the wrong sums.
 
 # %% [markdown]
 # ## A softmax that cannot overflow
@@ -211,6 +241,15 @@ def softmax_stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Subtract the largest entry of each list before you take the exponentials. The result is the same, but now the
+#    largest exponent is 0, so nothing becomes infinite.
+# 2. The shape stays the same. For x (2, 3) and dim=-1 there are two maxima, in the shape (2, 1): each row has its own.
+#    For example, (1000, 999) becomes (0, -1), and then (0.7311, 0.2689).
+# 3. One way: `x.max(dim=dim, keepdim=True)` gives values and indices, and you need its `.values`. Or use
+#    `x.amax(dim=dim, keepdim=True)`, which gives only the values. Subtract this from x, and continue as in
+#    `softmax_naive`.
+
 # %% [markdown]
 # ## The context vector
 #
@@ -241,6 +280,14 @@ def context_vector(weights: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
     return weights @ inputs  # (T,) @ (T, d) -> (d,)
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The context vector is a mixture of the tokens. Take a part of each token, as large as its weight says, and add the
+#    parts.
+# 2. Weights (T,) and inputs (T, d) give one vector (d,). For example, the weights (0.5, 0.5) and the inputs [[2, 0],
+#    [4, 6]] give (3, 3).
+# 3. One way: a vector times a matrix, with `@` and the weights first, sums over the tokens. Another way: make the
+#    weights (T, 1) with `weights[:, None]`, multiply the inputs by them, and take `.sum(dim=0)`.
 
 # %% [markdown]
 # ## Self-attention
@@ -279,3 +326,13 @@ def simple_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     contexts = weights @ inputs  # (T, T) @ (T, d) -> (T, d)
     return contexts, weights
     ### END SOLUTION
+
+
+# %% [markdown] tags=["hints"]
+# 1. Do the same as for one query, but now every token is a query. First compute all scores, then the softmax of each
+#    row of scores, then one mixture for each row of weights.
+# 2. Inputs (T, d) give scores (T, T), weights (T, T) and contexts (T, d). For example, three tokens (3, 2) give scores
+#    and weights (3, 3), and contexts (3, 2). Each row of the weights sums to 1.
+# 3. One way: multiply the inputs by their transpose, `inputs.T`, in the order (T, d) @ (d, T). Then call your
+#    `softmax_stable` for the last dimension, and multiply the weights by the inputs with `@`. Return the pair
+#    (contexts, weights).

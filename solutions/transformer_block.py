@@ -90,6 +90,15 @@ class LayerNorm(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Normalise each token by its own numbers: subtract the mean of its features, and divide by their standard deviation.
+#    Then each feature gets its own learned scale and shift.
+# 2. For x (B, T, C), the mean and the variance are (B, T, 1), and the output is (B, T, C). scale and shift are (C,).
+#    For example, the token (1, 3) has the mean 2 and the variance 1, and becomes about (-1, 1).
+# 3. In `__init__`: store eps, and make two `nn.Parameter`, from `torch.ones(emb_dim)` and `torch.zeros(emb_dim)`. In
+#    `forward`, one way: `x.mean` and `x.var`, both with `dim=-1` and `keepdim=True`; `var` also needs `unbiased=False`.
+#    Add eps before you take `torch.sqrt`.
+
 # %% [markdown]
 # ## Feed-forward
 #
@@ -136,6 +145,14 @@ class FeedForward(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. Each token goes through a small network of its own: make it wider, replace negative numbers by zero, and make it as
+#    narrow as before.
+# 2. The first layer changes only the last dimension, and the second one changes it back. For example, with emb_dim = 8
+#    and expansion = 4, (2, 5, 8) becomes (2, 5, 32), and then (2, 5, 8).
+# 3. In `__init__`: `nn.Linear(emb_dim, expansion * emb_dim)`, and another `nn.Linear` back. In `forward`, one way: the
+#    first layer, `torch.relu`, the second layer.
+
 # %% [markdown]
 # ## Residual connections
 #
@@ -176,6 +193,13 @@ class Residual(nn.Module):
         return x + self.sublayer(x)
         ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. The module keeps its input, and adds to it what the inner module makes of it.
+# 2. The input, the output of the inner module and the sum all have the same shape, such as (2, 5, 8). For example, if
+#    the inner module doubles its input, x = (1, 2) becomes (3, 6).
+# 3. In `__init__`, assign sublayer to an attribute of `self`: then its parameters belong to this module too. In
+#    `forward`, call it with x, and add the result to x with `+`. Do not use `+=`: it would change x.
 
 # %% [markdown]
 # ## The block
@@ -245,6 +269,15 @@ class TransformerBlock(nn.Module):
         ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. There are two steps of the same form: normalise, call a module, drop, and add the result to what came in. The first
+#    step is for attention, the second for the feed-forward.
+# 2. Every tensor has the same shape (B, T, emb_dim), for example (2, 5, 8). The second step begins with the sum of the
+#    first step, and uses it twice: in norm2, and in its own sum.
+# 3. In `__init__`: store the two modules, make norm1 and norm2 with `LayerNorm(emb_dim)`, and `nn.Dropout(dropout)`. In
+#    `forward`, one way: call norm1, attention and dropout one inside the other, and add this to x. Then do the same
+#    with norm2 and feed_forward, starting from that sum.
+
 # %% [markdown]
 # ## A stack of blocks
 #
@@ -281,6 +314,14 @@ def stack_blocks(make_block: Callable[[], nn.Module], num_blocks: int) -> nn.Mod
     return nn.Sequential(*(make_block() for _ in range(num_blocks)))
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Make the blocks one by one, so that each has its own weights. Then run them in a row: the output of a block is the
+#    input of the next one.
+# 2. A block keeps the shape, so a stack of blocks keeps it too. For example, (2, 5, 8) stays (2, 5, 8) through 3
+#    blocks, and make_block is called 3 times.
+# 3. One way: call `make_block()` once for each number in `range(num_blocks)`, and pass all blocks to `nn.Sequential`,
+#    with a `*` in front of a list of them.
 
 # %% [markdown]
 # ## How large is GPT-2?
@@ -329,6 +370,16 @@ def gpt2_parameter_count(num_layers: int, emb_dim: int, vocab_size: int = 50257,
     return embeddings + num_layers * block + norm
     ### END SOLUTION
 
+
+# %% [markdown] tags=["hints"]
+# 1. Add up the parts: two tables of embeddings, the parts of one block times the number of blocks, and the last norm.
+#    The output layer adds nothing.
+# 2. A linear layer from n to m features has n * m + m parameters, and a norm has 2 * emb_dim. For example, in a block
+#    with emb_dim = 2: four layers from 2 to 2 have 4 * 6 = 24, the feed-forward has 24 + 18 = 42, and two norms have 8.
+#    This block has 74.
+# 3. You need only `+` and `*`. One way: a variable for each part (embeddings, norm, attention, feed-forward), a
+#    variable for a block, and a last sum. Compare with the table above: `gpt2_parameter_count(12, 768)` gives
+#    124439808.
 
 # %% [markdown]
 # ## What comes after

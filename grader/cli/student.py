@@ -1,7 +1,8 @@
-"""The students' commands: check, quiz, doctor, and export for the workflow. Instructors have them too."""
+"""The students' commands: check, quiz, hint, reset, solution, doctor, and export. Instructors have them too."""
 
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from typing import Annotated
@@ -131,6 +132,55 @@ def quiz(
     from grader.quizzes.terminal import take_quiz
 
     take_quiz(unit, out, course)
+
+
+@app.command()
+def hint(
+    exercise: Annotated[str, typer.Argument(help="An exercise.")],
+    course: CourseFolder = None,
+) -> None:
+    """Show the next hint of an exercise: the idea, then the shapes, then the call."""
+    from grader.course.find import find_course
+    from grader.practice.check import answers_folder
+    from grader.practice.hints import show_next_hint
+
+    found = find_course(course)
+    with writing("The last hint could not be remembered"):
+        show_next_hint(found, answers_folder(found), exercise, out)
+
+
+@app.command()
+def reset(
+    exercise: Annotated[str, typer.Argument(help="An exercise.")],
+    course: CourseFolder = None,
+) -> None:
+    """Put the stub of an exercise back into your file, and keep the old file."""
+    from grader.course.find import find_course
+    from grader.practice.check import answers_folder
+    from grader.practice.reset import reset as put_back
+
+    found = find_course(course)
+    with writing("Nothing was changed"):
+        done = put_back(found, answers_folder(found), exercise, datetime.datetime.now().astimezone())
+    if done.backup is None:
+        say(f"{exercise} in {done.file} is as you received it: nothing was changed.")
+    else:
+        say(f"{exercise} in {done.file} is as you received it again. Your old file is {done.backup}")
+
+
+@app.command()
+def solution(
+    exercise: Annotated[str, typer.Argument(help="An exercise.")],
+    course: CourseFolder = None,
+) -> None:
+    """Print the solution of an exercise, once your instructor has published it."""
+    from grader.course.find import find_course
+    from grader.practice.check import answers_folder
+    from grader.practice.solutions import published_solution, show_code
+
+    found = find_course(course)
+    now = datetime.datetime.now(datetime.UTC)
+    show_code(published_solution(found, answers_folder(found), exercise, now), out)
 
 
 @app.command()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course import hints
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.files import write_atomically
@@ -14,6 +16,7 @@ from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.source import load_quizzes
 from grader.submissions.names import SHEET_SUFFIX
+from grader.submissions.source import DEFINITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 BEGIN_SOLUTION = "BEGIN SOLUTION"
 END_SOLUTION = "END SOLUTION"
+_HINTS = re.compile(rf"\btags=\[[^]]*\"{hints.TAG}\"")
 
 
 class BuildError(GraderError):
@@ -60,14 +64,14 @@ def check(course: Course) -> list[str]:
 
 
 def read_source(path: Path, course: Course) -> NotebookNode:
-    """Read a unit's source as a notebook with its answer cells marked.
+    """Read a unit's source as a notebook with its answer cells marked, without the cells of hints.
 
     What autograder.yml leaves out is removed: exercises that are not listed, and other code that needs them, such as
     an import from another unit. The text above them is removed too if no other code is below it.
 
     Raises:
-        BuildError: The source is not Python, a marker is misplaced or has no TODO above it, or an exercise has no
-            docstring.
+        BuildError: The source is not Python, a marker is misplaced or has no TODO above it, an exercise has no
+            docstring, or hints are malformed.
     """
     import jupytext
 
@@ -77,6 +81,8 @@ def read_source(path: Path, course: Course) -> NotebookNode:
     notebook: NotebookNode = jupytext.reads(text, fmt="py:percent")
     _check_markers(path, text, notebook)
     _check_docstrings(path, text)
+    _hints(path, text)
+    notebook.cells = [cell for cell in notebook.cells if hints.TAG not in cell.metadata.get("tags", ())]
     missing = left_out(course)
     if names := {*missing.get(path.stem, ()), *_imports_left_out(text, missing, course)}:
         notebook.cells = _listed(notebook.cells, names)
@@ -135,10 +141,12 @@ def _files(course: Course) -> dict[Path, str | None]:
     """Return the text of each file to build, and None for each file to remove."""
     sheets = _sheets(course)  # first, because this finds mistakes fast
     sources = {f"{unit}.py": course.solutions / f"{unit}.py" for unit in sorted(course.units)}
-    files = {course.exercises / name: _stub(source, course) for name, source in sources.items()} | sheets
+    files = {course.exercises / name: stub(source, course) for name, source in sources.items()} | sheets
+    if found := _all_hints(course):
+        files[course.exercises / hints.FILENAME] = hints.to_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    possible = [course.exercises / name for name in sorted([*names, FILENAME])]
+    possible = [course.exercises / name for name in sorted([*names, FILENAME, hints.FILENAME])]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
@@ -150,8 +158,11 @@ def _sheets(course: Course) -> dict[Path, str]:
     return {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
 
 
-def _stub(path: Path, course: Course) -> str:
-    """Clear the solutions with nbgrader's own preprocessor, as in nbgrader's release of the unit."""
+def stub(path: Path, course: Course) -> str:
+    """Return a unit's source as students receive it. Raises BuildError.
+
+    nbgrader's own preprocessor clears the solutions, as in nbgrader's release of the unit.
+    """
     import jupytext
 
     try:
@@ -163,6 +174,35 @@ def _stub(path: Path, course: Course) -> str:
     # Students get plain cells: only the notebook that nbgrader releases needs its metadata.
     notebook.metadata["jupytext"] |= {"notebook_metadata_filter": "-all", "cell_metadata_filter": "-all"}
     return str(jupytext.writes(notebook, fmt="py:percent")).rstrip("\n") + "\n"
+
+
+def _all_hints(course: Course) -> hints.Hints:
+    """Return the hints of all exercises that the course lists."""
+    found = {}
+    for unit, described in course.units.items():
+        path = course.solutions / f"{unit}.py"
+        own = _hints(path, path.read_text(encoding="utf-8"))
+        if listed := {name: own[name] for name in described.exercises if name in own}:
+            found[unit] = listed
+    return found
+
+
+def _hints(path: Path, text: str) -> dict[str, list[str]]:
+    """Return the hints in a unit's source by exercise."""
+    found: dict[str, list[str]] = {}
+    above: list[str] = []
+    for start, (header, *lines) in _cells(text):
+        if _HINTS.search(header):
+            names = DEFINITION.findall("\n".join(above))
+            if not names or not any(BEGIN_SOLUTION in line for line in above):
+                raise _problem(path, start, "no exercise is above these hints: move them below its answer cell.")
+            items = hints.parse_list([line.removeprefix("#") for line in lines if line.startswith("#")])
+            if "[markdown]" not in header or items is None:
+                numbered = ", ".join(f"{number}. {level}" for number, level in enumerate(hints.LEVELS, start=1))
+                raise _problem(path, start, f"hints are a text cell with a numbered list: {numbered}.")
+            found[names[-1]] = items
+        above = [header, *lines]
+    return found
 
 
 def _check_markers(path: Path, text: str, notebook: NotebookNode) -> None:

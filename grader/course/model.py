@@ -69,6 +69,11 @@ class Unit(Model):
     quiz: Weight | None = None
 
     @property
+    def due_text(self) -> str:
+        """When it is due, in words."""
+        return f"{self.due:%d %B %Y, %H:%M} ({self.due.tzinfo})".lstrip("0")
+
+    @property
     def time_shares(self) -> int:
         """How many parts share the unit's time: loading the file, and each exercise alone and with substitutes."""
         return 1 + 2 * len(self.exercises)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader.errors import CourseError
 from grader.files import PACKAGE
+from grader.submissions.names import is_published
 
 FILENAME = "autograder.yml"
 RECEIVED = PACKAGE / "received"
@@ -33,8 +34,7 @@ def find_root(named: Path | None = None, around: Path | None = None) -> Path:
         return RECEIVED
     here = (around or current_folder()).resolve()
     for folder in (here, *here.parents, PACKAGE.parent):
-        # A student's repository has an autograder.yml too, but no solutions.
-        if (folder / FILENAME).is_file() and (folder / "solutions").is_dir():
+        if (folder / FILENAME).is_file() and _has_sources(folder / "solutions"):
             return folder
     if (here / FILENAME).is_file():
         raise CourseError(
@@ -45,6 +45,12 @@ def find_root(named: Path | None = None, around: Path | None = None) -> Path:
         f"There is no course here: neither {here} nor a folder above it has {FILENAME} and solutions/. Go to the "
         "course's folder, give it with --course DIR, or make a new course with `grader new course DIR`."
     )
+
+
+def _has_sources(solutions: Path) -> bool:
+    """Return whether this is the folder of a course's sources. A student's repository has none, or published ones."""
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in solutions.glob("*.py")]
+    return solutions.is_dir() and not (texts and all(map(is_published, texts)))
 
 
 def current_folder() -> Path:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from grader.course.root import current_folder
 from grader.documents import nearest
-from grader.engine.grading import Grading
 from grader.errors import GraderError
 from grader.practice.statements import Statements
 from grader.quizzes.questions import FILENAME, read_questions
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grader.course.model import Course
+    from grader.engine.grading import Grading
     from grader.reports.model import Report
     from grader.submissions.source import Submission
 
@@ -63,6 +63,8 @@ def check_answers(
 
 def visible_grading(course: Course, units: Iterable[str] = ()) -> Grading:
     """Return a grading by the visible tests of these units, by default of all."""
+    from grader.engine.grading import Grading  # slow to import, and other commands need only the names here
+
     questions = read_questions(course.exercises / FILENAME) if course.quizzes else {}
     quizzes = {unit: questions[unit] for unit in course.quizzes if unit in questions}
     # A student's own code on their own machine is isolated if possible, and run in any case.
@@ -84,6 +86,15 @@ def unit_of(name: str, course: Course) -> str:
             return unit
     known = [*course.units, *(exercise for unit in course.units.values() for exercise in unit.exercises)]
     raise GraderError(f"There is no exercise or unit {name!r}.{nearest(name, known)}")
+
+
+def unit_of_exercise(name: str, course: Course) -> str:
+    """Return the unit that an exercise belongs to. Raises GraderError if the name is not that of an exercise."""
+    unit = unit_of(name, course)
+    if name == unit:
+        exercises = ", ".join(course.units[unit].exercises)
+        raise GraderError(f"{name} is a unit: name one of its exercises: {exercises}.")
+    return unit
 
 
 def answers_folder(course: Course, here: Path | None = None) -> Path:

@@ -37,7 +37,7 @@ WIDTH = 88
 """Longer lines are hard to read."""
 
 # Only colours that are readable on a dark and on a light background.
-_CODE_THEME = ANSISyntaxTheme(
+CODE_THEME = ANSISyntaxTheme(
     {
         Keyword: Style(bold=True),
         Operator.Word: Style(bold=True),
@@ -214,7 +214,7 @@ def _parts(question: Question, variant: int) -> Iterator[RenderableType]:
         yield Syntax(
             question.code,
             "python",
-            theme=_CODE_THEME,
+            theme=CODE_THEME,
             background_color="default",
             line_numbers=True,
             word_wrap=True,
@@ -231,4 +231,4 @@ def _count(number: int, noun: str) -> str:
 
 
 def _markdown(text: str) -> Markdown:
-    return Markdown(text, code_theme=_CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it
+    return Markdown(text, code_theme=CODE_THEME)  # type: ignore[arg-type]  # Syntax takes it

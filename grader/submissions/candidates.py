@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.submissions.names import filenames, intended_name, is_code, missing_sheet, missing_unit
+from grader.submissions.names import filenames, intended_name, is_code, is_published, missing_sheet, missing_unit
 from grader.submissions.notebook import answer_lines, code_lines
 from grader.submissions.plain_files import UnreadableError
 from grader.submissions.tree import Mount, View, Walked, renamed, walk
@@ -143,7 +143,8 @@ class Search:
                 except UnreadableError as error:
                     unreadable.insert(0, str(error))
                 else:
-                    candidates += [candidate] if candidate else []
+                    is_answer = candidate and not is_published(candidate.source.cells[0])
+                    candidates += [candidate] if candidate and is_answer else []
         return candidates, unreadable + problems
 
     def _candidate(self, wanted: Wanted, file: Found, name: str, taken: Collection[str]) -> Candidate | None:

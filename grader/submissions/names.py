@@ -20,6 +20,11 @@ SHEET_SUFFIX = "_quiz.md"
 FOLDER = "exercises"
 """The folder of a student's repository that holds all units."""
 
+PUBLISHED_FOLDER = "solutions"
+"""The folder of a student's repository in which the instructor publishes solutions."""
+PUBLISHED = "# Published solutions: "
+"""How the file of a unit in this folder begins. It is nobody's answer."""
+
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """A name that a student can have in reports."""
 
@@ -100,6 +105,11 @@ def intended_name(filename: str, units: Iterable[str]) -> str | None:
     if is_quiz != (suffix == "md"):
         return None
     return f"{unit}{SHEET_SUFFIX}" if is_quiz else f"{unit}.{suffix}"
+
+
+def is_published(text: str) -> bool:
+    """Return whether a text is a file of solutions that the instructor has published."""
+    return text.startswith(PUBLISHED)
 
 
 def is_code(filename: str) -> bool:

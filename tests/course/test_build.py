@@ -12,6 +12,7 @@ import pytest
 from courses import COURSE, REPOSITORY, SMALL_COURSE
 
 from grader.course.build import BuildError, build, check
+from grader.course.hints import read_hints
 from grader.course.model import Course, load_course
 from grader.documents import CourseError
 from grader.quizzes.questions import read_questions
@@ -261,3 +262,55 @@ except BuildError as error:
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "Building needs nbgrader: run `pip install -e .[nbgrader]`.\n"
+
+
+# -- hints ----------------------------------------------------------------------------------------------------
+
+HINTS = """
+
+# %% [markdown] tags=["hints"]
+# 1. Take it once, and
+#    once more.
+# 2. 3 gives 6.
+# 3. One way: `2 *`.
+"""
+
+
+def test_hints_are_taken_out_of_the_stub_and_written_to_a_file_of_their_own(tmp_path: Path) -> None:
+    course = loaded(tmp_path, SOURCE + HINTS)
+    stub, hints = build(course)
+    assert stub.read_text(encoding="utf-8") == STUB
+    assert hints.name == "hints.json"
+    assert read_hints(course) == {
+        "arithmetic": {"double": ["Take it once, and once more.", "3 gives 6.", "One way: `2 *`."]}
+    }
+
+
+def test_hints_of_an_exercise_that_is_left_out_are_left_out(tmp_path: Path) -> None:
+    (written,) = build(loaded(tmp_path, f"{SOURCE}\n\n# %% [markdown]\n# ## Triple\n\n\n{TRIPLE}{HINTS}"))
+    assert written.read_text(encoding="utf-8") == STUB
+
+
+def test_the_file_of_hints_is_removed_with_the_last_hint(tmp_path: Path) -> None:
+    build(loaded(tmp_path, SOURCE + HINTS))
+    (tmp_path / "solutions" / "arithmetic.py").write_text(SOURCE, encoding="utf-8")
+    build(load_course(tmp_path))
+    assert not (tmp_path / "exercises" / "hints.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (
+            SOURCE + HINTS.replace("# 3. One way: `2 *`.\n", ""),
+            "14: hints are a text cell with a numbered list: 1. the idea, 2. the shapes, 3. the call.",
+        ),
+        (SOURCE + HINTS.replace("# 3.", "# 4."), "14: hints are a text cell with a numbered list"),
+        (SOURCE + HINTS.replace(" [markdown]", ""), "14: hints are a text cell with a numbered list"),
+        (SOURCE.replace("\n\n\n", f"{HINTS}\n\n", 1), "4: no exercise is above these hints: move them below"),
+        (SOURCE + HINTS + HINTS, "21: no exercise is above these hints: move them below"),
+    ],
+)
+def test_malformed_hints_are_refused_with_their_line(source: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=rf"^solutions/arithmetic\.py:{re.escape(problem)}"):
+        build(loaded(tmp_path, source))

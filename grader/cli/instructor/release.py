@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import CourseFolder, say, stop, writing
+from grader.cli.console import CourseFolder, one_of, say, stop, writing
 from grader.errors import IMPERFECT, GraderError
 from grader.integrations.release import GradingMode  # noqa: TC001 - typer reads it at run time
 
@@ -134,6 +135,24 @@ def release_gradescope(
 
     _write(directory, course, write)
     say(f"Next: cd {shlex.quote(str(directory))} && zip -r ../autograder.zip .")
+
+
+@release.command("solutions")
+def release_solutions(
+    units: Annotated[list[str], typer.Argument(metavar="UNIT...", help="The units, as autograder.yml names them.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a student's repository, or another.")],
+    course: CourseFolder = None,
+) -> None:
+    """Publish the solutions of units after their due date: DIR/solutions/UNIT.py, for `grader solution`."""
+    from grader.course.find import find_course
+    from grader.integrations.release.solutions import release_solutions as write
+
+    found = find_course(course)
+    now = datetime.datetime.now(datetime.UTC)
+    with writing(f"The solutions could not be written to {directory}"):
+        for path in write(directory, found, [one_of(unit, list(found.units)) for unit in units], now):
+            say(f"wrote {path}")
+    say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
 
 
 def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from grader.integrations.release import GradingMode, ReleaseError
 from grader.integrations.release.folder import replaced, require_built
 from grader.integrations.release.leaks import require_none
 from grader.integrations.release.requirements import pins
+from grader.integrations.release.solutions import require_over
 from grader.integrations.release.wheel import build_wheel, received
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ def release_github(directory: Path, course: Course, mode: GradingMode | None = N
     require_built(course)
     author = identity(course.root, course.name)
     if is_release(directory):
+        require_over(directory, course, datetime.datetime.now(datetime.UTC))
         with tempfile.TemporaryDirectory() as folder:
             files = _prepare(Path(folder), course, mode or released_mode(directory), author)
         return update(directory, files, of_students(course), author)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from grader.course.build import BEGIN_SOLUTION, END_SOLUTION
+from grader.course.hints import read_hints
 from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
@@ -135,9 +136,11 @@ def _answers(course: Course) -> Iterator[tuple[str, str]]:
 
 
 def _public_texts(course: Course) -> Iterator[str]:
-    """Yield what surrounds the solutions, the student's part of the grader, and the quizzes' questions."""
+    """Yield what surrounds the solutions, the hints, the student's part of the grader, and the quizzes' questions."""
     for path in sorted(course.solutions.glob("*.py")):
         yield from (line for line, is_solution in _solution_lines(path) if not is_solution)
+    for exercises in read_hints(course).values():
+        yield from itertools.chain.from_iterable(exercises.values())
     for path in sorted(PACKAGE.rglob("*.py")):
         if not is_the_instructors(path.relative_to(PACKAGE).as_posix()):
             yield path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from courses import BUILDABLE, COURSE, REPOSITORY
 
+from grader.course.build import build
 from grader.course.model import load_course
 from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
@@ -222,3 +224,21 @@ def test_a_sentence_with_code_that_the_stub_does_not_have_is_refused_with_its_li
     if refused:
         with pytest.raises(ReleaseError, match=r"misconceptions\.py:3: this is also in solutions/sums\.py"):
             require_none(tmp_path / "empty", course)
+
+
+def test_hints_are_public_and_with_them_only_what_they_quote(own_small_course: Path, tmp_path: Path) -> None:
+    quoted, secret = "the_first_of_both_steps = a", "the_second_of_both_steps = b"
+    hints = f'# %% [markdown] tags=["hints"]\n# 1. Two steps.\n# 2. 1 and 2 give 3.\n# 3. Begin with `{quoted}`.\n'
+    end = "    ### END SOLUTION\n"
+    source = BUILDABLE.replace("    return a + b\n", f"    {quoted}\n    {secret}\n    return a + b\n")
+    (own_small_course / "solutions" / "sums.py").write_text(
+        source.replace(end, f"{end}\n\n{hints}", 1), encoding="utf-8"
+    )
+    course = load_course(own_small_course)
+    build(course)
+    folder = tmp_path / "released"
+    folder.mkdir()
+    shutil.copy(course.exercises / "hints.json", folder)
+    assert scan(folder, course) == []
+    (folder / "notes.txt").write_text(f"{quoted}\n{secret}\n", encoding="utf-8")
+    assert {leak.place for leak in scan(folder, course)} == {"notes.txt:2"}

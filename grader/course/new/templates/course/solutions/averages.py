@@ -25,6 +25,12 @@ def mean(numbers: list[float]) -> float:
     ### END SOLUTION
 
 
+# %% [markdown] tags=["hints"]
+# 1. The mean is what each number would be if all were the same and the sum did not change.
+# 2. A list of numbers gives one number. For example, 1, 2 and 6 have the sum 9 and the count 3, so the mean is 3.
+# 3. Check the list first: an empty one is false in an `if`. One way for the mean: `sum` and `len`.
+
+
 # %% [markdown]
 # ## The median
 #
@@ -48,3 +54,9 @@ def median(numbers: list[float]) -> float:
         return ordered[middle]
     return (ordered[middle - 1] + ordered[middle]) / 2
     ### END SOLUTION
+
+
+# %% [markdown] tags=["hints"]
+# 1. Put the numbers into order. Then the median is in the middle, or halfway between the two in the middle.
+# 2. A list of numbers gives one number. For example, 6, 1, 2 and 4 in order are 1, 2, 4 and 6, so the median is 3.
+# 3. One way: `sorted` gives a new list. With n numbers, the place `n // 2` is the middle or the upper one of two.
