@@ -152,7 +152,8 @@ def release_solutions(
     with writing(f"The solutions could not be written to {directory}"):
         for path in write(directory, found, [one_of(unit, list(found.units)) for unit in units], now):
             say(f"wrote {path}")
-    say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
+    if (directory / ".git").exists():
+        say(f"Next: cd {shlex.quote(str(directory))} && git add solutions && git commit -m Solutions && git push")
 
 
 def _write(directory: Path, course: Path | None, write: Callable[[Path, Course], list[Path]]) -> None:
