@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from grader import __version__
-from grader.cli.console import CourseFolder, Program, out, run, say, stop
+from grader.cli.console import CourseFolder, Program, out, run, say, stop, writing
 from grader.cli.export import export
 from grader.errors import IMPERFECT
 
