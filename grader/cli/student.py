@@ -184,6 +184,25 @@ def solution(
 
 
 @app.command()
+def practice(
+    unit: Annotated[str, typer.Argument(help="The unit, as autograder.yml names it.")],
+    page: Annotated[Path | None, typer.Option("--page", metavar="FILE.html", help="Write them as a web page.")] = None,
+    course: CourseFolder = None,
+) -> None:
+    """Practise a unit: each answer is explained at once, and nothing is graded."""
+    if page is None:
+        from grader.quizzes.practice_terminal import practise
+
+        practise(unit, out, course)
+        return
+    from grader.quizzes.practice_page import write_page
+
+    with writing("The page could not be written"):
+        write_page(unit, page, course)
+    say(f"{page} is written: open it in a browser. It works without a network.")
+
+
+@app.command()
 def doctor(course: CourseFolder = None) -> None:
     """Show versions, and whether each layer of isolation works here. Exit 1 where student code cannot be isolated."""
     from rich.table import Table

@@ -12,9 +12,10 @@ from grader.course import hints
 from grader.course.model import Course, left_out
 from grader.errors import GraderError
 from grader.files import write_atomically
+from grader.quizzes import practice
 from grader.quizzes.questions import FILENAME, QUIZ_SUFFIX, to_json
 from grader.quizzes.sheet import write_sheet
-from grader.quizzes.source import load_quizzes
+from grader.quizzes.source import load_practice, load_quizzes
 from grader.submissions.names import SHEET_SUFFIX
 from grader.submissions.source import DEFINITION
 
@@ -42,7 +43,7 @@ def build(course: Course) -> list[Path]:
 
     Raises:
         BuildError: A unit's source is malformed, or nbgrader is missing. Nothing was written.
-        CourseError: A quiz is malformed. Nothing was written.
+        CourseError: A quiz is malformed, or an item is both graded and for practice. Nothing was written.
     """
     files = _files(course)
     for path, text in files.items():
@@ -146,16 +147,19 @@ def _files(course: Course) -> dict[Path, str | None]:
         files[course.exercises / hints.FILENAME] = hints.to_json(found)
     names = [path.name for path in course.solutions.glob("*.py")]
     names += [path.name.removesuffix(QUIZ_SUFFIX) + SHEET_SUFFIX for path in course.solutions.glob(f"*{QUIZ_SUFFIX}")]
-    possible = [course.exercises / name for name in sorted([*names, FILENAME, hints.FILENAME])]
+    possible = [course.exercises / name for name in sorted([*names, FILENAME, hints.FILENAME, practice.FILENAME])]
     return {**files, **{path: None for path in possible if path not in files and path.exists()}}
 
 
 def _sheets(course: Course) -> dict[Path, str]:
-    """Return a sheet for each quiz, and the file from which `grader quiz` writes other variants."""
+    """Return a sheet for each quiz, the file from which `grader quiz` writes other variants, and the practice items."""
     quizzes = load_quizzes(course.solutions, sorted(course.quizzes))
     questions = [quiz.questions for quiz in quizzes.values()]
     sheets = {course.exercises / quiz.filename: write_sheet(quiz, None, {}) for quiz in questions}
-    return {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
+    files = {**sheets, course.exercises / FILENAME: to_json(questions)} if sheets else {}
+    if items := load_practice(course.solutions, course.units, quizzes.values()):
+        files[course.exercises / practice.FILENAME] = practice.to_json(items.values())
+    return files
 
 
 def stub(path: Path, course: Course) -> str:

@@ -9,7 +9,7 @@ from rich.syntax import Syntax
 from grader.errors import GraderError
 from grader.practice.check import unit_of_exercise
 from grader.practice.definitions import NotFound, NotPython, definition
-from grader.quizzes.terminal import CODE_THEME
+from grader.quizzes.screen import CODE_THEME
 from grader.submissions.names import PUBLISHED_FOLDER, is_published
 from grader.submissions.notebook import CODE_LIMIT
 from grader.submissions.plain_files import UnreadableError, read_text

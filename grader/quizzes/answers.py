@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 Answer = tuple[str, ...] | tuple[int, ...] | Fraction
 """The letters that are chosen or put in order, the sizes of a shape, or a number."""
 
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
 LONGEST = 200
 """The most characters of an answer: few enough to quote in a message and to parse at once."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"([+-]?[0-9]+) */ *([0-9]+)")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?|\.(?=[0-9]))([0-9]*)")
 _BRACKETS = re.compile(r"torch\.Size\((.*)\)|\((.*)\)|\[(.*)\]")
 _SIZES_APART = re.compile(r" *[,x×] *| +")
 _LETTERS_APART = re.compile(r"[\s,;.()\[\]>→-]+")
@@ -49,6 +52,25 @@ def parse(question: Question, raw: str) -> Answer:
             return parse_shape(raw)
         case _:
             return parse_letters(question, raw)
+
+
+def decimals_in(raw: str) -> int | None:
+    """Return how many decimals a number is written with; None for a fraction, for an exponent and for no number."""
+    written = _DECIMAL.fullmatch(_bare(_text(raw)))
+    return len(written[1]) if written else None
+
+
+def missing_decimals(question: Question, raw: str) -> str | None:
+    """Return a sentence, without its full stop, if a number has fewer decimals than asked for; None otherwise.
+
+    It depends on what was typed alone. `3` may be right to three decimals, so this is no reason to refuse an answer.
+    """
+    written = decimals_in(raw)
+    if not question.decimals or written is None or written >= question.decimals:
+        return None
+    has = f"{_COUNTS[written]} decimal{'' if written == 1 else 's'}"
+    are = "is" if question.decimals == 1 else "are"
+    return f"{_bare(_text(raw))} has {has}, and {_COUNTS[question.decimals]} {are} asked for"
 
 
 def parse_letters(question: Question, raw: str) -> tuple[str, ...]:

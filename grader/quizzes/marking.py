@@ -8,7 +8,7 @@ from itertools import combinations
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from grader.quizzes.answers import parse_letters, parse_number, parse_shape
+from grader.quizzes.answers import decimals_in, missing_decimals, parse_letters, parse_number, parse_shape
 from grader.quizzes.items import BugItem, ChoiceItem, NumberItem, OrderItem, ShapeItem, exact
 from grader.quizzes.questions import fill, quoted, rendered
 
@@ -31,6 +31,15 @@ def mark(item: Item, raw: str, variant: int, weight: int) -> Mark:
     share, sentences = _marked(item, raw, item.row(variant))
     points = floor(max(Fraction(0), share) * item.points * weight)
     return Mark(points, [fill(sentence, item.row(variant)).strip() for sentence in sentences])
+
+
+def too_short(item: Item, raw: str, variant: int) -> str | None:
+    """Return a sentence if a wrong number is the right one rounded to fewer decimals than asked for; None otherwise."""
+    sentence = missing_decimals(item.asked(), raw)
+    if sentence is None or not isinstance(item, NumberItem) or mark(item, raw, variant, 1).points:
+        return None
+    error = abs(parse_number(raw) - exact(item.row(variant)["answer"]))
+    return f"{sentence}: write it to all of them." if error * 2 * 10 ** (decimals_in(raw) or 0) <= 1 else None
 
 
 def accepted_answer(item: Item, variant: int) -> str:

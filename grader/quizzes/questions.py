@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from grader.documents import CourseError, Model
+from grader.errors import GraderError
 from grader.submissions.names import SHEET_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 Kind = Literal["one_choice", "several_choices", "true_false", "number", "shape", "order", "bug"]
 Value = int | float | str | list[int]
@@ -21,7 +22,9 @@ Value = int | float | str | list[int]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILENAME = "quizzes.json"
 QUIZ_SUFFIX = "_quiz.yml"
-"""The end of a source's name. It is in solutions/, beside the unit's own source."""
+"""The end of the name of a graded quiz's source. It is in solutions/, beside the unit's own source."""
+PRACTICE_SUFFIX = "_practice.yml"
+"""The end of the name of the source of a unit's practice items, in the same folder."""
 SCHEMA = "attention-from-scratch/quizzes/v1"
 VARIANTS = 100
 """A sheet gets one of this many variants at random."""
@@ -107,6 +110,25 @@ def read_questions(path: Path) -> dict[str, Questions]:
     except (ValueError, LookupError, TypeError, RecursionError, ValidationError):
         raise CourseError(f"{path} is damaged: {fix}") from None
     return {quiz.unit: quiz for quiz in quizzes}
+
+
+def find_received(filename: str, folder: Path | None = None) -> Path:
+    """Return where a file that students receive is: in `folder`, by default the current one, or in its exercises/.
+
+    Raises:
+        GraderError: It is in neither.
+    """
+    places = [folder or Path(), (folder or Path()) / "exercises"]
+    if found := [place / filename for place in places if (place / filename).is_file()]:
+        return found[0]
+    try:
+        here = folder or Path.cwd()
+    except FileNotFoundError:
+        raise GraderError("This folder no longer exists: go to your course's folder.") from None
+    raise GraderError(
+        f"There is no {filename} in {here} or its exercises/: go to the folder of your course's repository, or "
+        "take the file from there."
+    )
 
 
 def names_in(text: str) -> set[str]:

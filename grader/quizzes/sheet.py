@@ -83,6 +83,11 @@ def heading(name: str) -> str:
 
 def kind_line(question: Question) -> str:
     """Return the line that says what is asked for and how many points it has."""
+    return f"{asked_for(question)}, {_count(question.points, 'point')}"
+
+
+def asked_for(question: Question) -> str:
+    """Return what is asked for, such as: A number to 3 decimals."""
     kinds = {
         "one_choice": "One choice",
         "several_choices": "Several choices",
@@ -92,7 +97,7 @@ def kind_line(question: Question) -> str:
         "order": "The letters in the right order",
         "bug": "The wrong line",
     }
-    return f"{kinds[question.kind]}, {_count(question.points, 'point')}"
+    return kinds[question.kind]
 
 
 def has_boxes(question: Question) -> bool:

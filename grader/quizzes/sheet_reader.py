@@ -12,7 +12,7 @@ from grader.documents import nearest
 from grader.errors import GraderError, InternalError
 from grader.files import write_atomically
 from grader.quizzes.answers import AnswerError, is_blank, parse
-from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, read_questions
+from grader.quizzes.questions import FILENAME, VARIANTS, Question, Questions, find_received, read_questions
 from grader.quizzes.sheet import BLANK, Section, Sections, Sheet, SheetError, has_boxes, write_sheet
 from grader.submissions.source import SHEET_LIMIT
 from grader.text import in_words
@@ -265,20 +265,11 @@ def find_sheet(unit: str, folder: Path | None = None) -> SheetFile:
 
     Raises GraderError.
     """
-    places = [folder or Path(), (folder or Path()) / "exercises"]
-    sources = [place / FILENAME for place in places if (place / FILENAME).is_file()]
-    if not sources:
-        try:
-            here = folder or Path.cwd()
-        except FileNotFoundError:
-            raise GraderError("This folder no longer exists: go to your course's folder.") from None
-        raise GraderError(
-            f"There is no {FILENAME} in {here} or its exercises/: go to the folder of your course's repository, or "
-            "take the file from there."
-        )
-    quizzes = read_questions(sources[0])
+    source = find_received(FILENAME, folder)
+    quizzes = read_questions(source)
     if unit not in quizzes:
-        raise GraderError(f"There is no quiz {unit!r}; {sources[0]} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
+        raise GraderError(f"There is no quiz {unit!r}; {source} has {', '.join(quizzes)}.{nearest(unit, quizzes)}")
     filename = quizzes[unit].filename
-    place = next((place for place in places if (place / filename).exists()), sources[0].parent)
+    places = [folder or Path(), (folder or Path()) / "exercises"]
+    place = next((place for place in places if (place / filename).exists()), source.parent)
     return SheetFile(quizzes[unit], place / filename)

@@ -1,10 +1,13 @@
-"""Reads a quiz's source, solutions/<unit>_quiz.yml: the only place where its questions and answers are written."""
+"""Reads the source of a quiz, solutions/<unit>_quiz.yml, and of practice items, solutions/<unit>_practice.yml.
+
+They are the only place where questions and answers are written.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +16,7 @@ from pydantic import BaseModel, Field
 from grader.documents import CourseError, Document, Location, Model
 from grader.quizzes.item_checks import problems
 from grader.quizzes.items import KINDS, Item, Text
-from grader.quizzes.questions import QUIZ_SUFFIX, Kind, Questions
+from grader.quizzes.questions import PRACTICE_SUFFIX, QUIZ_SUFFIX, Kind, Questions
 from grader.quizzes.sheet import write_sheet
 from grader.quizzes.sheet_reader import read_sheet
 
@@ -26,11 +29,19 @@ _ITEM_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Quiz:
-    """A unit's quiz with its answers."""
+    """A unit's quiz, or its practice items, with the answers.
+
+    Attributes:
+        unit: The unit.
+        title: The title.
+        items: The items by name.
+        places: The file and line of each item in the source; none if it was read from another file.
+    """
 
     unit: str
     title: str
     items: dict[str, Item]
+    places: dict[str, str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def questions(self) -> Questions:
@@ -56,7 +67,11 @@ class _OfSomeKind(BaseModel):
 
 
 def load_quiz(path: Path) -> Quiz:
-    """Read a quiz's source. Raises CourseError with every problem found, each with its place and its fix."""
+    """Read the source of a quiz or of practice items.
+
+    Raises:
+        CourseError: Every problem found, each with its place and its fix.
+    """
     name = f"{path.parent.name}/{path.name}"
     try:
         document = Document(path, name, _Source)
@@ -77,7 +92,9 @@ def load_quiz(path: Path) -> Quiz:
             items[item_name] = item
     document.require_sound()
     assert source
-    quiz = Quiz(path.name.removesuffix(QUIZ_SUFFIX), source.title, items)
+    unit = path.name.removesuffix(QUIZ_SUFFIX).removesuffix(PRACTICE_SUFFIX)
+    places = {item: f"{name}:{document.line_of(('items', item))}" for item in items}
+    quiz = Quiz(unit, source.title, items, places)
     _check_sheet(document, quiz)
     document.require_sound()
     return quiz
@@ -85,15 +102,55 @@ def load_quiz(path: Path) -> Quiz:
 
 def load_quizzes(solutions: Path, units: Iterable[str]) -> dict[str, Quiz]:
     """Read the quizzes of some units. Raises CourseError with the problems of all of them."""
-    quizzes, found = {}, []
-    for unit in units:
+    return _load_all(solutions / f"{unit}{QUIZ_SUFFIX}" for unit in units)
+
+
+def load_practice(solutions: Path, units: Iterable[str], quizzes: Iterable[Quiz]) -> dict[str, Quiz]:
+    """Read the practice items of the units that have some.
+
+    Args:
+        solutions: The folder of the sources.
+        units: The units.
+        quizzes: The graded quizzes of the course.
+
+    Raises:
+        CourseError: The problems of all sources. An item that is graded too, by its name or by its question, is one.
+    """
+    sources = (solutions / f"{unit}{PRACTICE_SUFFIX}" for unit in units)
+    practice = _load_all(source for source in sources if source.is_file())
+    graded: dict[str, str] = {}
+    for quiz in quizzes:
+        for name, item in quiz.items.items():
+            graded |= {name: quiz.places[name], _normalised(item.question): quiz.places[name]}
+    found = [
+        f"{items.places[name]}: {what} of {name!r} is also in {graded[key]}, where it is graded: an item is for "
+        "practice or graded, never both. Change one of them."
+        for items in practice.values()
+        for name, item in items.items.items()
+        for what, key in (("the name", name), ("the question", _normalised(item.question)))
+        if key in graded
+    ]
+    if found:
+        raise CourseError("\n".join(found))
+    return practice
+
+
+def _load_all(sources: Iterable[Path]) -> dict[str, Quiz]:
+    """Read several sources, by unit. Raises CourseError with the problems of all of them."""
+    quizzes, found = [], []
+    for source in sources:
         try:
-            quizzes[unit] = load_quiz(solutions / f"{unit}{QUIZ_SUFFIX}")
+            quizzes.append(load_quiz(source))
         except CourseError as error:
             found.append(str(error))
     if found:
         raise CourseError("\n".join(found))
-    return quizzes
+    return {quiz.unit: quiz for quiz in quizzes}
+
+
+def _normalised(question: str) -> str:
+    """Return the words and numbers of a question, so that other case, spaces, marks and parameters do not differ."""
+    return " ".join(re.findall(r"\w+", re.sub(r"\[\[\w+\]\]", " ", question).casefold())) + "?"
 
 
 def _load_item(document: Document, at: Location) -> Item | None:

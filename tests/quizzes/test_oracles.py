@@ -1,4 +1,4 @@
-"""Every number and shape in the quizzes is computed again, in another way."""
+"""Every number and shape in the quizzes and the practice items is computed again, in another way."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from courses import COURSE, REPOSITORY
 from oracles.figures import FIGURES, ORDERS, PRINTED
 from oracles.slips import SLIPS
 
-from grader.quizzes.items import BugItem, NumberItem, OrderItem, ShapeItem, exact
-from grader.quizzes.source import Quiz, load_quizzes
+from grader.quizzes.items import BugItem, Item, NumberItem, OrderItem, ShapeItem, exact
+from grader.quizzes.questions import PRACTICE_SUFFIX, QUIZ_SUFFIX
+from grader.quizzes.source import load_practice, load_quizzes
 
-QUIZZES = load_quizzes(REPOSITORY / "solutions", [name for name, unit in COURSE.units.items() if unit.quiz])
+SOLUTIONS = REPOSITORY / "solutions"
+QUIZZES = load_quizzes(SOLUTIONS, COURSE.quizzes)
+PRACTICE = load_practice(SOLUTIONS, COURSE.units, QUIZZES.values())
+ALL_ITEMS = {unit: {**QUIZZES[unit].items, **PRACTICE[unit].items} for unit in COURSE.units}
 
 
 @pytest.fixture(autouse=True)
@@ -39,22 +43,27 @@ def oracles(unit: str) -> dict[str, Callable[..., Any]]:
     return {name: function for name, function in functions if function.__module__ == module.__name__}
 
 
-def recomputed(quiz: Quiz) -> dict[str, NumberItem | ShapeItem]:
-    return {name: item for name, item in quiz.items.items() if isinstance(item, NumberItem | ShapeItem)}
+def recomputed(unit: str) -> dict[str, NumberItem | ShapeItem]:
+    return {name: item for name, item in ALL_ITEMS[unit].items() if isinstance(item, NumberItem | ShapeItem)}
 
 
-ITEMS = [(unit, name) for unit, quiz in QUIZZES.items() for name in recomputed(quiz)]
+def item_of(name: str) -> Item:
+    [item] = [items[name] for items in ALL_ITEMS.values() if name in items]
+    return item
 
 
-@pytest.mark.parametrize("unit", QUIZZES)
-def test_every_number_and_shape_of_a_quiz_has_its_oracle(unit: str) -> None:
+ITEMS = [(unit, name) for unit in ALL_ITEMS for name in recomputed(unit)]
+
+
+@pytest.mark.parametrize("unit", ALL_ITEMS)
+def test_every_number_and_shape_of_a_unit_has_its_oracle(unit: str) -> None:
     public = {name for name in oracles(unit) if not name.startswith("_")}
-    assert public == set(recomputed(QUIZZES[unit]))
+    assert public == set(recomputed(unit))
 
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
 def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> None:
-    item = recomputed(QUIZZES[unit])[name]
+    item = recomputed(unit)[name]
     oracle = oracles(unit)[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
         found = oracle(**parameters)
@@ -68,7 +77,7 @@ def test_the_oracle_gives_the_answer_of_every_variant(unit: str, name: str) -> N
 
 @pytest.mark.parametrize(("unit", "name"), ITEMS)
 def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
-    item = recomputed(QUIZZES[unit])[name]
+    item = recomputed(unit)[name]
     for parameters, row in zip(item.parameters(), item.variants, strict=True):
         assert row.keys() - parameters.keys() - {"answer"} == SLIPS[name].keys()
         for column, slip in SLIPS[name].items():
@@ -81,10 +90,9 @@ def test_every_slip_has_the_value_of_its_formula(unit: str, name: str) -> None:
 
 SOURCES = {
     name: item
-    for unit in QUIZZES
-    for name, item in yaml.safe_load((REPOSITORY / "solutions" / f"{unit}_quiz.yml").read_text("utf-8"))[
-        "items"
-    ].items()
+    for unit in ALL_ITEMS
+    for suffix in (QUIZ_SUFFIX, PRACTICE_SUFFIX)
+    for name, item in yaml.safe_load((SOLUTIONS / f"{unit}{suffix}").read_text("utf-8"))["items"].items()
 }
 
 
@@ -108,10 +116,10 @@ def test_every_other_decimal_of_an_item_is_recomputed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for quiz in QUIZZES.values() for name, i in quiz.items.items() if i.kind == "bug"]
+    "name", [name for items in ALL_ITEMS.values() for name, item in items.items() if item.kind == "bug"]
 )
 def test_a_program_prints_what_the_question_says(name: str) -> None:
-    [item] = [quiz.items[name] for quiz in QUIZZES.values() if name in quiz.items]
+    item = item_of(name)
     assert isinstance(item, BugItem)
     for is_fixed, pattern in enumerate(PRINTED[name]):
         output = io.StringIO()
@@ -122,7 +130,7 @@ def test_a_program_prints_what_the_question_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_steps_are_ordered_by_their_values(name: str) -> None:
-    [item] = [quiz.items[name] for quiz in QUIZZES.values() if name in quiz.items]
+    item = item_of(name)
     assert isinstance(item, OrderItem)
     values = [value for step in item.steps for words, value in ORDERS[name].items() if words in step]
     assert len(values) == len(item.steps)

@@ -26,12 +26,12 @@ from grader.quizzes.source import Quiz, load_quiz
 Take = Callable[..., Result]
 
 COMMAND = courses.grader_command("quiz", "sums")
-TYPED = ("b", "c a", "false", "-1", "6", "2,3", "b c a d", "d")
+TYPED = ("b", "c a", "false", "-1.00", "6", "2,3", "b c a d", "d")
 WRITTEN = {
     "order_of_terms": "b",
     "even_sums": "a c",
     "is_larger": "b",
-    "mean_of_two": "-1",
+    "mean_of_two": "-1.00",
     "how_many_terms": "6",
     "sum_over_rows": "(2, 3)",
     "long_addition": "b c a d",
@@ -159,6 +159,22 @@ def test_an_answer_of_every_kind_is_written_into_the_sheet(take: Take, put: Call
     assert asked(done) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert path.read_text(encoding="utf-8") == put(**WRITTEN)
     assert done.stdout.endswith("8 of 8 answered. To change an answer: grader quiz sums\n")
+
+
+@pytest.mark.parametrize(("typed", "sentence"), [("1.6", "1.6 has one decimal"), ("-1", "-1 has no decimals")])
+def test_a_number_with_fewer_decimals_than_asked_for_is_saved_and_asked_about(
+    take: Take, put: Callable[..., str], sheet: Callable[[], Sheet], typed: str, sentence: str
+) -> None:
+    put()
+    out = words(take("", "", "", typed, "").stdout)
+    assert f"{sentence}, and two are asked for. Keep it, or write another. Your answer: {typed}" in out
+    assert sheet().answers == {"mean_of_two": typed}
+
+
+@pytest.mark.parametrize("typed", ["1.62", "1.625", "13/8", "2e0"])
+def test_other_numbers_are_not_asked_about(take: Take, put: Callable[..., str], typed: str) -> None:
+    put()
+    assert "asked for" not in take("", "", "", typed).stdout
 
 
 def test_a_question_is_shown_with_its_kind_and_what_to_type(take: Take, put: Callable[..., str]) -> None:

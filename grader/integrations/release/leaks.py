@@ -1,5 +1,7 @@
 """Searches a release for what students must not receive: the instructor's folders, solutions and quiz answers.
 
+The answers of practice items are no secrets: students receive them. A text that a graded item has too is one.
+
 It reads the files of a folder, those in archives such as wheels, and every object of a git repository. It also reads
 the sentences of the misconceptions, which students receive one by one.
 """
@@ -21,6 +23,7 @@ from grader.files import PACKAGE
 from grader.git import run_git
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.wheel import INSTRUCTORS, is_the_instructors
+from grader.quizzes.questions import PRACTICE_SUFFIX
 from grader.quizzes.source import load_quizzes
 from grader.testing.misconceptions import source_files
 
@@ -108,7 +111,8 @@ def _instructors_folder(place: str) -> str | None:
 
 def _secret_files(course: Course) -> dict[str, str]:
     """Return the text of each file that students must not have, squeezed, with its place."""
-    paths = [path for path in (*course.suites.rglob("*.py"), *course.solutions.iterdir()) if path.is_file()]
+    paths = [*course.suites.rglob("*.py"), *course.solutions.iterdir()]
+    paths = [path for path in paths if path.is_file() and not path.name.endswith(PRACTICE_SUFFIX)]
     texts = {_squeezed(path.read_text(encoding="utf-8")): path for path in sorted(paths)}
     return {text: course.shown(path) for text, path in texts.items() if len(text) >= SHORTEST}
 

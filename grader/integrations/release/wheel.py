@@ -24,7 +24,7 @@ from grader.submissions.names import SHEET_SUFFIX
 INSTRUCTORS = ("course/new", "suites", "audit", "classes", "integrations", "nbgrader", "cli/instructor")
 """The folders of the package that students do not receive. Nothing else of it imports them."""
 
-_CODE = {".py", ".ini", ".typed"}
+_CODE = {".py", ".ini", ".typed", ".html", ".css", ".js"}
 _DATA = {".md", ".json", ".ini"}
 _BUILD = "from flit_core import buildapi; buildapi.build_wheel('.')"
 # The earliest time that a zip file can hold.

@@ -21,7 +21,8 @@ from grader.integrations.github.release import release_github
 from grader.integrations.release import ReleaseError
 from grader.integrations.release.leaks import Leak, require_none, revealing_sentences, scan, secret_texts
 from grader.quizzes.items import ChoiceItem
-from grader.quizzes.source import load_quiz
+from grader.quizzes.practice import read_practice, to_json
+from grader.quizzes.source import Quiz, load_quiz
 
 QUIZ = load_quiz(COURSE.solutions / "self_attention_quiz.yml")
 [SENTENCE] = [item.choices[0].sentence for name, item in QUIZ.items.items() if name == "a_new_value"]  # type: ignore[union-attr]
@@ -185,6 +186,21 @@ def test_a_folder_with_a_secret_in_it_is_refused_with_the_place(tmp_path: Path) 
 
 def test_every_released_file_and_git_object_is_free_of_secrets(released: Path) -> None:
     assert scan(released, COURSE) == []
+
+
+def test_students_receive_the_answers_of_practice_items(released: Path) -> None:
+    content = (released / "exercises" / "practice.json").read_bytes()
+    assert content == (COURSE.exercises / "practice.json").read_bytes()
+    assert read_practice(released / "exercises" / "practice.json")["self_attention"].items["only_one_key"].explanation
+
+
+def test_the_explanation_of_a_graded_item_in_a_practice_item_is_a_leak(tmp_path: Path) -> None:
+    practice = read_practice(COURSE.exercises / "practice.json")["self_attention"]
+    item = practice.items["only_one_key"].model_copy(update={"explanation": EXPLANATION})
+    (tmp_path / "practice.json").write_text(to_json([practice]), encoding="utf-8")
+    assert scan(tmp_path, COURSE) == []
+    (tmp_path / "practice.json").write_text(to_json([Quiz("u", "t", {"only_one_key": item})]), encoding="utf-8")
+    assert {leak.origin for leak in scan(tmp_path, COURSE)} == {"solutions/self_attention_quiz.yml"}
 
 
 def test_the_secrets_are_all_solutions_and_answers() -> None:

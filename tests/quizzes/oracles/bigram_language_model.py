@@ -1,4 +1,4 @@
-"""Unit 6: each number and shape of the quiz, computed by torch itself."""
+"""Unit 6: each number and shape of the quiz and the practice items, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -51,3 +51,26 @@ def logits_in_a_later_call(B: int, T: int, V: int, call: int) -> tuple[int, ...]
         idx = torch.cat([idx, logits[:, -1].argmax(-1, keepdim=True)], dim=1)
         logits = table(idx)
     return tuple(logits.shape)
+
+
+def size_of_a_vocabulary(text: str) -> int:
+    return torch.tensor(list(map(ord, text))).unique().numel()
+
+
+def id_of_a_letter(text: str, letter: str) -> int:
+    """`unique` sorts, as `sorted` does."""
+    return torch.tensor(list(map(ord, text))).unique().tolist().index(ord(letter))
+
+
+def possible_starts(N: int, T: int) -> int:
+    """Each window holds a piece and the target of its last id."""
+    return torch.arange(N).unfold(0, T + 1, 1).shape[0]
+
+
+def flat_logits(B: int, T: int, V: int) -> tuple[int, ...]:
+    return tuple(torch.zeros(B, T, V).flatten(0, 1).shape)
+
+
+def loss_of_one_character(p: float) -> float:
+    logits = torch.tensor([[p, 1 - p]], dtype=torch.float64).log()
+    return nn.functional.cross_entropy(logits, torch.tensor([0])).item()

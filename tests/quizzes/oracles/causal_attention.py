@@ -1,4 +1,4 @@
-"""Unit 3: each number and shape of the quiz, computed by torch itself."""
+"""Unit 3: each number and shape of the quiz and the practice items, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -42,3 +42,16 @@ def sum_of_the_survivors(w1: float, w2: float, w3: float, p: float) -> float:
             dropped = functional.dropout(weights, p)
             if (dropped == 0).tolist() == [False, True, False]:
                 return dropped.sum().item()
+
+
+def hidden_in_one_row(T: int, i: int) -> int:
+    return int(torch.ones(T, T).triu(diagonal=1)[i].sum())
+
+
+def a_cut_mask(L: int, T: int) -> tuple[int, ...]:
+    return tuple(torch.ones(L, L).triu(diagonal=1)[:T, :T].shape)
+
+
+def kept_on_average(n: int, p: float) -> float:
+    """The mean of the binomial distribution."""
+    return torch.distributions.Binomial(n, torch.tensor(1 - p, dtype=torch.float64)).mean.item()

@@ -1,4 +1,4 @@
-"""Unit 8: each answer of the quiz, computed by the layers and tensor operations that its question is about."""
+"""Unit 8: each answer of the quiz and the practice items, computed by the layers and operations of its question."""
 
 from __future__ import annotations
 
@@ -25,3 +25,25 @@ def shape_of_cross_attention(B: int, T_q: int, T_k: int, d_query: int, d_context
     queries = nn.Linear(d_query, d_out)(torch.zeros(B, T_q, d_query))
     keys = nn.Linear(d_context, d_out)(torch.zeros(B, T_k, d_context))
     return tuple((queries @ keys.transpose(-2, -1)).shape)
+
+
+def shape_of_all_states(T: int, d: int, h: int) -> tuple[int, ...]:
+    return tuple(nn.RNN(d, h)(torch.zeros(T, d))[0].shape)
+
+
+def parameters_of_an_rnn(d: int, h: int) -> int:
+    """Torch's RNN has two biases, of which one is enough."""
+    rnn = nn.RNN(d, h)
+    return sum(parameter.numel() for name, parameter in rnn.named_parameters() if name != "bias_hh_l0")
+
+
+def one_additive_score(s: float, h: float, w_d: float, w_e: float, v: float) -> float:
+    state, weights = torch.tensor([s, h], dtype=torch.float64), torch.tensor([w_d, w_e], dtype=torch.float64)
+    return (v * torch.tanh(state @ weights)).item()
+
+
+def shape_of_the_keys(B: int, T_q: int, T_k: int, d_query: int, d_context: int, d_out: int) -> tuple[int, ...]:
+    keys = nn.Linear(d_context, d_out)(torch.zeros(B, T_k, d_context))
+    queries = nn.Linear(d_query, d_out)(torch.zeros(B, T_q, d_query))
+    assert (queries @ keys.mT).shape == (B, T_q, T_k)
+    return tuple(keys.shape)

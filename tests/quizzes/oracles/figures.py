@@ -67,6 +67,7 @@ FIGURES: dict[str, dict[str, float]] = {
     },
     # -- unit 4
     "spread_of_the_scores": {"0.5": sqrt(16) / sqrt(64)},
+    "weights_across_heads": {"1.5": 3 / 2},
     # -- unit 5
     "only_one_pair": {"43.98": 7 * 2 * pi, "6.28": 2 * pi, "0.018": sin(44), "1.000": cos(44)},
     "the_second_pair": {
@@ -108,6 +109,15 @@ PRINTED = {
     "one_residual_step": (r"-?0\.\d+", r"(49|50)\.\d+"),
     "three_layers": (r"torch.Size\(\[1, 4\]\)\n20", r"torch.Size\(\[1, 4\]\)\n60"),
     "a_context_of_100": (r"tensor\(\[100., 100.\]\)", r"tensor\(\[1\.\d+, 1\.\d+\]\)"),
+    # -- practice
+    "sum_over_the_tokens": (r"tensor\(\[2.5000, 2.5000, 0.0000\]\)", r"tensor\(\[2., 3.\]\)"),
+    "a_square_matrix": ("False", "True"),
+    "the_hidden_diagonal": (r"tensor\(\[nan, nan, nan\]\)", r"tensor\(\[1., 0., 0.\]\)"),
+    "weights_across_heads": (r"tensor\(\[1.5000, 1.5000, 1.5000\]\)", r"tensor\(\[1., 1., 1.\]\)"),
+    "the_callers_tensor": (r"6\.0", r"0\.0"),
+    "targets_one_later": (r"\[1, 2, 3, 4\]", r"\[2, 3, 4, 5\]"),
+    "a_mean_for_each_token": (r"tensor\(\[-6.,  6.\]\)", r"tensor\(\[0., 0.\]\)"),
+    "a_state_that_forgets": (r"\[0.76, 0.0, 0.0\]", r"\[0.76, 0.64, 0.57\]"),
 }
 
 # The values by which the steps of an order are sorted: a number for each step, by words in it.

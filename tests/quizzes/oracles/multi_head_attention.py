@@ -1,4 +1,4 @@
-"""Unit 4: each answer of the quiz, computed by the layers and tensor operations that its question is about."""
+"""Unit 4: each answer of the quiz and the practice items, computed by the layers and operations of its question."""
 
 from __future__ import annotations
 
@@ -30,3 +30,22 @@ def reshape_alone(T: int, d_out: int, H: int, head_dim: int, h: int, t: int) -> 
 
 def from_wrapper_to_module(d_out: int, H: int) -> int:
     return torch.cat([nn.Linear(3, d_out).weight for _ in range(H)]).shape[0]
+
+
+def shape_after_unrolling(B: int, T: int, d_out: int, H: int) -> tuple[int, ...]:
+    return tuple(torch.zeros(B, T, d_out).unflatten(-1, (H, -1)).shape)
+
+
+def shape_of_all_scores(B: int, H: int, T: int, head_dim: int) -> tuple[int, ...]:
+    queries = torch.zeros(B, H, T, head_dim)
+    return tuple(torch.einsum("bhqd,bhkd->bhqk", queries, queries).shape)
+
+
+def where_a_head_begins(d_out: int, H: int, h: int) -> int:
+    return int(torch.arange(d_out).chunk(H)[h][0])
+
+
+def parameters_of_the_module(d_in: int, d_out: int, H: int) -> int:
+    projections = [nn.Linear(d_in, d_out // H, bias=False) for _ in range(3 * H)]
+    layers = nn.ModuleList([*projections, nn.Linear(d_out, d_out)])
+    return sum(parameter.numel() for parameter in layers.parameters())

@@ -1,8 +1,9 @@
-"""Unit 2: each number and shape of the quiz, computed by torch itself."""
+"""Unit 2: each number and shape of the quiz and the practice items, computed by torch itself."""
 
 from __future__ import annotations
 
 import torch
+from torch import nn
 from torch.nn import functional
 
 
@@ -26,3 +27,20 @@ def variance_after_scaling(d_k: int, s_q: int, s_k: int) -> float:
 def shape_of_contexts(B: int, T_q: int, T_k: int, d_k: int, d_v: int) -> tuple[int, ...]:
     queries, keys, values = torch.ones(B, T_q, d_k), torch.ones(B, T_k, d_k), torch.ones(B, T_k, d_v)
     return tuple(functional.scaled_dot_product_attention(queries, keys, values).shape)
+
+
+def shape_of_a_weight(d_in: int, d_out: int) -> tuple[int, ...]:
+    return tuple(nn.Linear(d_in, d_out).weight.shape)
+
+
+def shape_of_turned_keys(B: int, T: int, d_k: int) -> tuple[int, ...]:
+    return tuple(torch.zeros(B, T, d_k).mT.shape)
+
+
+def parameters_with_bias(d_in: int, d_out: int) -> int:
+    layers = nn.ModuleList(nn.Linear(d_in, d_out) for _ in range(3))
+    return sum(parameter.numel() for parameter in layers.parameters())
+
+
+def second_entry_of_a_query(x: list[int], row_0: list[int], row_1: list[int]) -> int:
+    return int((torch.tensor(x) @ torch.tensor([row_0, row_1]))[1])

@@ -1,4 +1,4 @@
-"""Unit 1: each number and shape of the quiz, computed by torch itself."""
+"""Unit 1: each number and shape of the quiz and the practice items, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -27,3 +27,21 @@ def context_from_scores(n: int, x1: float, x2: float, x3: float) -> float:
 def swapped_factors(T: int, d: int) -> tuple[int, ...]:
     inputs = torch.ones(T, d)
     return tuple((inputs.T @ inputs).shape)
+
+
+def dot_by_hand(a: list[int], b: list[int]) -> int:
+    return int(torch.tensor(a) @ torch.tensor(b))
+
+
+def shape_of_the_scores(T: int, d: int) -> tuple[int, ...]:
+    return tuple((torch.zeros(T, d) @ torch.zeros(d)).shape)
+
+
+def sum_with_keepdim(T: int, d: int) -> tuple[int, ...]:
+    return tuple(torch.zeros(T, d).exp().sum(dim=0, keepdim=True).shape)
+
+
+def mix_of_three(w1: float, w2: float, w3: float, x1: float, x2: float, x3: float) -> float:
+    """Normalised weights would change nothing, because they sum to one."""
+    weights = torch.tensor([w1, w2, w3], dtype=torch.float64)
+    return float(weights / weights.sum() @ torch.tensor([x1, x2, x3], dtype=torch.float64))

@@ -202,4 +202,101 @@ SLIPS: dict[str, dict[str, Callable[[Row], Any]]] = {
         "within_encoder": lambda r: [r["B"], r["T_k"], r["T_k"]],
         "output": lambda r: [r["B"], r["T_q"], r["d_out"]],
     },
+    # -- practice, unit 1
+    "dot_by_hand": {
+        "signs_lost": lambda r: sum(abs(x * y) for x, y in zip(r["a"], r["b"], strict=True)),
+        "sums_first": lambda r: sum(r["a"]) * sum(r["b"]),
+    },
+    "shape_of_the_scores": {
+        "features": lambda r: [r["d"]],
+        "all_pairs": lambda r: [r["T"], r["T"]],
+        "products": lambda r: [r["T"], r["d"]],
+    },
+    "sum_with_keepdim": {"last": lambda r: [r["T"], 1], "dropped": lambda r: [r["d"]]},
+    "mix_of_three": {
+        "mean": lambda r: (r["x1"] + r["x2"] + r["x3"]) / 3,
+        "largest": lambda r: max((r[f"w{i}"], r[f"x{i}"]) for i in (1, 2, 3))[1],
+    },
+    # -- practice, unit 2
+    "shape_of_a_weight": {"swapped": lambda r: [r["d_in"], r["d_out"]], "bias": lambda r: [r["d_out"]]},
+    "shape_of_turned_keys": {
+        "first_two": lambda r: [r["T"], r["B"], r["d_k"]],
+        "reversed": lambda r: [r["d_k"], r["T"], r["B"]],
+    },
+    "parameters_with_bias": {
+        "without_biases": lambda r: 3 * r["d_in"] * r["d_out"],
+        "one_layer": lambda r: (r["d_in"] + 1) * r["d_out"],
+    },
+    "second_entry_of_a_query": {
+        "by_row": lambda r: _dot(r["x"], r["row_1"]),
+        "first": lambda r: _dot(r["x"], [r["row_0"][0], r["row_1"][0]]),
+    },
+    # -- practice, unit 3
+    "hidden_in_one_row": {"seen": lambda r: r["i"] + 1, "with_itself": lambda r: r["T"] - r["i"]},
+    "a_cut_mask": {"rows_only": lambda r: [r["T"], r["L"]], "whole": lambda r: [r["L"], r["L"]]},
+    "kept_on_average": {"dropped": lambda r: r["n"] * r["p"], "scaled": lambda r: round(r["n"] / (1 - r["p"]), 2)},
+    # -- practice, unit 4
+    "shape_after_unrolling": {
+        "grouped": lambda r: [r["B"], r["H"], r["T"], r["d_out"] // r["H"]],
+        "swapped": lambda r: [r["B"], r["T"], r["d_out"] // r["H"], r["H"]],
+    },
+    "shape_of_all_scores": {
+        "one_matrix": lambda r: [r["B"], r["T"], r["T"]],
+        "features": lambda r: [r["B"], r["H"], r["head_dim"], r["head_dim"]],
+    },
+    "where_a_head_begins": {
+        "by_heads": lambda r: r["h"] * r["H"],
+        "from_one": lambda r: (r["h"] - 1) * r["d_out"] / r["H"],
+    },
+    "parameters_of_the_module": {
+        "no_projection": lambda r: 3 * r["d_in"] * r["d_out"],
+        "no_bias": lambda r: (3 * r["d_in"] + r["d_out"]) * r["d_out"],
+    },
+    # -- practice, unit 5
+    "column_of_the_cosine": {"sine": lambda r: 2 * r["i"], "half": lambda r: r["d"] / 2 + r["i"]},
+    "shape_of_the_angles": {"all_columns": lambda r: [r["T"], r["d"]], "hands_only": lambda r: [r["d"] // 2]},
+    "squared_length": {"every_column": lambda r: r["d"], "one_circle": lambda r: 1},  # noqa: ARG005
+    "weight_plus_bias": {
+        "no_bias": lambda r: _dot(r["x"], r["w"]),
+        "bias_first": lambda r: _dot(r["x"], [w + r["b"] for w in r["w"]]),
+    },
+    # -- practice, unit 6
+    "size_of_a_vocabulary": {
+        "length": lambda r: len(r["text"]),
+        "without_space": lambda r: len(set(r["text"]) - {" "}),
+    },
+    "id_of_a_letter": {
+        "as_it_appears": lambda r: list(dict.fromkeys(r["text"])).index(r["letter"]),
+        "from_one": lambda r: sorted(set(r["text"])).index(r["letter"]) + 1,
+    },
+    "possible_starts": {"one_more": lambda r: r["N"] - r["T"] + 1, "one_fewer": lambda r: r["N"] - r["T"] - 1},
+    "flat_logits": {
+        "features_merged": lambda r: [r["B"], r["T"] * r["V"]],
+        "like_targets": lambda r: [r["B"] * r["T"]],
+    },
+    "loss_of_one_character": {"base_ten": lambda r: -log10(r["p"]), "distance": lambda r: 1 - r["p"]},
+    # -- practice, unit 7
+    "parameters_of_two_norms": {"one_norm": lambda r: 2 * r["C"], "one_number_each": lambda r: 4},  # noqa: ARG005
+    "shape_of_the_hidden_layer": {
+        "unchanged": lambda r: [r["B"], r["T"], r["C"]],
+        "flat": lambda r: [r["B"] * r["T"], 4 * r["C"]],
+    },
+    "parameters_of_four_layers": {
+        "three_layers": lambda r: 3 * (r["C"] + 1) * r["C"],
+        "without_biases": lambda r: 4 * r["C"] ** 2,
+    },
+    # -- practice, unit 8
+    "shape_of_all_states": {"last_state": lambda r: [r["h"]], "like_inputs": lambda r: [r["T"], r["d"]]},
+    "parameters_of_an_rnn": {
+        "without_memory": lambda r: (r["d"] + 1) * r["h"],
+        "without_bias": lambda r: (r["d"] + r["h"]) * r["h"],
+    },
+    "one_additive_score": {
+        "no_tanh": lambda r: r["v"] * _dot([r["s"], r["h"]], [r["w_d"], r["w_e"]]),
+        "v_inside": lambda r: tanh(r["v"] * _dot([r["s"], r["h"]], [r["w_d"], r["w_e"]])),
+    },
+    "shape_of_the_keys": {
+        "of_queries": lambda r: [r["B"], r["T_q"], r["d_out"]],
+        "not_projected": lambda r: [r["B"], r["T_k"], r["d_context"]],
+    },
 }

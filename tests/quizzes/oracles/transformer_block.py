@@ -1,4 +1,4 @@
-"""Unit 7: each number and shape of the quiz, computed by torch itself."""
+"""Unit 7: each number and shape of the quiz and the practice items, computed by torch itself."""
 
 from __future__ import annotations
 
@@ -55,3 +55,16 @@ def slope_of_the_stack(slope: float, steps: int) -> float:
 def feed_forward_parameters(C: int) -> int:
     feed_forward = nn.Sequential(nn.Linear(C, 4 * C), nn.ReLU(), nn.Linear(4 * C, C))
     return sum(parameter.numel() for parameter in feed_forward.parameters())
+
+
+def parameters_of_two_norms(C: int) -> int:
+    norms = nn.ModuleList([nn.LayerNorm(C), nn.LayerNorm(C)])
+    return sum(parameter.numel() for parameter in norms.parameters())
+
+
+def shape_of_the_hidden_layer(B: int, T: int, C: int) -> tuple[int, ...]:
+    return tuple(nn.Linear(C, 4 * C)(torch.zeros(B, T, C)).shape)
+
+
+def parameters_of_four_layers(C: int) -> int:
+    return sum(parameter.numel() for parameter in nn.MultiheadAttention(C, 1).parameters())
